@@ -1,0 +1,82 @@
+# The front door. It needs Python 3.11 or newer, git and make; everything else it fetches itself.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+# Names the Python that makes .venv; the first good one on PATH if unset.
+PYTHON ?=
+export PYTHON
+# Test processes side by side; 0 runs them in this one, for a debugger.
+WORKERS ?= 2
+# More words for pytest, as in: make test ARGS='tests/unit -k breaker'
+ARGS ?=
+# Where `make demo` puts its project; a scratch folder if unset.
+DIR ?=
+
+READY := .venv/.set-up
+
+.PHONY: help demo test check format-check lint types imports generated fix generate bench e2e \
+	build changelog lock clean
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## set up, then watch a whole loop repair a small project (DIR=folder)
+	@$(BIN)/ralph demo $(if $(DIR),"$(DIR)")
+
+test: $(READY) ## run the unit and engine tests; the core has every branch covered
+	@data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && export COVERAGE_FILE="$$data/coverage" && \
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report= $(ARGS) && \
+	$(if $(ARGS),:,$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100)
+
+check: format-check lint types imports generated ## look at everything without running it
+
+format-check: $(READY)
+	@$(BIN)/ruff format --check .
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+
+types: $(READY)
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+
+imports: $(READY)
+	@$(BIN)/lint-imports --no-logo
+
+generated: $(READY)
+	@$(BIN)/python schemas/generate.py --check
+
+fix: $(READY) ## format, and mend what ruff can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format --quiet .
+
+generate: $(READY) ## write the schemas again from the protocol
+	@$(BIN)/python schemas/generate.py --write
+
+bench: $(READY) ## measure, and print the ratios
+	@$(BIN)/python -m tests.bench
+
+e2e: $(READY) ## test with real editors
+	@echo "no end-to-end tests yet: they come with the editors"
+
+build: $(READY) ## make the wheel and the source archive in dist/
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build
+
+changelog: $(READY) ## show what the next release would say
+	@$(BIN)/towncrier build --draft
+
+lock: $(READY) ## pin every dependency again (UPGRADE=1: at its newest release)
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-header --quiet $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+
+clean: ## remove .venv and everything that tools left behind
+	@rm -rf .venv .venv-* dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache
+	@find server tests schemas -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml .ci/set_up.py
+	@python=$$(sh .ci/find-python) && "$$python" .ci/set_up.py

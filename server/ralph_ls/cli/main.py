@@ -1,0 +1,115 @@
+"""The program ``ralph``: its verbs, and how errors become codes (SPEC §7, §12)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from ralph_ls import __version__
+from ralph_ls.cli import look, run_command, setup, steer
+from ralph_ls.cli.context import complain, here
+from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
+
+USAGE = 64
+"""SPEC §7: bad flags."""
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="ralph",
+    help="Run, watch and steer an autonomous coding loop.",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+run_command.add_to(app)
+look.add_to(app)
+steer.add_to(app)
+setup.add_to(app)
+
+
+def run() -> None:
+    """The entry point of ``ralph``."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def run_language_server() -> None:
+    """The entry point of ``ralph-ls``, as editors start it."""
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"ralph-ls {__version__}\n")
+        sys.exit(0)
+    complain(
+        "this version has no language server yet; run and watch the loop in a terminal: ralph run"
+    )
+    sys.exit(USAGE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command line and give its exit code; every error is told on standard error."""
+    _use_utf8()
+    command = typer.main.get_command(app)
+    try:
+        result = command.main(args=arguments, prog_name="ralph", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except RalphError as error:
+        complain(error.message)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return 0
+    except Exception as error:
+        # Typer carries its own copy of click, so its errors are told by what they can do.
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+            complain(f"{error.format_message()}; see: ralph --help")
+            return USAGE
+        if type(error).__name__ == "Abort":
+            return INTERRUPTED
+        raise
+
+
+@app.callback(invoke_without_command=True)
+def _no_command(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Without a command, say what to do next."""
+    if version:
+        typer.echo(f"ralph {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(_what_next())
+
+
+def _what_next() -> str:
+    more = "All commands: ralph --help"
+    try:
+        place = here()
+    except WorkspaceMissing:
+        return f"See a whole run on a sample project: ralph demo\n{more}"
+    found = place.find_run()
+    if found is not None:
+        return f"How the last run stands: ralph status\nStart another: ralph run\n{more}"
+    if place.has_plan():
+        return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
+    return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"
+
+
+def _use_utf8() -> None:
+    """Text is UTF-8 everywhere, whatever the locale says; what it can't show is replaced."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def _silence_stdout() -> None:
+    """The reader is gone: nothing may be flushed to it when the interpreter ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+
+

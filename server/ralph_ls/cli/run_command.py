@@ -1,0 +1,266 @@
+"""``ralph run``: a run in the foreground, in the background, or only a look at what it would do."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ralph_ls.cli.context import emit_json, here, say
+from ralph_ls.cli.live import Viewer, choose_renderer
+from ralph_ls.core.prompt.render import render
+from ralph_ls.core.views.summary import next_step, summary_lines
+from ralph_ls.protocol.config import OnHalt, PromptBy, to_seconds
+from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
+from ralph_ls.protocol.events import Phase
+from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.launch import launch_detached
+from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.runs import load_state
+
+Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
+Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.command("run")(run_verb)
+
+
+def run_verb(
+    n: Iterations = None,
+    profile: Annotated[str | None, typer.Option(help="spec, fixplan, stories, beads, issue")] = None,
+    agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
+    agent_command: Annotated[
+        str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
+    ] = None,
+    agent_prompt: Annotated[
+        str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
+    ] = None,
+    plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    task: Annotated[str | None, typer.Option(help="Work on this task alone.")] = None,
+    max_stuck: Annotated[int | None, typer.Option(min=1, help="Stop after so many iterations without a commit.")] = None,
+    timeout: Annotated[str | None, typer.Option(help="For an iteration, such as 30m.")] = None,
+    on_halt: Annotated[str | None, typer.Option(help="exit or wait when a person is needed.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, start nothing.")] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
+    as_json: Json = False,
+    run_id: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
+    overrides = {
+        "max_iterations": n,
+        "profile": profile,
+        "agent": agent,
+        "paths.plan": plan,
+        "task": task,
+        "max_stuck": max_stuck,
+        "timeout": _duration("--timeout", timeout),
+        "on_halt": on_halt,
+        **_agent_command(agent_command, agent_prompt, agent),
+    }
+    if dry_run:
+        _show_preview(overrides, as_json=as_json)
+    elif detach:
+        run_detached(overrides, resume=resume, as_json=as_json)
+    else:
+        code = run_in_foreground(
+            Path.cwd(), overrides, resume=resume, as_json=as_json, run_id=run_id
+        )
+        raise typer.Exit(code)
+
+
+def run_in_foreground(
+    folder: Path,
+    overrides: dict[str, Any],
+    *,
+    resume: bool = False,
+    as_json: bool = False,
+    run_id: str | None = None,
+) -> int:
+    """Run the engine in this process, shown by a thread; the summary comes at the end."""
+    from ralph_ls.engine.start import RunRequest, run_engine
+
+    running = threading.Event()
+    running.set()
+    viewers: list[Viewer] = []
+    run_files: list[RunFiles] = []
+
+    def show(files: RunFiles) -> None:
+        run_files.append(files)
+        seq = load_state(files).seq if resume else 0
+        viewers.append(
+            Viewer(
+                files,
+                choose_renderer(as_json=as_json),
+                is_live=running.is_set,
+                after_seq=seq,
+                output=not as_json,
+            )
+        )
+
+    request = RunRequest(
+        folder=folder,
+        environment=dict(os.environ),
+        overrides=overrides,
+        resume=resume,
+        run_id=run_id,
+    )
+    try:
+        code = run_engine(request, on_ready=show)
+    except WorkspaceBusy as error:
+        raise WorkspaceBusy(_with_what_it_waits_for(error)) from error
+    finally:
+        running.clear()
+        all_shown = all([viewer.finish() for viewer in viewers])
+    if not all_shown:
+        # Whoever should read does not; the run is over and must not hang on them.
+        os._exit(code)
+    _show_summary(run_files[0], as_json=as_json)
+    return code
+
+
+def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> None:
+    """Start an engine in the background and say what became of it."""
+    from ralph_ls.engine.clock import SystemClock
+    from ralph_ls.store.layout import new_run_id
+
+    place = here()
+    if resume:
+        found = place.require_run()
+        run, files = found.state.run, found.files
+        known = {**found.state.overrides, **{k: v for k, v in overrides.items() if v is not None}}
+    else:
+        run = new_run_id(SystemClock().now())
+        files, known = place.state.run(run), overrides
+    config = load_settings(place.worktree.root, os.environ, known).config
+    if config.max_iterations is None and config.max_duration is None:
+        raise UsageError(
+            "a run in the background needs a limit, such as: ralph run 20 --detach"
+        )
+    on_halt = config.on_halt or OnHalt.WAIT
+    arguments = _as_arguments({**overrides, "on_halt": on_halt.value})
+    arguments += ["--resume"] if resume else ["--run-id", run]
+    launched = launch_detached(
+        arguments, cwd=place.worktree.root, environment=os.environ, files=files
+    )
+    if not launched.started:
+        sys.stderr.write(f"{launched.error}\n")
+        raise typer.Exit(launched.exit_code or 5)
+    if as_json:
+        emit_json({"run": run, "pid": launched.pid})
+    else:
+        say(f"Run {run} goes on in the background (pid {launched.pid})")
+        say("Watch it: ralph watch   How it stands: ralph status   End it: ralph stop")
+
+
+def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
+    from ralph_ls.engine.start import RunRequest, preview
+
+    request = RunRequest(
+        folder=Path.cwd(), environment=dict(os.environ), overrides=overrides
+    )
+    seen = preview(request)
+    prompt = render(seen.prompt_context)
+    if as_json:
+        emit_json(
+            {
+                "argv": list(seen.argv),
+                "task": seen.task,
+                "plan": seen.plan_path,
+                "prompt": prompt,
+                "notAllowed": list(seen.not_allowed),
+                "settings": seen.settings.model_dump(mode="json", by_alias=True),
+            }
+        )
+        return
+    say(f"Plan: {seen.plan_path}")
+    say(f"Task: {seen.task or 'none is open'}")
+    say(f"Agent: {shlex.join(seen.argv)}")
+    if seen.not_allowed:
+        say(f"Not allowed yet: {', '.join(seen.not_allowed)} (ralph allow)")
+    settings = seen.settings.model_dump(mode="json", exclude_defaults=True)
+    say(f"Settings: {settings}")
+    say(f"Prompt:\n\n{prompt}")
+
+
+def _show_summary(files: RunFiles, *, as_json: bool) -> None:
+    """R's summary; on standard error when standard output is for a program (SPEC §7)."""
+    state = load_state(files)
+    logs = state.config.paths.logs
+    lines = ["", *summary_lines(state, f"{logs}/summary.csv")]
+    if (step := next_step(state)) is not None:
+        lines.append(f"Next:        {step}")
+    stream = sys.stderr if as_json else sys.stdout
+    stream.write("\n".join(lines) + "\n")
+    stream.flush()
+
+
+def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
+    from ralph_ls.core.loop.course import waits_for
+
+    found = here().find_run()
+    if found is not None and found.live and found.phase is Phase.PARKED:
+        return f"{error.message}. That run waits for {waits_for(found.state)}"
+    return error.message
+
+
+def _agent_command(
+    command: str | None, prompt: str | None, agent: str | None
+) -> dict[str, Any]:
+    if command is None:
+        if prompt is not None:
+            raise UsageError("--agent-prompt goes with --agent-command")
+        return {}
+    if agent is not None:
+        raise UsageError("give --agent or --agent-command, not both")
+    if prompt is not None and prompt not in set(PromptBy):
+        raise UsageError(f"--agent-prompt {prompt!r}: it must be stdin, argument or file")
+    try:
+        argv = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--agent-command {command!r} is not well quoted: {error}") from error
+    if not argv:
+        raise UsageError("--agent-command is empty; name a program")
+    table = {"argv": argv, "prompt": prompt or PromptBy.STDIN.value}
+    return {"agent": "command", "agents.command": table}
+
+
+def _duration(flag: str, text: str | None) -> object:
+    try:
+        return to_seconds(text)
+    except ValueError as error:
+        raise UsageError(f"{flag}: {error}") from error
+
+
+def _as_arguments(overrides: dict[str, Any]) -> list[str]:
+    """The flags that give these overrides again, for a process of its own."""
+    flags = {
+        "profile": "--profile",
+        "agent": "--agent",
+        "paths.plan": "--plan",
+        "task": "--task",
+        "max_stuck": "--max-stuck",
+        "timeout": "--timeout",
+        "on_halt": "--on-halt",
+    }
+    arguments = ["run"]
+    if overrides.get("max_iterations") is not None:
+        arguments.append(str(overrides["max_iterations"]))
+    table = overrides.get("agents.command")
+    for key, flag in flags.items():
+        value = overrides.get(key)
+        if value is not None and not (key == "agent" and table is not None):
+            arguments += [flag, str(value)]
+    if table is not None:
+        arguments += ["--agent-command", shlex.join(table["argv"])]
+        arguments += ["--agent-prompt", table["prompt"]]
+    return arguments
+
+

@@ -1,0 +1,208 @@
+"""Setting up: ``allow``, ``init``, ``demo``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ralph_ls.cli.context import Place, emit_json, here, say
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.skeleton import fix_plan_skeleton
+from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.store import trust
+from ralph_ls.store.config_file import CONFIG_FILE, load_settings
+from ralph_ls.store.files import write_atomic
+
+Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+SHOWN_LINES = 40
+
+STARTER_CONFIG = """\
+# Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*.
+profile = "fixplan"
+# max_iterations = 20
+# timeout = "30m"
+
+# Any program can be the agent. What stands here runs only after: ralph allow
+# agent = "command"
+# [agents.command]
+# argv = ["./agent.sh"]
+# prompt = "stdin"            # stdin | argument | file
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.command("allow")(allow)
+    app.command("init")(init)
+    app.command("demo")(demo)
+
+
+def allow(
+    yes: Annotated[bool, typer.Option("--yes", help="Without a terminal to ask in.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what this repository brings that would run, and allow it."""
+    place = here()
+    claims = _claims(place)
+    missing = trust.not_allowed(place.state, claims)
+    if as_json and not yes:
+        emit_json(_claims_json(claims, missing, allowed=False))
+        return
+    if not as_json:
+        _show_claims(place, claims, missing)
+    if not missing:
+        if as_json:
+            emit_json(_claims_json(claims, missing, allowed=True))
+        return
+    if not yes and not sys.stdin.isatty():
+        raise UsageError("allowing needs a terminal to ask in, or --yes")
+    if not yes and not typer.confirm("Allow all of this to run?", default=False):
+        say("Nothing was allowed")
+        raise typer.Exit(1)
+    trust.allow(place.state, place.worktree.root, claims)
+    if as_json:
+        emit_json(_claims_json(claims, (), allowed=True))
+    else:
+        say(f"Allowed for {place.worktree.root}. A change asks again")
+
+
+def init(
+    profile: Annotated[str, typer.Option(help="The profile to set up.")] = "fixplan",
+    as_json: Json = False,
+) -> None:
+    """Set up a loop here; what is already there is kept as it is."""
+    place = here()
+    if profile not in set(ProfileName):
+        raise UsageError(f"--profile {profile!r}: it must be one of {', '.join(ProfileName)}")
+    chosen = profile_of(ProfileName(profile))
+    root = place.worktree.root
+    written: list[str] = []
+    if not any((root / name).exists() for name in chosen.plan_files):
+        write_atomic(root / chosen.plan_files[0], fix_plan_skeleton().encode())
+        written.append(chosen.plan_files[0])
+    if not (root / CONFIG_FILE).exists():
+        (root / CONFIG_FILE).parent.mkdir(exist_ok=True)
+        write_atomic(root / CONFIG_FILE, STARTER_CONFIG.encode())
+        written.append(CONFIG_FILE)
+    (root / Config().paths.logs).mkdir(parents=True, exist_ok=True)
+    if _ignore(root):
+        written.append(".gitignore")
+    if as_json:
+        emit_json({"written": written, "workspace": str(root)})
+        return
+    say(f"Written: {', '.join(written) or 'nothing, all was there'}")
+    say(f"Next: write your tasks into {chosen.plan_files[0]}, then: ralph run")
+
+
+def demo(
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Empty or new.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Watch a whole run on a sample project: no key, no network."""
+    from ralph_ls.cli.run_command import run_in_foreground
+    from ralph_ls.engine.demo import project
+
+    chosen = folder if folder is not None else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
+    root = project.lay_out(chosen)
+    if not as_json:
+        say(f"A sample project is in {root}; its tests fail, its plan says what to do\n")
+    code = run_in_foreground(root, {"agent": "demo"}, as_json=as_json)
+    problem = _what_is_wrong_with(root)
+    stream = sys.stderr if as_json else sys.stdout
+    if code != 0 or problem is not None:
+        stream.write(f"\nThe demo did not come out right: {problem or f'the run ended {code}'}\n")
+        raise typer.Exit(code or 5)
+    stream.write(
+        f"\nThe sample's tests pass and its plan is done: {root}\n"
+        f"Look at what the loop did:\n"
+        f"  cd {root}\n"
+        f"  git log --oneline        the commits, one a task\n"
+        f"  python3 -m unittest      the tests, green\n"
+        f"  ralph status             how the run stands\n"
+        f"Then in a repository of yours:\n"
+        f"  ralph init               writes a plan to fill\n"
+        f"  ralph run --agent-command '…'\n"
+    )
+
+
+def _what_is_wrong_with(root: Path) -> str | None:
+    from ralph_ls.engine.demo import project
+
+    if not project.suite_passes(root):
+        return "the sample's tests fail"
+    if not project.required_tasks_done(root):
+        return "tasks of the sample's plan are open"
+    return None
+
+
+def _claims(place: Place) -> tuple[trust.Claim, ...]:
+    settings = load_settings(place.worktree.root, os.environ, {})
+    return trust.claims_of(place.worktree.root, settings.config, settings.from_file)
+
+
+def _show_claims(
+    place: Place, claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...]
+) -> None:
+    if not claims:
+        say(f"{place.worktree.root} brings nothing that would run")
+        return
+    for claim in claims:
+        state = "not allowed yet" if claim in missing else "allowed"
+        say(f"── {claim.key} ({state})")
+        lines = _visible(claim.text).splitlines()
+        for line in lines[:SHOWN_LINES]:
+            say(f"   {line}")
+        if len(lines) > SHOWN_LINES:
+            say(f"   … and {len(lines) - SHOWN_LINES} lines more; read the file before you allow it")
+
+
+def _visible(text: str) -> str:
+    """No escape sequence may hide from its reader what is about to be allowed."""
+    return "".join(
+        character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
+        for character in text
+    )
+
+
+def _claims_json(
+    claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...], *, allowed: bool
+) -> dict[str, object]:
+    return {
+        "allowed": allowed or not missing,
+        "claims": [
+            {
+                "key": claim.key,
+                "sha256": claim.digest,
+                "allowed": claim not in missing,
+                "text": claim.text,
+            }
+            for claim in claims
+        ],
+    }
+
+
+def _ignore(root: Path) -> bool:
+    """Add the loop's own files to ``.gitignore`` (R10); True where it had to be written."""
+    paths = Config().paths
+    wanted = [f"/{paths.logs}/", f"/{paths.decide}", f"/{paths.blocked}"]
+    path = root / ".gitignore"
+    try:
+        text = path.read_bytes().decode("utf-8", errors="surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise RalphError(f"{path} cannot be read: {error.strerror or error}") from error
+    missing = [line for line in wanted if line not in text.splitlines()]
+    if not missing:
+        return False
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if text and not text.endswith("\n"):
+        text += newline
+    text += newline.join(missing) + newline
+    write_atomic(path, text.encode("utf-8", errors="surrogateescape"))
+    return True

@@ -1,0 +1,286 @@
+"""Words that say "finished" and words that ask back (A14; I, Dual-Condition Exit Gate).
+
+It exists to count distinct patterns, each with a name, where an agent really says them. It must
+never know what the count is used for.
+
+A use does not count when it is negated ("not done"), hypothetical ("once done", "will be complete",
+"done when the tests pass"), asked ("is it done?"), partial ("3 of 7 done", "task 2 is complete"),
+a label ("Done:", "## Completed", "Status: done"), an attribute ("the finished product"), or, by
+``prose.py``, quoted, fenced or struck out. In doubt a use does not count: one more iteration is
+cheaper than a loop that ends too early.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ralph_ls.core.agent.prose import Surroundings, surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """One named pattern over lower-case prose."""
+
+    name: str
+    shape: re.Pattern[str]
+    signs: tuple[str, ...]
+    """Every match holds one of these; a text without them is not searched at all."""
+    is_negatable: bool = True
+    """False for phrases that negation leaves as they are: "I don't know which option"."""
+
+
+def find_completion(prose: str) -> tuple[str, ...]:
+    """Name the distinct completion phrases that count, in the order of ``COMPLETION``."""
+    return _find(prose, COMPLETION, _counts_as_completion)
+
+
+def find_clarification(prose: str) -> tuple[str, ...]:
+    """Name the distinct clarification phrases that count, in the order of ``CLARIFICATION``."""
+    return _find(prose, CLARIFICATION, _counts_as_clarification)
+
+
+def _phrase(name: str, signs: str, shape: str, *, is_negatable: bool = True) -> Phrase:
+    return Phrase(
+        name=name,
+        shape=re.compile(shape),
+        signs=tuple(signs.split("|")),
+        is_negatable=is_negatable,
+    )
+
+
+_WORD_END = r"(?![\w/-]|\.\w)"
+_TASKS = r"(?:tasks?|items?|work|stories|story|todos?|steps?|boxes)"
+_THINGS = (
+    rf"(?:{_TASKS}|requirements?|criteria|criterion|specs?|specifications?|features?|issues?"
+    r"|goals?|bugs?|scenarios?|functionality|code|endpoints?)"
+)
+_PR = r"(?:pr|pull request|merge request)"
+
+# A lookbehind that repeats the word says that it starts there: a pattern that begins with a plain
+# word is found many times faster than one that begins with a lookbehind.
+COMPLETION = (
+    _phrase(
+        "done",
+        "done",
+        rf"done(?<![\w./-]done){_WORD_END}"
+        r"(?! (?:by|via|through|using|to|in|at|on|inside|during|within|per|from|because|since|like"
+        r"|here|manually|automatically)\b)",
+    ),
+    _phrase(
+        "complete",
+        "complete",
+        r"complete(?<![\w./-]complete)"
+        rf"(?:d{_WORD_END}|{_WORD_END}(?:(?<=\bis complete)|(?<=\bare complete)"
+        r"|(?=[^\w\s`]|\s*+$|\n| ?[^\w\s]| (?:and|but|now|as|with|so|thanks)\b)))",
+    ),
+    _phrase(
+        "finished",
+        "finished",
+        rf"finished(?<![\w./-]finished){_WORD_END}"
+        r"(?! (?:in|at|reading|running|looking|exploring|analy[sz]ing|checking|searching|scanning"
+        r"|loading|compiling|downloading|installing|reviewing|testing|parsing)\b)",
+    ),
+    _phrase(
+        "ready-for-review",
+        "review",
+        r"ready(?<![\w-]ready) "
+        r"(?:for (?:(?:your|code|human|final|a) ){0,3}review|to (?:be )?review(?:ed)?)\b",
+    ),
+    _phrase(
+        "pr-created",
+        "pr|pull request|merge request",
+        rf"(?<![\w-]){_PR}(?: \(?#?\w+\)?)?(?: (?:is|was|has|have|been|now|already|successfully))"
+        rf"{{0,4}} (?:created|opened|submitted|raised|filed)\b|(?:created|opened|submitted|raised"
+        rf"|filed)(?: (?:a|the|new|draft|my|this)){{0,3}} {_PR}\b",
+    ),
+    _phrase(
+        "nothing-left",
+        "nothing|no ",
+        r"no(?<![\w-]no)(?:thing(?: (?:is|was|else|more|further)){0,3}(?: (?:left|remaining|remains"
+        r"|outstanding|pending)\b|(?<= left| more| else|rther) to (?:do|be done)\b(?! with))"
+        r"| (?:(?:more|further|remaining|open|outstanding|other|pending|unfinished|incomplete"
+        rf"|additional|required|unchecked) ){{0,3}}{_TASKS}(?: (?:is|are|was|were))?"
+        r" (?:to do|left|remains?|remaining|outstanding|pending|open|needed|required|necessary)\b"
+        rf"| (?:remaining|outstanding|open|pending|further|more|unfinished|unchecked) {_TASKS}\b)",
+    ),
+    _phrase(
+        "all-implemented",
+        "all |every",
+        r"(?<![\w-])(?:all|every(?:thing)?)(?: (?:of|the|these|those|my|our|in|from|listed|open"
+        r"|planned|required|remaining|acceptance|success|user|spec|plan|project|_|\d+)){0,5}"
+        rf"(?: {_THINGS}){{0,2}}(?: (?:of|in|from) (?:(?:the|this|our|my) )?\w+)?"
+        r"(?: (?:is|are|was|were|has|have|been|now|fully|successfully|all|already)){0,5}"
+        r" (?:implemented|satisfied|fulfilled|met|resolved|accomplished|in place|ticked off"
+        r"|checked off|closed|delivered)\b",
+    ),
+    _phrase(
+        "ready-to-merge",
+        "merg",
+        r"ready(?<![\w-]ready) (?:to (?:be )?merged?|for (?:the |a )?merg(?:e|ing))\b",
+    ),
+)
+"""The five words of A, Component 2, then what people say in none of those words."""
+
+_MORE = r"(?:more|additional|further) (?:information|info|details?|context|input|guidance)\b"
+
+CLARIFICATION = (
+    _phrase(
+        "need-more-information",
+        "more |additional |further ",
+        r"need(?<![\w-]need)(?:s|ed|ing)? (?:(?:some|much|any|a (?:bit|little)) )?"
+        rf"{_MORE}|more (?:information|info|details|context) (?:is|are) (?:needed|required)\b",
+    ),
+    _phrase("unclear", "unclear", rf"unclear(?<![\w-]unclear){_WORD_END}"),
+    _phrase(
+        "please-clarify",
+        "clarify",
+        r"please (?:\w+ ){0,2}clarify\b|(?:can|could|would) you (?:\w+ )?clarify\b",
+        is_negatable=False,
+    ),
+    _phrase(
+        "which-option", "which", r"which (?:option|approach|alternative)\b", is_negatable=False
+    ),
+    _phrase(
+        "need-clarification",
+        "clarification",
+        r"(?:need|requir|request|seek)(?:s|es|ed|e|ing)? (?:(?:some|your|a|further|more) ){0,2}"
+        r"clarification\b|clarification (?:is|are) (?:needed|required)\b",
+    ),
+    _phrase(
+        "not-clear",
+        "clear",
+        r"(?:\bnot|n't) (?:\w+ )?clear (?:(?:to me|yet) )?(?:what|which|how|whether|if|who|where"
+        r"|when|why)\b",
+        is_negatable=False,
+    ),
+)
+"""The four phrases of A, Component 2, and two that ask the same."""
+
+
+def _find(
+    prose: str, phrases: tuple[Phrase, ...], counts: Callable[[Phrase, Surroundings], bool]
+) -> tuple[str, ...]:
+    return tuple(
+        phrase.name
+        for phrase in phrases
+        if any(sign in prose for sign in phrase.signs)
+        and any(
+            counts(phrase, surroundings(prose, *match.span()))
+            for match in phrase.shape.finditer(prose)
+        )
+    )
+
+
+def _counts_as_completion(phrase: Phrase, around: Surroundings) -> bool:
+    before, after = around.before, around.after
+    if around.is_question or _is_label(around):
+        return False
+    if any(guard.search(before) is not None for guard in _NOT_BEFORE):
+        return False
+    if any(guard.search(after) is not None for guard in _NOT_AFTER):
+        return False
+    return not _is_fraction(f"{before} {phrase.name} {after}")
+
+
+def _counts_as_clarification(phrase: Phrase, around: Surroundings) -> bool:
+    if phrase.is_negatable and _NEGATED.search(around.before) is not None:
+        return False
+    return not (_IF.search(around.before) or _CHOSEN.search(around.before))
+
+
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|no|none|nothing|neither|nor|cannot|without|hardly|barely|far from|almost"
+    r"|nearly|partially|partly|half|mostly|yet to|isnt|arent|wasnt|dont|didnt|havent)|n't)"
+    r"(?: (?!(?:and|but|so|because|as)\b)[\w'-]++){0,6}+ ?$"
+)
+
+_HYPOTHETICAL = re.compile(
+    r"\b(?:if|unless|once|until|till|when|whenever|whether|assuming|provided|supposing|suppose"
+    r"|as soon as|otherwise)\b|\b(?:after|before|while|by the time|what|how|which)\b[^,]*$"
+)
+
+_MODAL = re.compile(
+    r"(?:\b(?:will|shall|should|would|could|can|may|might|must|to|gonna|let's|lets|let|please|get"
+    r"|gets|getting|want|wants|need|needs|expect|hope|consider)|'ll|'d)"
+    r"(?: (?:not|now|then|also|soon|only|just|still|probably|likely|eventually|finally|be|being"
+    r"|been|have|get|become|it|this|that|them|me|us|everything|all|the|of|a|task|tasks|work|job"
+    r"|feature|as|is|mark|marked|call|called|consider|considered|declare|declared|truly|really"
+    r"|fully)\b){0,6}+ ?$"
+)
+
+_TO_DO_LABEL = re.compile(
+    r"^\W*(?:todo|to-do|to do|fixme|next(?: steps?| up)?|remaining|pending|outstanding|open|left"
+    r"|plan|goal|acceptance criteria|definition of|expected)\b[^:]*:"
+)
+
+_ATTRIBUTE = re.compile(
+    r"\b(?:the|a|an|any|each|every|of|my|our|your|its|recently|previously|these|those|such) $"
+)
+
+_STATUS_LABEL = re.compile(r"\bstatus\W{0,6}$")
+
+_UNITS = (
+    r"(?:task|step|phase|part|item|story|stories|stage|milestone|section|iteration|round|subtask"
+    r"|point|chunk|piece|half|batch)"
+)
+_SOME = (
+    r"(?:this|current|first|second|third|next|last|previous|one|another|each|same|single)"
+    rf" {_UNITS}\b"
+)
+_PART_BEFORE = re.compile(
+    rf"\b(?:{_UNITS}s? ?#?\d|{_SOME}|(?:some|most|many|several|few|half|bulk)\b)[^:,]*$"
+)
+
+_NOT_BEFORE = (
+    _NEGATED,
+    _HYPOTHETICAL,
+    _MODAL,
+    _TO_DO_LABEL,
+    _ATTRIBUTE,
+    _STATUS_LABEL,
+    _PART_BEFORE,
+)
+
+_NOT_AFTER = (
+    re.compile(
+        r"^(?:(?! and | but )[^,(\u2014\u2013])*?\b(?:if|unless|once|until|when|whenever|assuming"
+        r"|provided|as soon as)\b"
+    ),
+    re.compile(r"\b(?:except|apart from|aside from|other than)\b"),
+    re.compile(r"^ ?[:=] ?(?:no|false|0|not|none|never)\b"),
+    re.compile(
+        rf"^ (?:with )?(?:the )?(?:{_SOME}|{_UNITS}s? ?#?\d|(?:some|most|parts?|half|several)\b)"
+    ),
+)
+
+_LABEL_AFTER = re.compile(r"^(?: (?!all\b|everything\b)[\w'-]+){0,2} ?:")
+_HEADING_AFTER = re.compile(r"^(?: [\w'-]+){0,3}\W*$")
+
+
+def _is_label(around: Surroundings) -> bool:
+    """Say whether a match is the first word of a heading or of a label such as "Done:"."""
+    if any(map(str.isalnum, around.before)):
+        return False
+    if around.is_in_heading:
+        return _HEADING_AFTER.match(around.after) is not None
+    return _LABEL_AFTER.match(around.after) is not None
+
+
+_FRACTION = re.compile(r"(?<![\d.])(\d{1,6}) ?(?:/|of|out of) ?(?:the |all )?(\d{1,6})(?![\d.])")
+_PERCENTAGE = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?) ?%")
+
+
+def _is_fraction(sentence: str) -> bool:
+    if any(int(part) != int(whole) for part, whole in _FRACTION.findall(sentence)):
+        return True
+    return any(float(share) != _WHOLE for share in _PERCENTAGE.findall(sentence))
+
+
+_WHOLE = 100.0
+
+_IF = re.compile(r"\b(?:if|unless|once|when|where|whenever|should)\b[^,]*$")
+_CHOSEN = re.compile(
+    r"\b(?:regardless of|no matter|decided|chose|choosing|determines?|depends on|depending on) $"
+)

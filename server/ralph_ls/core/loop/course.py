@@ -1,0 +1,233 @@
+"""The course of a run between iterations: go on, hold, park, or end for one named reason.
+
+SPEC §7 gives each end its code and its name; there is one place where a run ends, ``end``.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ralph_ls.core.loop import breaker as breaker_rules
+from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
+from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.loop.state import Awaits, Draft
+from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.config import Config, OnHalt
+from ralph_ls.protocol.events import (
+    CircuitBreakerStateChange,
+    EndReason,
+    IterationStarted,
+    Phase,
+    PhaseChanged,
+    RunEnded,
+    Verdict,
+    WaitStarted,
+)
+from ralph_ls.protocol.state import RunState
+
+BY_TERM = "a TERM signal"
+"""Who ended a run that a TERM signal ended; it has a code of its own."""
+
+EXIT_CODES = {
+    EndReason.COMPLETE: 0,
+    EndReason.LIMIT: 1,
+    EndReason.BLOCKED: 2,
+    EndReason.DECIDE: 3,
+    EndReason.STUCK: 4,
+    EndReason.FATAL: 5,
+    EndReason.STOPPED: 130,
+}
+"""SPEC §7; R, exit code table, for the first five."""
+
+TERM_EXIT_CODE = 143
+
+NEEDS_PERSON = frozenset({EndReason.BLOCKED, EndReason.DECIDE, EndReason.STUCK})
+"""Ends for which a run parks instead, where it may wait (SPEC §7)."""
+
+OUTLIVES_ENGINE = frozenset({EndReason.FATAL, EndReason.STUCK})
+"""Verdicts that an engine which takes up the run carries out before anything else."""
+
+
+def end(draft: Draft, reason: EndReason, message: str, *, by: str = "") -> None:
+    """End the run."""
+    code = EXIT_CODES[reason]
+    if reason is EndReason.STOPPED and by == BY_TERM:
+        code = TERM_EXIT_CODE
+    run = draft.run
+    draft.tell(
+        RunEnded,
+        reason=reason,
+        exit_code=code,
+        message=message,
+        by=by,
+        iterations=run.iteration,
+        seconds=round(run.active_seconds, 3),
+    )
+    draft.order(Finish(exit_code=code))
+
+
+def halt(draft: Draft, reason: EndReason, message: str) -> None:
+    """A person is needed: park the run or end it, as ``on_halt`` says (SPEC §7)."""
+    if draft.config.on_halt is OnHalt.WAIT:
+        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
+        draft.order(WatchHaltFiles())
+    else:
+        end(draft, reason, message)
+
+
+def follow(draft: Draft, verdict: Verdict) -> None:
+    """Carry out what the last iteration meant for the run."""
+    if verdict.reason in NEEDS_PERSON:
+        halt(draft, verdict.reason, verdict.message)
+    else:
+        stopped = verdict.reason is EndReason.STOPPED
+        by = draft.run.stop_requested if stopped else None
+        end(draft, verdict.reason, verdict.message, by=by or "")
+
+
+def stop(draft: Draft, by: str) -> None:
+    """End a run that has no agent; a parked one ends with the code of what it waited for."""
+    run = draft.run
+    if run.phase is Phase.PARKED and run.phase_reason is not None:
+        reason = EndReason(run.phase_reason)
+        end(draft, reason, f"stopped while waiting: {waits_for(run)}", by=by)
+    else:
+        end(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
+
+
+def waits_for(run: RunState) -> str:
+    """What a parked run needs, in words."""
+    if run.phase_reason == EndReason.DECIDE.value and run.question is not None:
+        return f"an answer to: {run.question.question}"
+    if run.phase_reason == EndReason.BLOCKED.value:
+        if run.blocked is None:
+            return "a task in the plan that is not blocked"
+        return f"the blocker to be resolved: {run.blocked.reason}"
+    return f"a reset: {is_stuck(run.breaker, run.stuck_count, run.config)}"
+
+
+def set_out(draft: Draft) -> None:
+    """After a start: halt on what an earlier iteration left open, else begin (SPEC §7)."""
+    run = draft.run
+    if run.blocked is not None:
+        halt(draft, EndReason.BLOCKED, f"still blocked: {run.blocked.reason}")
+    elif run.question is not None and run.question.answer is None:
+        halt(draft, EndReason.DECIDE, f"still unanswered: {run.question.question}")
+    else:
+        prepare(draft, reuse=False)
+
+
+def go_on(draft: Draft, *, reuse: bool = False) -> None:
+    """To the next iteration, unless somebody wants the run held or stopped."""
+    if hold_or_stop(draft):
+        return
+    cooldown = draft.config.cooldown
+    if cooldown > 0 and reuse:
+        until = draft.now + timedelta(seconds=cooldown)
+        draft.tell(WaitStarted, reason="cooldown", until=until)
+        draft.tell(PhaseChanged, phase=Phase.WAITING, reason="cooldown", until=until)
+        draft.order(WaitUntil(until=until))
+    else:
+        prepare(draft, reuse=reuse)
+
+
+def prepare(draft: Draft, *, reuse: bool) -> None:
+    """Look at the tree and the plan for the next iteration."""
+    draft.tell(PhaseChanged, phase=Phase.PREPARING)
+    draft.order(PrepareIteration(reuse=reuse))
+
+
+def hold_or_stop(draft: Draft) -> bool:
+    """Whether a wish to stop or to pause was fulfilled here."""
+    if draft.run.stop_requested is not None:
+        stop(draft, draft.run.stop_requested)
+        return True
+    if draft.run.pause_requested:
+        pause(draft)
+        return True
+    return False
+
+
+def pause(draft: Draft) -> None:
+    """Hold the run until somebody resumes or stops it."""
+    draft.tell(PhaseChanged, phase=Phase.PAUSED)
+    draft.expect(Awaits.PERSON)
+
+
+def end_before_iteration(draft: Draft, plan: PlanFacts) -> bool:
+    """Whether the run ended instead of beginning another iteration; the order is SPEC §7's."""
+    run, all_done = draft.run, plan.counts.open_required == 0
+    if run.config.task is not None and plan.counts.total == 0:
+        end(draft, EndReason.FATAL, f"the task {run.config.task} is no longer in the plan")
+    elif run.config.task is not None and all_done:
+        end(draft, EndReason.COMPLETE, f"the task {run.config.task} is done")
+    elif run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
+        end(draft, EndReason.COMPLETE, run.verdict.message)
+    elif plan.next_task is None and not all_done:
+        count = plan.counts.blocked_required
+        halt(draft, EndReason.BLOCKED, f"all {count} open tasks in the plan are blocked")
+    elif message := limit_reached(run.config, run.counted, run.active_seconds):
+        end(draft, EndReason.LIMIT, message)
+    else:
+        return False
+    return True
+
+
+def limit_reached(config: Config, counted: int, seconds: float) -> str | None:
+    """Which budget is used up, in words."""
+    if config.max_iterations is not None and counted >= config.max_iterations:
+        return f"{counted} of {config.max_iterations} iterations are used up"
+    if config.max_duration is not None and seconds >= config.max_duration:
+        return f"the duration of {config.max_duration:g} s is used up"
+    return None
+
+
+def is_stuck(breaker: Breaker, stuck_count: int, config: Config) -> str | None:
+    """Why the run must not go on by itself: the breaker is OPEN, or R's stuck count is full."""
+    if breaker.state is BreakerState.OPEN:
+        return breaker.reason
+    if config.max_stuck is not None and stuck_count >= config.max_stuck:
+        return f"{stuck_count} iterations in a row without a commit"
+    return None
+
+
+def reset_breaker(draft: Draft, *, by: str) -> None:
+    """Close the breaker and zero the stuck count, on a person's order."""
+    before = draft.run.breaker
+    after = breaker_rules.reset(before, by=by, now=draft.now)
+    draft.tell(
+        CircuitBreakerStateChange,
+        from_state=before.state,
+        to_state=after.state,
+        reason=after.reason,
+        breaker=after,
+    )
+
+
+def reset_if_stuck(draft: Draft, *, by: str) -> None:
+    """``--resume`` counts as a reset by that person (SPEC §2)."""
+    if is_stuck(draft.run.breaker, draft.run.stuck_count, draft.config):
+        reset_breaker(draft, by=by)
+
+
+def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
+    """What the agent of the iteration is told: notes and answers that came before it began."""
+    question, task = run.question, started.task
+    if question is not None and (question.answer is None or question.answered_seq > started.seq):
+        question = None
+    return PromptContext(
+        iteration=started.iteration,
+        max_iterations=run.config.max_iterations,
+        plan_path=run.plan,
+        decide_path=run.config.paths.decide,
+        blocked_path=run.config.paths.blocked,
+        complete_word=run.config.gate.complete_word,
+        task=task.title if task is not None else None,
+        confirming=started.confirming,
+        question=question.question if question is not None else None,
+        answer=question.answer if question is not None else None,
+        answered_by=question.answered_by if question is not None else None,
+        recommendation=run.recommendation,
+        notes=tuple(note.text for note in run.notes if note.seq < started.seq),
+    )

@@ -1,0 +1,124 @@
+"""Everything the loop may order: one closed union of small values, performed by the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.evidence import Baseline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareIteration:
+    """Look at the tree, the plan and the halt files; answered by ``Prepared``."""
+
+    reuse: bool = False
+    """Nothing can have changed since the last iteration was read, so its end is the baseline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchAgent:
+    """Start the agent; answered by ``AgentLaunched``, later ``AgentFinished``."""
+
+    iteration: int
+    attempt: int
+    context: PromptContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopAgent:
+    """End whatever runs for this iteration, with all its children, at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadIteration:
+    """Read what the agent said and what changed; answered by ``IterationRead``."""
+
+    iteration: int
+    attempt: int
+    baseline: Baseline
+    lost: bool = False
+    """The engine died under this iteration: only evidence is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validate:
+    """Run the validation script; answered by ``ValidationFinished``."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteDecide:
+    """Write ``decide.txt``, with the answer once there is one."""
+
+    question: str
+    iteration: int | None
+    asked_at: datetime
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveDecide:
+    """Remove an answered ``decide.txt`` that the agent left behind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteBlocked:
+    """Write ``blocked.txt``."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveBlocked:
+    """Remove ``blocked.txt``: the blocker was resolved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseIteration:
+    """Close the iteration's logs, write its summary row, save the snapshot."""
+
+    ended: IterationEnded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitUntil:
+    """Answer with ``TimeCame`` at that time."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchHaltFiles:
+    """Tell of changes to the halt files until the next iteration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The run is over: let everything go."""
+
+    exit_code: int
+
+
+Effect = (
+    PrepareIteration
+    | LaunchAgent
+    | StopAgent
+    | ReadIteration
+    | Validate
+    | WriteDecide
+    | RemoveDecide
+    | WriteBlocked
+    | RemoveBlocked
+    | CloseIteration
+    | WaitUntil
+    | WatchHaltFiles
+    | Finish
+)
+
+WRITTEN_FIRST = (WriteDecide, WriteBlocked)
+"""Performed before the step's events are told. A missing ``blocked.txt`` means that a person
+resolved it (SPEC §7), so the journal must never tell of one that was not written."""

@@ -1,0 +1,307 @@
+"""From events to the state of a run: the only way in which that state ever changes.
+
+The engine folds each event it tells, a viewer folds the same events out of the journal, and a
+resumed run folds them once more, so all three always agree (SPEC §2). Counters move only with
+``iterationEnded``: an engine that dies while it settles leaves nothing half counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    BlockedRaised,
+    BlockedResolved,
+    CircuitBreakerStateChange,
+    CommandAccepted,
+    CommandRejected,
+    Event,
+    EventBase,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    NoteAdded,
+    Outcome,
+    Phase,
+    PhaseChanged,
+    PlanChanged,
+    PromiseRead,
+    QuestionAnswered,
+    QuestionAsked,
+    RalphStatusUpdate,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    UnknownEvent,
+    Validated,
+    WaitStarted,
+    Warned,
+)
+from ralph_ls.protocol.state import (
+    Blocker,
+    CurrentIteration,
+    End,
+    LastIteration,
+    NoteView,
+    Question,
+    RunState,
+)
+
+IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
+"""Phases whose time counts for no budget (SPEC §7)."""
+
+KEPT_COMMANDS = 100
+KEPT_WARNINGS = 10
+
+
+def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) -> RunState:
+    """The state after ``events``, beginning from ``state`` or from nothing."""
+    folded = RunState() if state is None else state
+    for event in events:
+        folded = apply(folded, event)
+    return folded
+
+
+def apply(state: RunState, event: EventBase) -> RunState:
+    """The state after one event; an unknown event only moves ``seq`` and ``at``."""
+    changes: dict[str, Any] = {"seq": event.seq, "at": event.at, "run": event.run}
+    # Time without an engine counts for no budget.
+    if not isinstance(event, RunStarted | RunResumed):
+        changes["active_seconds"] = active_seconds(state, event.at)
+    changes.update(_changes(state, event))
+    return state.model_copy(update=changes)
+
+
+def active_seconds(state: RunState, at: datetime) -> float:
+    """Engine time until ``at``, if the run stays in its phase until then."""
+    if state.at is None or state.phase in IDLE_PHASES:
+        return state.active_seconds
+    # A clock that was set back must not take time away.
+    return state.active_seconds + max(0.0, (at - state.at).total_seconds())
+
+
+def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
+    match event:
+        case RunStarted() | RunResumed() | PhaseChanged() | WaitStarted() | RunEnded():
+            return _run_moved(event)
+        case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
+            return _iteration_moved(state, event)
+        case QuestionAsked() | QuestionAnswered() | BlockedRaised() | BlockedResolved():
+            return _halt_moved(state, event)
+        case CommandAccepted(command=command) | CommandRejected(command=command):
+            answered = (*state.commands, command)[-KEPT_COMMANDS:]
+            return {"commands": answered, **_flags(event)}
+        case NoteAdded(text=text, by=by, seq=seq):
+            return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
+        case CircuitBreakerStateChange(breaker=breaker, iteration=None):
+            return {"breaker": breaker, "stuck_count": 0}
+        case _:
+            return {**_told_of_iteration(state, event), **_viewed(state, event)}
+
+
+def _run_moved(
+    event: RunStarted | RunResumed | PhaseChanged | WaitStarted | RunEnded,
+) -> dict[str, Any]:
+    match event:
+        case RunStarted() | RunResumed():
+            return _engine_started(event)
+        case PhaseChanged():
+            return _phase_changed(event)
+        case WaitStarted(until=until):
+            return {"until": until}
+        case RunEnded():
+            return _run_ended(event)
+
+
+def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
+    changes: dict[str, Any] = {
+        "pid": event.pid,
+        "branch": event.branch,
+        "config": event.config,
+        "overrides": event.overrides,
+        "stop_requested": None,
+        "pause_requested": False,
+        "end": None,
+        "phase": Phase.STARTING,
+        "phase_reason": None,
+        "phase_since": event.at,
+    }
+    if isinstance(event, RunStarted):
+        changes |= {
+            "workspace": event.workspace,
+            "state_dir": event.state_dir,
+            "plan": event.plan,
+            "started_at": event.at,
+        }
+    return changes
+
+
+def _phase_changed(event: PhaseChanged) -> dict[str, Any]:
+    changes: dict[str, Any] = {
+        "phase": event.phase,
+        "phase_reason": event.reason,
+        "phase_since": event.at,
+        "until": event.until,
+    }
+    if event.phase is Phase.STOPPING:
+        changes["stop_requested"] = event.reason or "somebody"
+    if event.phase is Phase.PAUSED:
+        changes["pause_requested"] = False
+    if event.phase is Phase.PARKED:
+        changes["verdict"] = None
+    return changes
+
+
+def _iteration_moved(
+    state: RunState, event: IterationStarted | AgentStarted | AgentExited | IterationEnded
+) -> dict[str, Any]:
+    match event:
+        case IterationStarted(iteration=iteration):
+            seen = state.seen or (event.baseline.fingerprint,)
+            return {
+                "iteration": iteration,
+                "current": CurrentIteration(started=event),
+                "counts": event.counts,
+                "seen": seen,
+                "verdict": None,
+            }
+        case AgentStarted() if state.current is not None:
+            return {"current": state.current.model_copy(update={"agent": event, "exit": None})}
+        case AgentExited() if state.current is not None:
+            return {"current": state.current.model_copy(update={"exit": event})}
+        case IterationEnded():
+            return _iteration_ended(state, event)
+        case _:
+            return {}
+
+
+def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
+    changes: dict[str, Any] = {
+        "current": None,
+        "counts": event.counts,
+        "breaker": event.breaker,
+        "stuck_count": event.stuck_count,
+        "indicators": event.indicators,
+        "missing_reports": event.missing_reports,
+        "crashes": event.crashes,
+        "recommendation": event.recommendation,
+        "verdict": event.verdict,
+        "last": LastIteration(
+            iteration=event.iteration,
+            outcome=event.outcome,
+            seconds=event.seconds,
+            commit=event.commit,
+        ),
+    }
+    if event.fingerprint and event.fingerprint not in state.seen:
+        changes["seen"] = (*state.seen, event.fingerprint)
+    if event.outcome is not Outcome.LOST:
+        changes["counted"] = state.counted + 1
+    # What the agent was told is used up only by an iteration that came to its end.
+    if event.outcome in {Outcome.LOST, Outcome.STOPPED}:
+        return changes
+    began = state.current.started.seq if state.current is not None else event.seq
+    changes["stuck_iterations"] = state.stuck_iterations + (1 if event.commit is None else 0)
+    changes["notes"] = tuple(note for note in state.notes if note.seq > began)
+    question = state.question
+    if question is not None and question.answer is not None and question.answered_seq < began:
+        changes["question"] = None
+        changes["settled_question"] = question.question
+    return changes
+
+
+def _viewed(state: RunState, event: EventBase) -> dict[str, Any]:
+    """What a viewer shows of an event that moves nothing by itself."""
+    match event:
+        case RalphStatusUpdate(report=report, iteration=iteration):
+            return {"report": report, "report_iteration": iteration}
+        case PromiseRead(promise=promise):
+            return {"promise": promise}
+        case EvidenceGathered(evidence=evidence, iteration=iteration):
+            return {"evidence": evidence, "evidence_iteration": iteration}
+        case PlanChanged(counts=counts):
+            return {"counts": counts}
+        case Warned():
+            return {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
+        case _:
+            return {}
+
+
+def _halt_moved(
+    state: RunState,
+    event: QuestionAsked | QuestionAnswered | BlockedRaised | BlockedResolved,
+) -> dict[str, Any]:
+    match event:
+        case QuestionAsked():
+            question = Question(
+                question=event.question, iteration=event.iteration, asked_at=event.asked_at
+            )
+            return {"question": question, "settled_question": None}
+        case QuestionAnswered():
+            asked_at = state.question.asked_at if state.question is not None else event.at
+            iteration = state.question.iteration if state.question is not None else None
+            answered = Question(
+                question=event.question,
+                iteration=iteration,
+                asked_at=asked_at,
+                answer=event.answer,
+                answered_by=event.by,
+                answered_seq=event.seq,
+            )
+            return {"question": answered}
+        case BlockedRaised(reason=reason, iteration=iteration):
+            blocker = Blocker(reason=reason, iteration=iteration)
+            return {"blocked": blocker, "resolved_blocker": None}
+        case BlockedResolved():
+            known = state.blocked.reason if state.blocked is not None else None
+            return {"blocked": None, "resolved_blocker": known}
+
+
+def _flags(event: CommandAccepted | CommandRejected) -> dict[str, Any]:
+    if isinstance(event, CommandAccepted) and event.command_kind == "pause":
+        return {"pause_requested": True}
+    if isinstance(event, CommandAccepted) and event.command_kind == "resume":
+        return {"pause_requested": False}
+    return {}
+
+
+def _run_ended(event: RunEnded) -> dict[str, Any]:
+    end = End(
+        reason=event.reason,
+        exit_code=event.exit_code,
+        message=event.message,
+        by=event.by,
+        at=event.at,
+    )
+    return {
+        "phase": Phase.ENDED,
+        "phase_reason": event.reason.value,
+        "phase_since": event.at,
+        "until": None,
+        "end": end,
+        "verdict": None,
+    }
+
+
+def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
+    """Remember that the open iteration has had this event."""
+    if state.current is None:
+        return {}
+    changes: dict[str, Any] = {"told": (*state.current.told, told_name(event))}
+    if isinstance(event, Validated):
+        changes["validated"] = event
+    return {"current": state.current.model_copy(update=changes)}
+
+
+def told_name(event: EventBase) -> str:
+    """The name under which an open iteration remembers an event."""
+    return warning_name(event.code) if isinstance(event, Warned) else str(getattr(event, "kind", ""))
+
+
+def warning_name(code: str) -> str:
+    """The name of a warning: one of each code is enough for an iteration."""
+    return f"warned:{code}"

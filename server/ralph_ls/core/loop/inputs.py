@@ -1,0 +1,213 @@
+"""Everything that can move a run: one closed union, read from one queue by one owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.protocol.commands import Command
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.events import PlanCountsView, TaskRef
+from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.report import Promise, Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFacts:
+    """A plan as the loop decides by it."""
+
+    counts: PlanCountsView = PlanCountsView()
+    next_task: TaskRef | None = None
+    open_tasks: tuple[TaskRef, ...] = ()
+    """The first required ones that are open, at most ten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaltFiles:
+    """What ``decide.txt`` and ``blocked.txt`` say at one moment."""
+
+    question: str | None = None
+    """None: there is no decide file."""
+    answer: str | None = None
+    """None: not answered yet."""
+    blocked: str | None = None
+    """The reason; None: there is no blocked file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A warning that was found outside the core."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingNote:
+    """What a person told the loop while no engine ran."""
+
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFacts:
+    """Where and with what settings an engine starts."""
+
+    config: Config
+    overrides: dict[str, Any] = field(default_factory=dict)
+    version: str
+    pid: int
+    workspace: str
+    state_dir: str
+    plan_path: str
+    branch: str | None
+    head: str | None
+    halt: HaltFiles = HaltFiles()
+    notices: tuple[Notice, ...] = ()
+    notes: tuple[PendingNote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A new run begins."""
+
+    run: str
+    facts: EngineFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """An earlier run goes on; what its agent left running is already gone."""
+
+    by: str
+    facts: EngineFacts
+    orphans_ended: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """The next iteration could begin: the tree as it is, and the plan."""
+
+    baseline: Baseline
+    plan: PlanFacts
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLaunched:
+    """The agent's process lives."""
+
+    agent: str
+    argv: tuple[str, ...]
+    pid: int
+    process_start_time: float
+    group: int | None
+    prompt_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFinished:
+    """The agent's process, and all that it started, are gone."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    idle: bool = False
+    stopped: bool = False
+    killed: bool = False
+    leftovers: int = 0
+    seconds: float = 0.0
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationRead:
+    """What the agent said, and what was seen to have changed."""
+
+    report: Report | None = None
+    promises: tuple[Promise, ...] = ()
+    completion_words: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    error_patterns: tuple[str, ...] = ()
+    said_nothing: bool = False
+    """No character of text came from the agent."""
+    changes: Changes = Changes()
+    tasks_done: tuple[str, ...] = ()
+    plan: PlanFacts = PlanFacts()
+    halt: HaltFiles = HaltFiles()
+    must_validate: bool = False
+    """There is a validation script that may run."""
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationFinished:
+    """The validation script is through."""
+
+    ok: bool
+    exit_code: int | None
+    timed_out: bool
+    seconds: float
+    tail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandArrived:
+    """A command lay in the inbox."""
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandUnreadable:
+    """Something lay in the inbox that is no command, or came when none was taken."""
+
+    id: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaltFilesChanged:
+    """A person edited or removed ``decide.txt`` or ``blocked.txt``."""
+
+    halt: HaltFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeCame:
+    """A wait that the loop asked for is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted:
+    """A signal asks the engine to end: Ctrl-C or TERM."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFailed:
+    """Something the loop ordered could not be done; the message says what and why."""
+
+    message: str
+
+
+Input = (
+    Started
+    | Resumed
+    | Prepared
+    | AgentLaunched
+    | AgentFinished
+    | IterationRead
+    | ValidationFinished
+    | CommandArrived
+    | CommandUnreadable
+    | HaltFilesChanged
+    | TimeCame
+    | Interrupted
+    | EffectFailed
+)

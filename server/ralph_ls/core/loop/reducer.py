@@ -1,0 +1,264 @@
+"""One state, one input, one step: every decision of a run is taken here or one call away.
+
+The theory. A run is a chain of iterations: *preparing* looks at the tree and the plan, *running*
+has an agent, *settling* reads what it said and what changed. ``settle`` closes an iteration and
+names what it means; ``course`` turns that into an end, a parked run or the next iteration;
+``steering`` answers people. The couplings:
+
+- State changes only by events (``fold``), so a journal is enough to go on from any of its lines.
+- Events are told before effects are performed. An engine that dies between the two leaves an
+  event without its effect, never an effect without its event, and ``Resumed`` orders it again.
+- ``step`` is total: an input that means nothing in this phase is ignored, and says why.
+
+The awkward case is an engine that died while an iteration was open. If the agent had already come
+to its end, its recorded output is settled as if nothing had happened; what was told of it is not
+told again. If not, the iteration is ``lost``: its evidence counts, its silence does not.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import assert_never
+
+from ralph_ls.core.loop import course, settle, steering
+from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration, StopAgent
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    AgentLaunched,
+    CommandArrived,
+    CommandUnreadable,
+    EffectFailed,
+    EngineFacts,
+    HaltFilesChanged,
+    Input,
+    Interrupted,
+    IterationRead,
+    Prepared,
+    Resumed,
+    Started,
+    TimeCame,
+    ValidationFinished,
+)
+from ralph_ls.core.loop.state import Draft, LoopState, Step
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    EndReason,
+    IterationStarted,
+    NoteAdded,
+    Phase,
+    PhaseChanged,
+    RunResumed,
+    RunStarted,
+    WaitEnded,
+    Warned,
+)
+
+
+def step(state: LoopState, given: Input, now: datetime) -> Step:
+    """What follows from ``given`` at ``now``; pure, total, and the only way a run moves."""
+    draft = Draft(state, now)
+    if state.run.phase is Phase.ENDED and not isinstance(given, Resumed):
+        _after_the_end(draft, given)
+    else:
+        _dispatch(draft, given)
+    return draft.finish()
+
+
+def _dispatch(draft: Draft, given: Input) -> None:
+    match given:
+        case Started():
+            _start(draft, given)
+        case Resumed():
+            _resume(draft, given)
+        case Prepared():
+            _begin_iteration(draft, given)
+        case AgentLaunched():
+            _agent_launched(draft, given)
+        case AgentFinished():
+            _agent_finished(draft, given)
+        case IterationRead():
+            settle.read(draft, given)
+        case ValidationFinished():
+            settle.validated(draft, given)
+        case CommandArrived(command=command):
+            steering.obey(draft, command)
+        case CommandUnreadable():
+            steering.refuse_unreadable(draft, given)
+        case HaltFilesChanged(halt=halt):
+            steering.halt_files_changed(draft, halt)
+        case TimeCame():
+            _time_came(draft)
+        case Interrupted(by=by):
+            steering.interrupt(draft, by)
+        case EffectFailed(message=message):
+            _effect_failed(draft, message)
+        case _:  # pragma: no cover
+            assert_never(given)
+
+
+def _after_the_end(draft: Draft, given: Input) -> None:
+    match given:
+        case CommandArrived(command=command):
+            steering.obey(draft, command)
+        case CommandUnreadable():
+            steering.refuse_unreadable(draft, given)
+        case _:
+            draft.ignore("the run has ended")
+
+
+def _start(draft: Draft, given: Started) -> None:
+    if draft.run.run:
+        draft.ignore("the run has started already")
+        return
+    facts = given.facts
+    draft.name_run(given.run)
+    draft.tell(
+        RunStarted,
+        version=facts.version,
+        pid=facts.pid,
+        workspace=facts.workspace,
+        state_dir=facts.state_dir,
+        branch=facts.branch,
+        head=facts.head,
+        plan=facts.plan_path,
+        config=facts.config,
+        overrides=facts.overrides,
+    )
+    draft.tell(PhaseChanged, phase=Phase.STARTING)
+    _tell_facts(draft, facts)
+    steering.find_halt_files(draft, facts.halt)
+    course.set_out(draft)
+
+
+def _resume(draft: Draft, given: Resumed) -> None:
+    facts = given.facts
+    if not draft.run.run:
+        draft.ignore("there is no run to go on with")
+        return
+    draft.tell(
+        RunResumed,
+        version=facts.version,
+        pid=facts.pid,
+        by=given.by,
+        branch=facts.branch,
+        head=facts.head,
+        config=facts.config,
+        overrides=facts.overrides,
+        orphans_ended=given.orphans_ended,
+    )
+    draft.mark_agent(stopping=False)
+    draft.keep(settlement=None)
+    _tell_facts(draft, facts)
+    course.reset_if_stuck(draft, by=given.by)
+    current = draft.run.current
+    if current is None:
+        steering.find_halt_files(draft, facts.halt)
+        course.set_out(draft)
+        return
+    draft.tell(PhaseChanged, phase=Phase.SETTLING)
+    draft.order(
+        ReadIteration(
+            iteration=current.started.iteration,
+            attempt=1 if current.agent is None else current.agent.attempt,
+            baseline=current.started.baseline,
+            lost=current.exit is None,
+        )
+    )
+
+
+def _tell_facts(draft: Draft, facts: EngineFacts) -> None:
+    for notice in facts.notices:
+        draft.tell(Warned, code=notice.code, message=notice.message)
+    for note in facts.notes:
+        draft.tell(NoteAdded, text=note.text, by=note.by)
+
+
+def _begin_iteration(draft: Draft, given: Prepared) -> None:
+    if draft.run.phase is not Phase.PREPARING:
+        draft.ignore(f"nothing is being prepared while {draft.run.phase}")
+        return
+    for notice in given.notices:
+        draft.tell(Warned, code=notice.code, message=notice.message)
+    if course.hold_or_stop(draft) or course.end_before_iteration(draft, given.plan):
+        return
+    run = draft.run
+    confirming = given.plan.next_task is None
+    draft.tell(
+        IterationStarted,
+        iteration=run.iteration + 1,
+        max_iterations=run.config.max_iterations,
+        task=given.plan.next_task,
+        confirming=confirming,
+        counts=given.plan.counts,
+        baseline=given.baseline,
+    )
+    draft.tell(PhaseChanged, phase=Phase.RUNNING)
+    context = course.prompt_context(draft.run)
+    draft.order(LaunchAgent(iteration=draft.run.iteration, attempt=1, context=context))
+
+
+def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
+    current = draft.run.current
+    if current is None or (current.agent is not None and current.exit is None):
+        draft.ignore("no agent was being started")
+        return
+    draft.tell(
+        AgentStarted,
+        iteration=current.started.iteration,
+        attempt=1 if current.agent is None else current.agent.attempt + 1,
+        agent=given.agent,
+        argv=given.argv,
+        pid=given.pid,
+        process_start_time=given.process_start_time,
+        group=given.group,
+        prompt_bytes=given.prompt_bytes,
+    )
+    if draft.state.stopping_agent:
+        draft.order(StopAgent())
+
+
+def _agent_finished(draft: Draft, given: AgentFinished) -> None:
+    current = draft.run.current
+    if current is None or current.agent is None or current.exit is not None:
+        draft.ignore("no agent is running")
+        return
+    draft.tell(
+        AgentExited,
+        iteration=current.started.iteration,
+        attempt=current.agent.attempt,
+        exit_code=given.exit_code,
+        signal=given.signal,
+        timed_out=given.timed_out,
+        idle=given.idle,
+        stopped=given.stopped,
+        killed=given.killed,
+        leftovers=given.leftovers,
+        seconds=given.seconds,
+        stdout_bytes=given.stdout_bytes,
+        stderr_bytes=given.stderr_bytes,
+    )
+    if draft.run.phase is not Phase.STOPPING:
+        draft.tell(PhaseChanged, phase=Phase.SETTLING)
+    draft.order(
+        ReadIteration(
+            iteration=current.started.iteration,
+            attempt=current.agent.attempt,
+            baseline=current.started.baseline,
+        )
+    )
+
+
+def _time_came(draft: Draft) -> None:
+    if draft.run.phase is not Phase.WAITING:
+        draft.ignore(f"nothing is waited for while {draft.run.phase}")
+        return
+    draft.tell(WaitEnded, reason=draft.run.phase_reason or "cooldown")
+    course.prepare(draft, reuse=False)
+
+
+def _effect_failed(draft: Draft, message: str) -> None:
+    current = draft.run.current
+    if current is not None and current.agent is not None and current.exit is None:
+        draft.order(StopAgent())
+    course.end(draft, EndReason.FATAL, message)

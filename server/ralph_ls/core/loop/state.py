@@ -1,0 +1,158 @@
+"""The reducer's state, the step it returns, and the draft in which a step is put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from ralph_ls.core.loop.effects import (
+    WRITTEN_FIRST,
+    Effect,
+    Finish,
+    LaunchAgent,
+    PrepareIteration,
+    ReadIteration,
+    Validate,
+    WaitUntil,
+    WatchHaltFiles,
+)
+from ralph_ls.core.loop.fold import apply
+from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.events import Event, EventBase
+from ralph_ls.protocol.state import RunState
+
+
+EventType = TypeVar("EventType", bound=EventBase)
+
+
+class Awaits(StrEnum):
+    """Whose turn it is. An answer that nobody awaits moves nothing, however late it comes."""
+
+    START = "an engine that takes up the run"
+    PREPARED = "a look at the tree and the plan"
+    LAUNCH = "the agent to start"
+    EXIT = "the agent to end"
+    READ = "what the agent said and changed"
+    VALIDATION = "the validation to end"
+    TIME = "a wait to be over"
+    PERSON = "a person"
+    NOTHING = "nothing: the run has ended"
+
+
+_ANSWERS: dict[type[Effect], Awaits] = {
+    PrepareIteration: Awaits.PREPARED,
+    LaunchAgent: Awaits.LAUNCH,
+    ReadIteration: Awaits.READ,
+    Validate: Awaits.VALIDATION,
+    WaitUntil: Awaits.TIME,
+    WatchHaltFiles: Awaits.PERSON,
+    Finish: Awaits.NOTHING,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopState:
+    """All that the loop decides by: the fold over its events, and what it holds between inputs."""
+
+    run: RunState = field(default_factory=RunState)
+    awaits: Awaits = Awaits.START
+    settlement: IterationRead | None = None
+    """What was read of the open iteration, while its validation runs."""
+    stopping_agent: bool = False
+    """The agent was ordered to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What follows from one input: the new state, events to tell, effects to perform.
+
+    ``first`` is performed before the events are told, ``then`` after; the two make ``effects``.
+    """
+
+    state: LoopState
+    events: tuple[Event, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    ignored: str | None = None
+    """Why the input moved nothing, where it did not."""
+
+    @property
+    def first(self) -> tuple[Effect, ...]:
+        """Halt files, which have to lie there before the journal says so."""
+        return tuple(effect for effect in self.effects if isinstance(effect, WRITTEN_FIRST))
+
+    @property
+    def then(self) -> tuple[Effect, ...]:
+        return tuple(effect for effect in self.effects if not isinstance(effect, WRITTEN_FIRST))
+
+
+class Draft:
+    """One step while it is being put together; every event told is folded in at once."""
+
+    def __init__(self, state: LoopState, now: datetime) -> None:
+        self._state = state
+        # The journal keeps milliseconds, and a fold over it must give this very state.
+        self.now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+        self._events: list[Event] = []
+        self._effects: list[Effect] = []
+        self._ignored: str | None = None
+        self._run_id = state.run.run
+
+    @property
+    def run(self) -> RunState:
+        return self._state.run
+
+    @property
+    def state(self) -> LoopState:
+        return self._state
+
+    @property
+    def config(self) -> Config:
+        return self._state.run.config
+
+    def name_run(self, run_id: str) -> None:
+        """Give the run its id, before its first event."""
+        self._run_id = run_id
+
+    def tell(self, event_type: type[EventType], **fields: Any) -> EventType:
+        """Tell an event, stamped with the next number, the time and the run; gives it back."""
+        event: Any = event_type(seq=self.run.seq + 1, at=self.now, run=self._run_id, **fields)
+        self._events.append(event)
+        self._state = replace(self._state, run=apply(self._state.run, event))
+        told: EventType = event
+        return told
+
+    def order(self, effect: Effect) -> None:
+        """Order an effect; one that will be answered says whose turn it is."""
+        self._effects.append(effect)
+        self.expect(_ANSWERS.get(type(effect), self._state.awaits))
+
+    def expect(self, awaits: Awaits) -> None:
+        """Say whose turn it is."""
+        self._state = replace(self._state, awaits=awaits)
+
+    def is_awaited(self, awaits: Awaits) -> bool:
+        """Whether it is that one's turn; where not, the step is told to be ignored."""
+        if self._state.awaits is not awaits:
+            self.ignore(f"what the run waits for is {self._state.awaits}")
+        return self._state.awaits is awaits
+
+    def keep(self, *, settlement: IterationRead | None) -> None:
+        """Hold what was read until the validation is through."""
+        self._state = replace(self._state, settlement=settlement)
+
+    def mark_agent(self, *, stopping: bool) -> None:
+        self._state = replace(self._state, stopping_agent=stopping)
+
+    def ignore(self, why: str) -> None:
+        self._ignored = why
+
+    def finish(self) -> Step:
+        return Step(
+            state=self._state,
+            events=tuple(self._events),
+            effects=tuple(self._effects),
+            ignored=self._ignored,
+        )

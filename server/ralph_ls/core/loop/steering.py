@@ -1,0 +1,266 @@
+"""Steering: commands, signals, and the halt files that people edit by hand.
+
+Every command is answered, accepted or rejected with a reason, however late it comes (SPEC §2).
+Never is an answer invented: a question is answered by a person's text, or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ralph_ls.core.loop import course
+from ralph_ls.core.loop.effects import (
+    RemoveBlocked,
+    RemoveDecide,
+    StopAgent,
+    WriteBlocked,
+    WriteDecide,
+)
+from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
+from ralph_ls.core.loop.state import Draft
+from ralph_ls.protocol.commands import Answer, Command, Note, Pause, Reset, Resume, Stop
+from ralph_ls.protocol.events import (
+    BlockedRaised,
+    BlockedResolved,
+    CommandAccepted,
+    CommandRejected,
+    EndReason,
+    NoteAdded,
+    Phase,
+    PhaseChanged,
+    QuestionAnswered,
+    QuestionAsked,
+)
+
+
+def obey(draft: Draft, command: Command) -> None:
+    """Accept or reject one command; the same id a second time changes nothing."""
+    run = draft.run
+    if command.id in run.commands:
+        draft.ignore("this command was answered already")
+    elif command.run != run.run:
+        _reject(draft, command, "other-run", f"this is run {run.run}, not {command.run}")
+    elif run.phase is Phase.ENDED:
+        _reject(draft, command, "ended", f"the run has ended: {run.phase_reason}")
+    else:
+        _obey(draft, command)
+
+
+def refuse_unreadable(draft: Draft, given: CommandUnreadable) -> None:
+    """Answer what lay in the inbox and could not be taken."""
+    if given.id in draft.run.commands:
+        draft.ignore("this command was answered already")
+        return
+    draft.tell(CommandRejected, command=given.id, code=given.code, reason=given.reason)
+
+
+def interrupt(draft: Draft, by: str) -> None:
+    """End the run because a signal asks for it."""
+    if course.has_agent(draft.run):
+        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
+        draft.mark_agent(stopping=True)
+        draft.order(StopAgent())
+    else:
+        course.stop(draft, by)
+
+
+def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
+    """At a start: take over what stands in the halt files (SPEC §7)."""
+    run, paths = draft.run, draft.config.paths
+    if halt.blocked is not None and halt.blocked == run.resolved_blocker:
+        draft.order(RemoveBlocked())
+    elif halt.blocked is not None and run.blocked is None:
+        draft.tell(BlockedRaised, reason=halt.blocked, path=paths.blocked)
+    elif halt.blocked is None and run.blocked is not None:
+        draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
+    question = draft.run.question
+    if halt.answer is not None and _same(halt.question, run.settled_question):
+        draft.order(RemoveDecide())
+    elif halt.question is not None and question is None:
+        asked_at = draft.now.replace(microsecond=0)
+        draft.tell(
+            QuestionAsked, question=halt.question, path=paths.decide, asked_at=asked_at
+        )
+    question = draft.run.question
+    if question is None:
+        return
+    if question.answer is None and halt.answer is not None:
+        _answered(draft, halt.answer, by=paths.decide)
+    elif halt.question is None:
+        _write_decide_again(draft)
+
+
+def halt_files_changed(draft: Draft, halt: HaltFiles) -> None:
+    """While parked: an answer written by hand counts, a question that vanished is written again."""
+    run, paths = draft.run, draft.config.paths
+    if run.phase is not Phase.PARKED:
+        draft.ignore(f"the run does not wait for a person while {run.phase}")
+        return
+    question = run.question
+    waits = question is not None and question.answer is None
+    answered = waits and halt.answer is not None
+    resolved = run.blocked is not None and halt.blocked is None
+    if waits and halt.question is None:
+        _write_decide_again(draft)
+    if answered and halt.answer is not None:
+        _answered(draft, halt.answer, by=paths.decide)
+    if resolved:
+        draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
+    if answered or resolved:
+        _leave_if_settled(draft)
+
+
+def _obey(draft: Draft, command: Command) -> None:
+    match command:
+        case Stop():
+            _stop(draft, command)
+        case Pause():
+            _pause(draft, command)
+        case Resume():
+            _resume(draft, command)
+        case Reset():
+            _accept(draft, command, "the breaker is closed, its counters are zero")
+            course.reset_breaker(draft, by=command.by)
+            _leave_if_settled(draft)
+        case Answer():
+            _answer(draft, command)
+        case Note():
+            _accept(draft, command, "the next iteration will be told")
+            draft.tell(NoteAdded, text=command.text, by=command.by)
+        case _:  # pragma: no cover
+            assert_never(command)
+
+
+def _stop(draft: Draft, command: Stop) -> None:
+    if not course.has_agent(draft.run):
+        _accept(draft, command, "the run ends")
+        course.stop(draft, command.by)
+        return
+    text = "the agent is ended now" if command.now else "the run ends after this iteration"
+    _accept(draft, command, text)
+    if draft.run.phase is not Phase.STOPPING:
+        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=command.by)
+    if command.now:
+        draft.mark_agent(stopping=True)
+        draft.order(StopAgent())
+
+
+def _pause(draft: Draft, command: Pause) -> None:
+    phase = draft.run.phase
+    if phase is Phase.PARKED:
+        reason = f"the run waits for you already: {course.waits_for(draft.run)}"
+        _reject(draft, command, "parked", reason)
+    elif phase is Phase.STOPPING:
+        _reject(draft, command, "stopping", "the run is about to end")
+    elif phase is Phase.PAUSED:
+        _reject(draft, command, "paused", "the run is paused already")
+    else:
+        _accept(draft, command, "the run pauses after this iteration")
+        if phase is Phase.WAITING:
+            draft.tell(PhaseChanged, phase=Phase.PAUSED)
+
+
+def _resume(draft: Draft, command: Resume) -> None:
+    run = draft.run
+    if run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value:
+        _accept(draft, command, "the blocker counts as resolved")
+        if run.blocked is not None:
+            draft.tell(BlockedResolved, by=command.by)
+            draft.order(RemoveBlocked())
+        _leave_if_settled(draft)
+    elif run.phase is Phase.PARKED:
+        reason = f"the run waits for something else: {course.waits_for(run)}"
+        _reject(draft, command, "parked", reason)
+    elif run.phase is Phase.PAUSED:
+        _accept(draft, command, "the run goes on")
+        course.go_on(draft)
+    elif run.pause_requested:
+        _accept(draft, command, "the run will not pause")
+    else:
+        _reject(draft, command, "not-paused", f"the run is not paused, it is {run.phase}")
+
+
+def _answer(draft: Draft, command: Answer) -> None:
+    question = draft.run.question
+    if question is None:
+        _reject(draft, command, "no-question", "no question waits for an answer")
+    elif question.answer is not None:
+        who = question.answered_by or "somebody"
+        _reject(draft, command, "answered", f"it was answered already, by {who}")
+    else:
+        _accept(draft, command, "the next iteration gets your answer")
+        _answered(draft, command.text.strip(), by=command.by)
+        draft.order(
+            WriteDecide(
+                question=question.question,
+                iteration=question.iteration,
+                asked_at=question.asked_at,
+                answer=command.text.strip(),
+            )
+        )
+        _leave_if_settled(draft)
+
+
+def _answered(draft: Draft, answer: str, *, by: str) -> None:
+    question = draft.run.question
+    if question is not None:
+        draft.tell(QuestionAnswered, question=question.question, answer=answer, by=by)
+
+
+def _write_decide_again(draft: Draft) -> None:
+    question = draft.run.question
+    if question is not None and question.answer is None:
+        draft.order(
+            WriteDecide(
+                question=question.question,
+                iteration=question.iteration,
+                asked_at=question.asked_at,
+            )
+        )
+
+
+def _leave_if_settled(draft: Draft) -> None:
+    """Leave the parked phase once nothing that it waits for is left."""
+    run = draft.run
+    if run.phase is not Phase.PARKED:
+        return
+    if run.blocked is not None:
+        _wait_for(draft, EndReason.BLOCKED)
+        draft.order(WriteBlocked(reason=run.blocked.reason))
+    elif run.question is not None and run.question.answer is None:
+        _wait_for(draft, EndReason.DECIDE)
+    elif run.phase_reason == EndReason.STUCK.value and course.is_stuck(run):
+        return
+    else:
+        course.go_on(draft)
+
+
+def _wait_for(draft: Draft, reason: EndReason) -> None:
+    if draft.run.phase_reason != reason.value:
+        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two texts say the same, whatever white space a file gave them."""
+    return one is not None and other is not None and one.split() == other.split()
+
+
+def _accept(draft: Draft, command: Command, text: str) -> None:
+    draft.tell(
+        CommandAccepted,
+        command=command.id,
+        command_kind=command.kind,
+        by=command.by,
+        text=text,
+    )
+
+
+def _reject(draft: Draft, command: Command, code: str, reason: str) -> None:
+    draft.tell(
+        CommandRejected,
+        command=command.id,
+        command_kind=command.kind,
+        by=command.by,
+        code=code,
+        reason=reason,
+    )

@@ -1,0 +1,147 @@
+"""What a settled iteration means for its run: of several meanings the first wins.
+
+SPEC §7: stopped, fatal, complete if accepted, BLOCKED, DECIDE, stuck, limit. A stop after this
+iteration comes behind fatal and complete: the iteration came to its end, and what it came to is
+what the run ends with. Nothing here tells or orders anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ralph_ls.core.loop import course
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.gate import GateResult
+from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.protocol.breaker import Breaker
+from ralph_ls.protocol.config import OnTimeout
+from ralph_ls.protocol.events import AgentExited, EndReason, Outcome, Verdict
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.report import PromiseKind
+from ralph_ls.protocol.state import CurrentIteration, RunState
+
+CRASHES_TO_FATAL = 3
+"""SPEC §9.3: three failed iterations in a row are fatal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """One iteration, ready to be closed."""
+
+    current: CurrentIteration
+    read: IterationRead
+    evidence: Evidence
+    stopped: bool
+    """Its agent, or its validation, was ended on a person's order."""
+    failed: bool
+    """Its agent came to nothing."""
+    gate: GateResult
+    breaker: Breaker
+    stuck_count: int
+    commit: str | None
+
+    @property
+    def lost(self) -> bool:
+        """Its engine died under it."""
+        return self.current.exit is None
+
+    @property
+    def cut_short(self) -> bool:
+        """It did not come to its end: what it achieved counts, what it did not say does not."""
+        return self.lost or self.stopped
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.lost:
+            return Outcome.LOST
+        if self.stopped:
+            return Outcome.STOPPED
+        return Outcome.PROGRESS if self.evidence.progress else Outcome.NO_PROGRESS
+
+
+def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
+    """A bad exit without a result, or no word at all, and nothing done (SPEC §9.3)."""
+    if exit_event.timed_out or exit_event.idle or evidence.progress:
+        return False
+    no_result = given.report is None and not given.promises
+    return given.said_nothing or (exit_event.exit_code != 0 and no_result)
+
+
+def exit_words(exit_event: AgentExited) -> str:
+    """How an agent's process ended, after "it"."""
+    if exit_event.signal is not None:
+        return f"was ended by signal {exit_event.signal}"
+    return f"ended with {exit_event.exit_code}"
+
+
+def completion(run: RunState, settlement: Settlement) -> str | None:
+    """Why the run is complete; None where it is not, whatever the agent says."""
+    if settlement.cut_short or fatal(run, settlement) is not None:
+        return None
+    counts = settlement.read.plan.counts
+    if run.config.task is not None:
+        is_done = counts.total > 0 and counts.open_required == 0
+        return f"the task {run.config.task} is done" if is_done else None
+    if settlement.gate.accepted:
+        return "the agent signals completion and every required task is done"
+    if settlement.current.started.confirming and _confirms(run, settlement):
+        return "no required task is open, and the confirming iteration found nothing more"
+    return None
+
+
+def verdict(run: RunState, settlement: Settlement, now: datetime) -> Verdict | None:
+    """The first that holds; None: the run goes on."""
+    stop = run.stop_requested
+    if stop is not None and settlement.stopped:
+        return _stopped(stop)
+    if message := fatal(run, settlement):
+        return Verdict(reason=EndReason.FATAL, message=message)
+    if message := completion(run, settlement):
+        return Verdict(reason=EndReason.COMPLETE, message=message)
+    if stop is not None:
+        return _stopped(stop)
+    if run.blocked is not None:
+        return Verdict(reason=EndReason.BLOCKED, message=run.blocked.reason)
+    if run.question is not None and run.question.answer is None:
+        return Verdict(reason=EndReason.DECIDE, message=run.question.question)
+    if message := course.is_stuck(settlement.breaker, settlement.stuck_count, run.config):
+        return Verdict(reason=EndReason.STUCK, message=message)
+    counted = run.counted if settlement.lost else run.counted + 1
+    if message := course.limit_reached(run.config, counted, active_seconds(run, now)):
+        return Verdict(reason=EndReason.LIMIT, message=message)
+    return None
+
+
+def fatal(run: RunState, settlement: Settlement) -> str | None:
+    """What no further iteration can mend; None where there is no such thing."""
+    exit_event, validated = settlement.current.exit, settlement.current.validated
+    number = settlement.current.started.iteration
+    if validated is not None and not validated.ok:
+        how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
+        return f"the validation script {how} after iteration {number}"
+    if exit_event is None:
+        return None
+    if settlement.failed and run.crashes + 1 >= CRASHES_TO_FATAL:
+        last = exit_words(exit_event)
+        return f"the agent failed in {CRASHES_TO_FATAL} iterations in a row; the last one {last}"
+    if exit_event.timed_out and run.config.on_timeout is OnTimeout.STOP:
+        return f"the agent ran longer than {run.config.timeout:g} s"
+    return None
+
+
+def _confirms(run: RunState, settlement: Settlement) -> bool:
+    """Whether a confirming iteration looked, and found nothing to do (SPEC §7)."""
+    given, exit_event = settlement.read, settlement.current.exit
+    looked = exit_event is not None and not exit_event.timed_out and not exit_event.idle
+    found_work = given.plan.next_task is not None or given.plan.counts.open_required > 0
+    needs_person = (given.report is not None and given.report.status == "BLOCKED") or any(
+        promise.kind is not PromiseKind.COMPLETE for promise in given.promises
+    )
+    quiet = not settlement.evidence.progress and not settlement.failed
+    enough = run.counted + 1 >= run.config.min_iterations
+    return looked and quiet and enough and not found_work and not needs_person
+
+
+def _stopped(by: str) -> Verdict:
+    return Verdict(reason=EndReason.STOPPED, message=f"stopped by {by}")

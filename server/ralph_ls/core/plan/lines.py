@@ -1,0 +1,108 @@
+"""What one line of a plan is made of: its ending, its columns, and the marks of a list item.
+
+Reading and editing both go by what is found here, so an edit can never touch a mark that the
+reading did not see. Nothing here knows what came before the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Marks(NamedTuple):
+    """The parts of a line that holds a list item, as positions in the line.
+
+    A named tuple, as elsewhere in reading where one is made for every line.
+    """
+
+    starts: tuple[int, ...]
+    """Where each marker begins; there are several when items begin inside items (``- 1. a``)."""
+    contents: tuple[int, ...]
+    """Where the content of each marker begins, after its spaces."""
+    box: tuple[int, int] | None
+    """What stands between the brackets of the innermost item's box."""
+    text: int
+    """Where the innermost item's text begins, after the spaces that follow marker or box."""
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Give each line without its ending (LF, CRLF or CR) and the offset where it begins.
+
+    A text that ends with a line ending has an empty last line, as editors count them.
+    """
+    start = 0
+    if "\r" in text:
+        for ending in _LINE_ENDING.finditer(text):
+            yield start, text[start : ending.start()]
+            start = ending.end()
+        yield start, text[start:]
+        return
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def advance_column(column: int, passed: str) -> int:
+    """Count the columns on from one; a tab goes to the next multiple of four."""
+    if "\t" not in passed:
+        return column + len(passed)
+    into_stop = column % _TAB
+    return column - into_stop + len((" " * into_stop + passed).expandtabs(_TAB))
+
+
+def find_marks(line: str) -> Marks | None:
+    """Find marker, box and text of a line that holds a list item; None for any other line."""
+    found = _MARKER.match(line)
+    if found is None:
+        return None
+    if line[found.end() : found.end() + 1] == found[1] and is_thematic_break(line):
+        return None
+    starts = [found.start(1)]
+    contents = [found.end()]
+    box = _find_box(line, found.end())
+    while box is None and (inner := _MARKER.match(line, contents[-1])) is not None:
+        starts.append(inner.start(1))
+        contents.append(inner.end())
+        box = _find_box(line, inner.end())
+    text = contents[-1]
+    if box is not None:
+        text = box[1] + 1
+        while line[text : text + 1].isspace():
+            text += 1
+    return Marks(starts=tuple(starts), contents=tuple(contents), box=box, text=text)
+
+
+def is_thematic_break(line: str) -> bool:
+    """Say whether the line is a rule such as ``---`` or ``* * *``."""
+    bare = line.strip(" \t")
+    mark = bare[:1]
+    if mark not in {"-", "*", "_"} or bare[-1] != mark:
+        return False
+    return bare.count(mark) >= _RULE_LENGTH and not bare.strip(f"{mark} \t")
+
+
+_LINE_ENDING = re.compile(r"\r\n|\r|\n")
+_TAB = 4
+_RULE_LENGTH = 3
+_MARKER = re.compile(r"\ufeff?[ \t]*([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)")
+_BOX = re.compile(r"\[([^\[\]]{0,3})\]")
+
+
+def _find_box(line: str, at: int) -> tuple[int, int] | None:
+    """Find a box at a position: ``[ ]``, ``[x]``, ``[-]``, ``[]``; never ``[1]`` or ``[x](url)``.
+
+    A forgotten space after it is forgiven for ``[ ]`` and ``[x]``, because nothing else is written
+    so, and a task that is overlooked ends a run too early.
+    """
+    found = _BOX.match(line, at)
+    if found is None:
+        return None
+    mark = found[1].strip()
+    follows = line[found.end() : found.end() + 1]
+    if follows and not follows.isspace():
+        is_box = found[1] != "" and mark in {"", "x", "X"} and follows not in "([:"
+    else:
+        is_box = mark in {"", "x", "X"} or (len(mark) == 1 and not mark.isalnum())
+    return found.span(1) if is_box else None

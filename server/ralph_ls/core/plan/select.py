@@ -1,0 +1,111 @@
+"""Count a plan, choose what comes next, and tell what was finished between two readings.
+
+These are questions to a plan that has been read; how it was written is of no matter here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.protocol.plan import Priority, TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCounts:
+    """How a plan stands. Required is what is not optional (SPEC §7); open is todo or inProgress."""
+
+    total: int
+    """Every task, also skipped and optional ones."""
+    done: int
+    """Every task that is done, also optional ones."""
+    required: int
+    """Required tasks, whatever their state, but for skipped ones: somebody decided on those."""
+    done_required: int
+    open_required: int
+    """Required and open; a completion is refused while there is one."""
+    blocked_required: int
+    """Required and blocked; not counted as open."""
+    open_optional: int
+
+
+def count(plan: Plan) -> PlanCounts:
+    """Count the tasks of a plan by state, and apart by whether they are required."""
+    states = Counter((task.state, task.optional) for task in plan.tasks)
+    n_open = {
+        optional: states[TaskState.TODO, optional] + states[TaskState.IN_PROGRESS, optional]
+        for optional in (False, True)
+    }
+    done_required = states[TaskState.DONE, False]
+    blocked_required = states[TaskState.BLOCKED, False]
+    return PlanCounts(
+        total=len(plan.tasks),
+        done=done_required + states[TaskState.DONE, True],
+        required=n_open[False] + done_required + blocked_required,
+        done_required=done_required,
+        open_required=n_open[False],
+        blocked_required=blocked_required,
+        open_optional=n_open[True],
+    )
+
+
+def next_task(
+    plan: Plan, *, set_aside: Collection[str] = (), only: str | None = None
+) -> Task | None:
+    """Choose the task to work on, or None when nothing is left that could be.
+
+    Required ones go before optional ones; then those in progress; then by priority, where none
+    counts as P1 (Standard); then by position. Done, blocked and skipped ones are never chosen, nor
+    those in ``set_aside``; ``only`` leaves the choice between one id and nothing.
+    """
+    open_states = {TaskState.TODO, TaskState.IN_PROGRESS}
+    candidates = (
+        task
+        for task in plan.tasks
+        if task.state in open_states
+        and task.id not in set_aside
+        and (only is None or task.id == only)
+    )
+    return min(candidates, key=_urgency, default=None)
+
+
+def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
+    """Tell the ids of the tasks that became done, in the order of the later plan.
+
+    A task counts when it is done now and was not done before: it was ticked, or it is new and came
+    in done (a title reworded while it was ticked looks like that). Tasks of the same title differ
+    in their number only (``-2``), and the numbers shift when one is added or moved; so for each
+    title as many are left out as were done before. A task that is gone is never counted.
+    """
+    done_before = {task.id for task in before.tasks if task.state is TaskState.DONE}
+    done_after = [task.id for task in after.tasks if task.state is TaskState.DONE]
+    known = Counter(_without_number(task_id) for task_id in done_before)
+    known.subtract(_without_number(task_id) for task_id in done_after if task_id in done_before)
+    result: list[str] = []
+    for task_id in done_after:
+        if task_id in done_before:
+            continue
+        name = _without_number(task_id)
+        if known[name] > 0:
+            known[name] -= 1
+        else:
+            result.append(task_id)
+    return tuple(result)
+
+
+_PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
+_NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+)-[0-9]+")
+
+
+def _urgency(task: Task) -> tuple[bool, bool, int]:
+    is_waiting = task.state is not TaskState.IN_PROGRESS
+    return (task.optional, is_waiting, _PRIORITY_ORDER[task.priority])
+
+
+def _without_number(task_id: str) -> str:
+    """Cut the ``-2`` that a repeated title or id has got."""
+    numbered = _NUMBERED.fullmatch(task_id)
+    return task_id if numbered is None else numbered[1]

@@ -1,0 +1,25 @@
+"""What a prompt is filled from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptContext:
+    """The facts of one iteration that its agent is told."""
+
+    iteration: int
+    max_iterations: int | None
+    plan_path: str
+    decide_path: str
+    blocked_path: str
+    complete_word: str = "COMPLETE"
+    task: str | None = None
+    """The task's title; None in a confirming iteration."""
+    confirming: bool = False
+    question: str | None = None
+    answer: str | None = None
+    answered_by: str | None = None
+    recommendation: str = ""
+    notes: tuple[str, ...] = ()

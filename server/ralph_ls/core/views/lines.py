@@ -1,0 +1,154 @@
+"""One line of plain words for each event, for terminals and logs; no colours, no decoration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph_ls.core.views.summary import format_duration
+from ralph_ls.protocol import events as e
+
+
+class Weight(StrEnum):
+    """How much a line matters."""
+
+    QUIET = "quiet"
+    NORMAL = "normal"
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What is shown of one event."""
+
+    text: str
+    weight: Weight = Weight.NORMAL
+
+
+BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
+
+
+def header_lines(event: e.RunStarted | e.RunResumed, *, state_dir: str, plan: str) -> list[str]:
+    """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5)."""
+    config = event.config
+    verb = "Run" if isinstance(event, e.RunStarted) else "Run (resumed)"
+    limits = [
+        "no iteration limit"
+        if config.max_iterations is None
+        else f"at most {config.max_iterations} iterations"
+    ]
+    if config.timeout:
+        limits.append(f"{format_duration(config.timeout)} an iteration")
+    if config.max_duration is not None:
+        limits.append(f"{format_duration(config.max_duration)} in all")
+    return [
+        f"{verb}: {event.run}",
+        f"Profile: {config.profile.value}   Agent: {config.agent}   Plan: {plan}",
+        f"Branch: {event.branch or '(detached HEAD)'}",
+        f"State: {state_dir}",
+        f"Limits: {', '.join(limits)}",
+    ]
+
+
+def line_of(event: e.EventBase) -> Line | None:
+    """The line for an event; None for those that say nothing on their own."""
+    match event:
+        case e.IterationStarted():
+            return Line(text=_iteration_started(event))
+        case e.AgentExited():
+            return _agent_exited(event)
+        case e.RalphStatusUpdate(report=report):
+            text = f"Report: {report.status}, {report.files_modified} files, tests "
+            text += report.tests_status.lower().replace("_", " ")
+            return Line(text=text + (f". {report.recommendation}" if report.recommendation else ""))
+        case e.EvidenceGathered(evidence=evidence):
+            weight = Weight.GOOD if evidence.progress else Weight.WARNING
+            return Line(text=f"Evidence: {evidence.why}", weight=weight)
+        case e.CircuitBreakerStateChange(from_state=old, to_state=new, reason=reason):
+            text = f"Breaker: {old.value} → {new.value}: {reason}"
+            return Line(text=text, weight=BREAKER_WEIGHTS[new.value])
+        case e.CompletionRefused(why=why):
+            return Line(text=f"Completion refused: {why}", weight=Weight.WARNING)
+        case e.Validated(ok=ok, exit_code=code):
+            text = "Validation passed" if ok else f"Validation failed with {code}"
+            return Line(text=text, weight=Weight.GOOD if ok else Weight.BAD)
+        case e.IterationEnded():
+            return _iteration_ended(event)
+        case e.RunEnded(reason=reason, message=message):
+            weight = Weight.GOOD if reason is e.EndReason.COMPLETE else Weight.BAD
+            return Line(text=f"Ended: {reason.value}: {message}", weight=weight)
+        case _:
+            return _about_people(event)
+
+
+def _about_people(event: e.EventBase) -> Line | None:
+    match event:
+        case e.QuestionAsked(question=question, path=path):
+            text = f"Decision needed: {question}\n  ralph answer …, or write it into {path}"
+            return Line(text=text, weight=Weight.WARNING)
+        case e.QuestionAnswered(answer=answer, by=by):
+            return Line(text=f"Answered by {by}: {answer}", weight=Weight.GOOD)
+        case e.BlockedRaised(reason=reason, path=path):
+            text = f"Blocked: {reason}\n  ralph resume, or remove {path}, once it is solved"
+            return Line(text=text, weight=Weight.BAD)
+        case e.BlockedResolved(by=by):
+            return Line(text=f"Blocker resolved by {by}", weight=Weight.GOOD)
+        case e.CommandAccepted(command_kind=kind, by=by, text=text):
+            return Line(text=f"{by}: {kind}: {text}", weight=Weight.QUIET)
+        case e.CommandRejected(by=by, reason=reason):
+            return Line(text=f"{by or 'A command'}: rejected: {reason}", weight=Weight.QUIET)
+        case e.NoteAdded(by=by):
+            return Line(text=f"Note by {by}", weight=Weight.QUIET)
+        case e.Warned(code=code, message=message):
+            return Line(text=f"Warning ({code}): {message}", weight=Weight.WARNING)
+        case e.PhaseChanged(phase=phase, reason=reason) if phase in _TOLD_PHASES:
+            text = phase.value.capitalize() + (f": {reason}" if reason else "")
+            return Line(text=text, weight=Weight.WARNING)
+        case _:
+            return None
+
+
+_TOLD_PHASES = frozenset({e.Phase.PAUSED, e.Phase.PARKED, e.Phase.WAITING, e.Phase.STOPPING})
+
+
+def _iteration_started(event: e.IterationStarted) -> str:
+    limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
+    if event.task is None:
+        what = "confirm that nothing is left to do"
+    else:
+        what = event.task.title
+    done = f"{event.counts.required_done}/{event.counts.required} tasks done"
+    return f"Iteration {event.iteration}{limit}: {what} ({done})"
+
+
+def _agent_exited(event: e.AgentExited) -> Line | None:
+    if event.timed_out:
+        text = f"The agent ran out of time after {format_duration(event.seconds)} and was ended"
+    elif event.idle:
+        text = "The agent said nothing for too long and was ended"
+    elif event.stopped:
+        text = "The agent was ended"
+    elif event.exit_code != 0:
+        how = f"signal {event.signal}" if event.signal is not None else f"code {event.exit_code}"
+        text = f"The agent ended with {how}"
+    elif event.leftovers:
+        text = f"The agent left {event.leftovers} processes behind; they were ended"
+    else:
+        return None
+    return Line(text=text, weight=Weight.WARNING)
+
+
+def _iteration_ended(event: e.IterationEnded) -> Line:
+    words = {
+        e.Outcome.PROGRESS: "progress",
+        e.Outcome.NO_PROGRESS: "no progress",
+        e.Outcome.STOPPED: "stopped",
+        e.Outcome.LOST: "lost with its engine",
+    }
+    commit = f", commit {event.commit[:7]}" if event.commit else ", no commit"
+    text = f"Iteration {event.iteration}: {words[event.outcome]} in "
+    text += f"{format_duration(event.seconds)}{commit}"
+    good = event.outcome is e.Outcome.PROGRESS
+    return Line(text=text, weight=Weight.QUIET if good else Weight.WARNING)

@@ -1,0 +1,104 @@
+"""The six questions of a person who looks at a loop, answered in words, in their order.
+
+Is it running; what is it doing; what changed last, with evidence; does it need me; why did it
+stop; what is the next action.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.loop.course import waits_for
+from ralph_ls.core.views.summary import next_step
+from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.state import RunState
+
+
+def answer_six(state: RunState, phase: Phase, *, pid: int | None) -> list[tuple[str, str]]:
+    """Each question's heading and its answer; ``phase`` is the one that viewers show."""
+    return [
+        ("Running", _running(state, phase, pid)),
+        ("Doing", _doing(state, phase)),
+        ("Last change", _last_change(state)),
+        ("Needs you", _needs_you(state, phase)),
+        ("Stopped", _stopped(state, phase)),
+        ("Next", _next(state, phase)),
+    ]
+
+
+def needs_person(state: RunState, phase: Phase) -> bool:
+    """Whether nothing goes on until somebody does something."""
+    if phase in {Phase.PARKED, Phase.PAUSED, Phase.CRASHED}:
+        return True
+    return state.end is not None and state.end.reason in {
+        EndReason.BLOCKED,
+        EndReason.DECIDE,
+        EndReason.STUCK,
+        EndReason.FATAL,
+    }
+
+
+def _running(state: RunState, phase: Phase, pid: int | None) -> str:
+    if phase is Phase.ENDED:
+        return f"no, run {state.run} has ended"
+    if phase is Phase.CRASHED:
+        return f"no, the engine of run {state.run} is gone"
+    if pid is None:
+        return f"no, the loop was stopped by the system while run {state.run} was {phase.value}"
+    limit = state.config.max_iterations
+    of = "" if limit is None else f" of {limit}"
+    return f"yes, {phase.value}, iteration {state.iteration}{of}, run {state.run}, pid {pid}"
+
+
+def _doing(state: RunState, phase: Phase) -> str:
+    if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
+        done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
+        return f"nothing now; {done}"
+    task = state.current.started.task
+    return "confirming that nothing is left to do" if task is None else task.title
+
+
+def _last_change(state: RunState) -> str:
+    if state.last is None or state.evidence is None:
+        return "nothing yet"
+    parts = [f"iteration {state.last.iteration}: {state.evidence.why}"]
+    if state.last.commit:
+        parts.append(f"commit {state.last.commit[:7]}")
+    if state.report is not None and state.report_iteration == state.last.iteration:
+        parts.append(f"report: {state.report.status}, {state.report.files_modified} files")
+    parts.append(f"breaker {state.breaker.state.value}")
+    return "; ".join(parts)
+
+
+def _needs_you(state: RunState, phase: Phase) -> str:
+    if phase is Phase.PARKED:
+        return f"yes, it waits for {waits_for(state)}"
+    if phase is Phase.PAUSED:
+        return "yes, it is paused"
+    if phase is Phase.CRASHED:
+        return "yes, the run can be resumed"
+    if state.end is not None and needs_person(state, phase):
+        return f"yes: {state.end.message}"
+    return "no"
+
+
+def _stopped(state: RunState, phase: Phase) -> str:
+    if state.end is not None:
+        by = f", by {state.end.by}" if state.end.by else ""
+        return f"{state.end.reason.value} (code {state.end.exit_code}): {state.end.message}{by}"
+    if phase is Phase.CRASHED:
+        return "the engine ended without saying why"
+    return "it has not"
+
+
+def _next(state: RunState, phase: Phase) -> str:
+    if phase is Phase.CRASHED:
+        return "ralph run --resume"
+    if phase is Phase.PAUSED:
+        return "ralph resume"
+    if phase is Phase.PARKED:
+        return {
+            EndReason.DECIDE.value: 'ralph answer "…"',
+            EndReason.BLOCKED.value: "ralph resume, once the blocker is solved",
+        }.get(state.phase_reason or "", "ralph reset")
+    if state.end is not None:
+        return next_step(state) or "nothing: the plan is done"
+    return "ralph watch, or ralph stop"

@@ -1,0 +1,115 @@
+"""R's summary at the end of a run, its CSV row, and S's log frames (R §3; S, Log File Format)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.state import RunState
+
+CSV_HEADER = (
+    "iteration",
+    "mode",
+    "duration_seconds",
+    "commit_hash",
+    "stories_complete",
+    "stories_total",
+    "stuck_count",
+    "timestamp",
+)
+"""R §3, exactly."""
+
+FRAME = "━" * 40
+
+NEXT_STEPS = {
+    "limit": "ralph run --resume with a higher limit, such as: ralph run 40 --resume",
+    "blocked": "solve what blocks it, then: ralph resume, or remove {blocked} and: ralph run",
+    "decide": 'ralph answer "…", or write below ## Answer in {decide}, then: ralph run',
+    "stuck": "see what went wrong: ralph status; then: ralph run --resume",
+    "fatal": "mend what the message says, then: ralph run --resume",
+    "stopped": "ralph run --resume",
+}
+"""What to type after each end that is not 0 (SPEC §7)."""
+
+
+def format_duration(seconds: float) -> str:
+    """``53s``, ``47m 23s``, ``2h 3m 5s``."""
+    whole = max(0, round(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    if hours:
+        return f"{hours}h {minutes}m {left}s"
+    return f"{minutes}m {left}s" if minutes else f"{left}s"
+
+
+def summary_lines(state: RunState, log_path: str) -> list[str]:
+    """The table of R §3, whatever the end was; ``log_path`` is where the CSV lies."""
+    end = state.end
+    name = "RUNNING" if end is None else end.reason.value.upper()
+    code = "" if end is None else f" (code {end.exit_code})"
+    limit = state.config.max_iterations
+    average = state.active_seconds / state.iteration if state.iteration else 0.0
+    counts = state.counts
+    return [
+        "Ralph Loop Summary",
+        "─" * 18,
+        f"Exit:        {name}{code}",
+        f"Iterations:  {state.iteration} / {'unlimited' if limit is None else limit}",
+        f"Duration:    {format_duration(state.active_seconds)}",
+        f"Stories:     {counts.required_done}/{counts.required} complete",
+        f"Avg/iter:    {format_duration(average)}",
+        f"Stuck iters: {state.stuck_iterations}",
+        f"Log:         {log_path}",
+    ]
+
+
+def next_step(state: RunState) -> str | None:
+    """The next command to type; None after a complete run."""
+    if state.end is None or state.end.reason.value not in NEXT_STEPS:
+        return None
+    paths = state.config.paths
+    text = NEXT_STEPS[state.end.reason.value]
+    return text.format(blocked=paths.blocked, decide=paths.decide)
+
+
+def csv_row(ended: IterationEnded) -> tuple[str, ...]:
+    """One iteration as R's row: the commit short or empty, the time UTC in whole seconds."""
+    return (
+        str(ended.iteration),
+        ended.mode.value,
+        str(round(ended.seconds)),
+        (ended.commit or "")[:7],
+        str(ended.counts.required_done),
+        str(ended.counts.required),
+        str(ended.stuck_count),
+        ended.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+
+
+def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
+    """The opening of one iteration in the log; ``started`` in local time."""
+    return (
+        f"{FRAME}\nIteration: {iteration}\nBranch: {branch or '(detached)'}\n"
+        f"Started: {started:%Y-%m-%d %H:%M:%S}\n{FRAME}\n\n"
+    )
+
+
+def frame_foot(ended: IterationEnded, completed: datetime) -> str:
+    """The end of one iteration in the log; what is not known is left out (SPEC §4)."""
+    lines = [
+        "",
+        FRAME,
+        f"Completed: {completed:%Y-%m-%d %H:%M:%S}",
+        f"Duration: {format_duration(ended.seconds)}",
+    ]
+    if ended.commit:
+        lines.append(f"Commit: {ended.commit[:7]}")
+    usage = ended.usage
+    if usage is not None and usage.context_tokens is not None and usage.context_window:
+        share = 100 * usage.context_tokens / usage.context_window
+        lines.append(
+            f"Context: {usage.context_tokens}/{usage.context_window} tokens ({share:.1f}%)"
+        )
+    if usage is not None and usage.cost_usd is not None:
+        lines.append(f"Cost: ${usage.cost_usd:.2f}")
+    return "\n".join([*lines, FRAME, "", ""])

@@ -1,0 +1,1 @@
+"""The only place where things happen: processes, git, files, time. Start reading in ``runner``."""

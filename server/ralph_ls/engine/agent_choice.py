@@ -1,0 +1,44 @@
+"""From the settings to the agent that is started, and to what its process gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_ls.engine.agents import command, demo
+from ralph_ls.engine.agents.description import Agent
+from ralph_ls.protocol.config import AgentConfig, Config, PromptBy
+from ralph_ls.protocol.errors import ConfigError
+
+BUILT_IN = "demo"
+
+
+def choose_agent(config: Config) -> Agent:
+    """The agent that ``config`` names; raises ``ConfigError`` naming what can be chosen."""
+    if config.agent in config.agents:
+        return command.describe(config.agent, config.agents[config.agent])
+    if config.agent == BUILT_IN:
+        return demo.describe()
+    if config.agent == "command":
+        return command.describe("command", AgentConfig())
+    known = ", ".join([BUILT_IN, *sorted(config.agents)])
+    raise ConfigError(
+        f"this version has no agent {config.agent!r}; it has: {known}. "
+        "Give any program with --agent-command, or describe it under "
+        f"[agents.{config.agent}] in .ralph/config.toml"
+    )
+
+
+def fill_argv(agent: Agent, prompt: str, prompt_file: Path) -> tuple[str, ...]:
+    """The command line with the prompt in it, where the agent takes it there.
+
+    ``{prompt}`` and ``{prompt_file}`` are replaced as whole arguments or inside one; without a
+    placeholder the prompt, or its file, becomes the last argument. No shell is involved.
+    """
+    values: Mapping[str, str] = {"{prompt}": prompt, "{prompt_file}": str(prompt_file)}
+    if agent.prompt is PromptBy.STDIN:
+        return agent.argv
+    wanted = "{prompt}" if agent.prompt is PromptBy.ARGUMENT else "{prompt_file}"
+    if any(wanted in part for part in agent.argv):
+        return tuple(part.replace(wanted, values[wanted]) for part in agent.argv)
+    return (*agent.argv, values[wanted])

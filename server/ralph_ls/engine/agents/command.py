@@ -1,0 +1,17 @@
+"""Any program as agent: prompt on stdin, as an argument, or in a file (SPEC §10)."""
+
+from __future__ import annotations
+
+from ralph_ls.engine.agents.description import Agent
+from ralph_ls.protocol.config import AgentConfig
+from ralph_ls.protocol.errors import ConfigError
+
+
+def describe(name: str, config: AgentConfig) -> Agent:
+    """An agent from its table; raises ``ConfigError`` where there is nothing to start."""
+    if not config.argv:
+        raise ConfigError(
+            f"the agent {name!r} has no command; set argv under [agents.{name}] in "
+            ".ralph/config.toml, or give --agent-command"
+        )
+    return Agent(name=name, argv=config.argv, prompt=config.prompt, env=config.env)

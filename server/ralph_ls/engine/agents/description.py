@@ -1,0 +1,18 @@
+"""What the engine needs to know of an agent, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ralph_ls.protocol.config import PromptBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One agent, ready to be started in a work tree."""
+
+    name: str
+    argv: tuple[str, ...]
+    prompt: PromptBy = PromptBy.STDIN
+    env: Mapping[str, str] = field(default_factory=dict)

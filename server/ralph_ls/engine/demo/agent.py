@@ -1,0 +1,358 @@
+"""The demo agent: ``python -P -m ralph_ls.engine.demo.agent``, met by the engine like any agent.
+
+It reads the prompt on stdin, works in the current folder, prints what it does and ends with a
+status block (SPEC §10, ``demo``). It is a script: it repairs what it recognises in the sample
+project, and says so. In any other repository it changes nothing and reports BLOCKED.
+
+It must never know the journal, the inbox or anything else of the engine; and it imports little,
+since every iteration starts it anew.
+
+Any step may be the last one before a kill, so each iteration first looks at what an earlier one
+left: edits half made, made but not ticked, ticked but not committed, a lock of a killed git.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph_ls.engine.demo.pace import say, tell
+from ralph_ls.engine.demo.repairs import (
+    FILES,
+    REPAIRS,
+    Edit,
+    EditState,
+    Repair,
+    fold_title,
+    repair_for,
+)
+from ralph_ls.engine.demo.report import Outcome, to_text
+from ralph_ls.engine.demo.repository import (
+    GitBusy,
+    Repository,
+    changed_files,
+    commit,
+    committed_text,
+    open_repository,
+    remove_left_locks,
+)
+from ralph_ls.engine.demo.suite import SuiteResult, run_suite
+from ralph_ls.engine.demo.workspace import (
+    PLAN_NAME,
+    PlanItem,
+    edit_states,
+    is_sample,
+    is_ticked,
+    plan_items,
+    read_plan,
+    read_text,
+    rewrite,
+    tick,
+)
+from ralph_ls.protocol.errors import RalphError
+
+N_STUDIES = 2
+"""Iterations that only look at the studied task: as many as make the breaker HALF_OPEN (SPEC §6),
+and one fewer than make it OPEN."""
+STUDY_ITERATIONS = (3, 4)
+"""The iterations that only look, where there is no folder to count in."""
+COUNTER_NAME = "demo-agent-looks"
+
+_TASK_LINE = re.compile(r"^[ \t*#-]*Task:\s*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+
+
+class CannotGoOn(RalphError):
+    """The agent does not know how to go on; the message is the report's recommendation."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What this iteration has really done so far, whatever stops it."""
+
+    files: set[str] = field(default_factory=set)
+    n_tasks: int = 0
+    suite: SuiteResult | None = None
+
+    def outcome(
+        self,
+        status: str,
+        recommendation: str,
+        *,
+        exit_signal: bool = False,
+        closing_lines: tuple[str, ...] = (),
+    ) -> Outcome:
+        """The report on what was done."""
+        return Outcome(
+            status=status,
+            recommendation=recommendation,
+            n_tasks=self.n_tasks,
+            n_files=len(self.files),
+            tests_status=_tests_status(self.suite),
+            exit_signal=exit_signal,
+            closing_lines=closing_lines,
+        )
+
+
+def main() -> int:
+    """Run one iteration in the current folder and return the exit code.
+
+    0 whenever there is a report, also a blocked one; 1 where nobody reads it any more; 130 after
+    an interrupt.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace", newline="\n")
+    try:
+        prompt = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
+        tell(to_text(work(Path.cwd(), prompt, os.environ)))
+    except OSError as error:
+        _drop_stdout()
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"The demo agent cannot go on: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        _drop_stdout()
+        return 130
+    return 0
+
+
+def work(root: Path, prompt: str, environment: Mapping[str, str]) -> Outcome:
+    """Do one iteration's work in ``root`` and return what is to be reported.
+
+    Raises only ``OSError``, where what is said can no longer be written.
+    """
+    if not is_sample(root):
+        return Outcome(
+            status="BLOCKED",
+            recommendation="The demo agent only knows the sample project of ralph demo; "
+            "start a real one here with ralph run --agent NAME, such as ralph run --agent claude",
+            closing_lines=("This is not the sample project. I changed nothing.",),
+        )
+    tally = Tally()
+    try:
+        return _work_in_sample(root, prompt, environment, tally)
+    except GitBusy as error:
+        return tally.outcome("IN_PROGRESS", error.message)
+    except BrokenPipeError:
+        raise
+    except RalphError as error:
+        return tally.outcome("BLOCKED", error.message)
+    except OSError as error:
+        return tally.outcome("BLOCKED", f"The project cannot be read or written: {error}")
+
+
+def _work_in_sample(
+    root: Path, prompt: str, environment: Mapping[str, str], tally: Tally
+) -> Outcome:
+    repository = open_repository(root)
+    remove_left_locks(repository)
+    unfinished = _unfinished_repairs(repository)
+    for repair in unfinished:
+        if is_ticked(read_plan(root), repair.title):
+            say(f"An earlier look ticked '{repair.title}' but was ended before its commit.")
+            _commit(repository, repair, tally)
+    begun = [repair for repair in unfinished if not is_ticked(read_plan(root), repair.title)]
+    if begun:
+        say(f"An earlier look began '{begun[0].title}' and was ended; I go on from there.")
+        _carry_out(repository, begun[0], tally)
+        return _after_the_work(root, tally)
+    item = choose_item(prompt, read_plan(root))
+    if item is None:
+        say(f"No box in {PLAN_NAME} is open. I change nothing and look at the tests.")
+        _run_tests(root, "Tests now", tally)
+        return _after_the_work(root, tally)
+    repair_wanted = repair_for(item.title)
+    if repair_wanted is None:
+        raise CannotGoOn(
+            f"'{item.title}' is not one of the five tasks that the demo agent knows; "
+            "do it yourself, or start a real agent with ralph run --agent NAME"
+        )
+    if repair_wanted.is_studied_first and only_looks(environment):
+        return _study(root, repair_wanted, tally)
+    _carry_out(repository, repair_wanted, tally)
+    return _after_the_work(root, tally)
+
+
+def choose_item(prompt: str, items: tuple[PlanItem, ...]) -> PlanItem | None:
+    """The open box that a ``Task:`` line of the prompt names, else the first open one."""
+    open_items = [item for item in items if item.is_open]
+    for found in _TASK_LINE.finditer(prompt):
+        for item in open_items:
+            if fold_title(item.title) in fold_title(found.group(1)):
+                return item
+    return open_items[0] if open_items else None
+
+
+def only_looks(environment: Mapping[str, str]) -> bool:
+    """Whether this look at the studied task changes nothing yet; counts the look.
+
+    Counted in ``RALPH_SCRATCH``, a folder of the run outside the tree, and before anything else is
+    done: the third look acts, however the first two ended. Without ``RALPH_ITERATION`` there is no
+    loop to show the breaker of, and it acts at once.
+    """
+    iteration = environment.get("RALPH_ITERATION", "")
+    if not iteration.isdecimal():
+        return False
+    scratch = environment.get("RALPH_SCRATCH")
+    try:
+        if scratch:
+            counter = Path(scratch) / COUNTER_NAME
+            # One byte a look: an append is never half done.
+            with counter.open("ab") as looks:
+                looks.write(b".")
+            return counter.stat().st_size <= N_STUDIES
+    except OSError:
+        say(f"I cannot count in {scratch}; the number of the iteration has to do.")
+    return int(iteration) in STUDY_ITERATIONS
+
+
+def _study(root: Path, repair: Repair, tally: Tally) -> Outcome:
+    """Look at the task without changing a file, and say so."""
+    say(f"Task: {repair.title}")
+    say("Reading specs/invoice.md and what the code does instead:")
+    for line in (read_text(root, "specs/invoice.md") or "").splitlines():
+        if "cent" in line:
+            say(f"  spec: {line.strip()}")
+    for edit in repair.edits:
+        say(f"  {edit.file}: {edit.before.strip()}")
+    _run_tests(root, "Tests", tally)
+    say("I want to look at this once more before I touch it. No file is changed this time.")
+    return tally.outcome(
+        "IN_PROGRESS", f"Change the rounding in {repair.files[0]}, as specs/invoice.md asks"
+    )
+
+
+def _carry_out(repository: Repository, repair: Repair, tally: Tally) -> None:
+    """Edit, test, tick and commit one task, beginning wherever an earlier iteration left it."""
+    root = repository.root
+    say(f"Task: {repair.title}")
+    say(f"Reading {', '.join(repair.files)}.")
+    states = edit_states(root, repair)
+    if EditState.UNKNOWN in states:
+        raise CannotGoOn(
+            f"The place to repair in {repair.edits[states.index(EditState.UNKNOWN)].file} reads "
+            f"as if somebody rewrote it; do '{repair.title}' by hand, or put the place back"
+        )
+    _run_tests(root, "Tests before", tally)
+    if EditState.OPEN not in states:
+        say(f"{', '.join(repair.files)}: already repaired, nothing to edit.")
+    for edit in repair.edits:
+        if rewrite(root, edit.file, edit.made_in):
+            tally.files.add(edit.file)
+            say(_diff(edit))
+    suite = _run_tests(root, "Tests after", tally)
+    # A module that cannot be loaded shows under its own dotted name, and hides its tests.
+    broken = [name for name in suite.failing if name in repair.tests or name[:5] != "test_"]
+    if broken or suite.n_tests == 0:
+        raise CannotGoOn(
+            f"The repair of '{repair.title}' is in place, but its tests do not pass "
+            f"({', '.join(broken) or 'they do not run'}); look at {', '.join(repair.files)}"
+        )
+    if tick(root, repair.title):
+        tally.files.add(PLAN_NAME)
+        say(f"Ticked it in {PLAN_NAME}.")
+    _commit(repository, repair, tally)
+
+
+def _commit(repository: Repository, repair: Repair, tally: Tally) -> None:
+    """Commit exactly the repair's files and the plan."""
+    commit_hash = commit(repository, (*repair.files, PLAN_NAME), f"demo: {repair.subject}")
+    if commit_hash is not None:
+        tally.n_tasks += 1
+        say(f"Committed as {commit_hash}: demo: {repair.subject}")
+
+
+def _after_the_work(root: Path, tally: Tally) -> Outcome:
+    """Report on the state that the iteration leaves: what is open, and do the tests pass."""
+    open_items = [item for item in read_plan(root) if item.is_open]
+    if open_items:
+        return tally.outcome("IN_PROGRESS", f"Next in {PLAN_NAME}: {open_items[0].title}")
+    if tally.suite is None or not tally.suite.passed:
+        raise CannotGoOn(
+            f"Every box in {PLAN_NAME} is ticked, but the tests do not pass; "
+            "look at python3 -m unittest"
+        )
+    return tally.outcome(
+        "COMPLETE",
+        "Nothing is left to do; read the commits with git log",
+        exit_signal=True,
+        closing_lines=(
+            f"All tasks are complete: every box in {PLAN_NAME} is ticked.",
+            "The whole suite passes, and the work is ready for review.",
+        ),
+    )
+
+
+def _unfinished_repairs(repository: Repository) -> list[Repair]:
+    """Repairs that the work tree holds more of than the last commit does."""
+    root = repository.root
+    changed = changed_files(repository, (*FILES, PLAN_NAME))
+    if not changed:
+        return []
+    committed = {file: committed_text(repository, file) for file in changed}
+    committed_plan = plan_items(committed.get(PLAN_NAME) or "")
+    return [
+        repair
+        for repair in REPAIRS
+        if any(_is_made_since(root, edit, committed) for edit in repair.edits)
+        or (
+            PLAN_NAME in changed
+            and is_ticked(read_plan(root), repair.title)
+            and not is_ticked(committed_plan, repair.title)
+            and set(edit_states(root, repair)) == {EditState.MADE}
+        )
+    ]
+
+
+def _is_made_since(root: Path, edit: Edit, committed: Mapping[str, str | None]) -> bool:
+    if edit.file not in committed:
+        return False
+    is_made = edit.state_in(read_text(root, edit.file)) is EditState.MADE
+    return is_made and edit.state_in(committed[edit.file]) is not EditState.MADE
+
+
+def _run_tests(root: Path, label: str, tally: Tally) -> SuiteResult:
+    """Run the project's suite and say in one line what it showed."""
+    suite = run_suite(root)
+    tally.suite = suite
+    if suite.passed:
+        say(f"{label}: all {suite.n_tests} pass.")
+    elif suite.n_tests == 0:
+        last_line = suite.output.strip().rpartition("\n")[2]
+        say(f"{label}: none could be run. {last_line}")
+    else:
+        shown = ", ".join(suite.failing[:2])
+        n_more = len(suite.failing) - 2
+        more = f" and {n_more} more" if n_more > 0 else ""
+        verb = "fails" if len(suite.failing) == 1 else "fail"
+        say(f"{label}: {len(suite.failing)} of {suite.n_tests} {verb} ({shown}{more}).")
+    return suite
+
+
+def _tests_status(suite: SuiteResult | None) -> str:
+    if suite is None or suite.n_tests == 0:
+        return "NOT_RUN"
+    return "PASSING" if suite.passed else "FAILING"
+
+
+def _diff(edit: Edit) -> str:
+    """The edit as a small diff, indented."""
+    before, after = edit.before.splitlines(), edit.after.splitlines()
+    removed = [f"  - {line}" for line in before if line not in after]
+    added = [f"  + {line}" for line in after if line not in before and line]
+    return "\n".join([f"Editing {edit.file}:", *removed, *added])
+
+
+def _drop_stdout() -> None:
+    """Let nothing that is still buffered be written to where nobody reads."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Adds up invoices: lines, discount, tax and the letter to the customer."""

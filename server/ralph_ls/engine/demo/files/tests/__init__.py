@@ -1,0 +1,1 @@
+"""Run all of them with ``python3 -m unittest``."""

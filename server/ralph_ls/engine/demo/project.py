@@ -1,0 +1,114 @@
+"""Laying out the sample project of ``ralph demo``, and judging what became of it.
+
+The judging reads the project itself, never what the agent says about it. This module must never
+know how the loop is run.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from ralph_ls.engine.demo.repository import run_git
+from ralph_ls.engine.demo.suite import SuiteResult, run_suite
+from ralph_ls.engine.demo.workspace import PLAN_NAME
+from ralph_ls.protocol.errors import UsageError
+
+_NAMES_ON_DISK = {"gitignore": ".gitignore"}
+"""A dot file among the package's data would be read by git as a rule about the package."""
+
+_LOCAL_CONFIG = (
+    ("user.name", "Ralph Demo"),
+    ("user.email", "demo@ralph.invalid"),
+    ("commit.gpgsign", "false"),
+    # An empty folder inside .git: hooks that the person uses everywhere never run here.
+    ("core.hooksPath", ".git/no-hooks"),
+    ("core.fsmonitor", "false"),
+    # The agent compares texts, so that lines must end here as they were written.
+    ("core.autocrlf", "false"),
+    # No tidying in the background may outlive the demo.
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+)
+
+
+def lay_out(folder: Path) -> Path:
+    """Create the sample project in ``folder``, as a git repository with one commit.
+
+    Returns the real path of the project. Raises ``UsageError`` if something is in ``folder``
+    already or it cannot be written, and ``RalphError`` if git is missing or fails.
+    """
+    project = _empty_folder(folder)
+    # An empty template and a branch of our own: neither hooks nor names come from elsewhere.
+    run_git(project, "init", "--quiet", "--template=", "--initial-branch=main")
+    (project / ".git" / "no-hooks").mkdir()
+    for key, value in _LOCAL_CONFIG:
+        run_git(project, "config", "--local", key, value)
+    names = _copy(resources.files("ralph_ls.engine.demo") / "files", project)
+    run_git(project, "add", "--force", "--", *names)
+    run_git(project, "commit", "--quiet", "--message", "Add the invoice package and its plan")
+    return project
+
+
+def suite_passes(folder: Path) -> bool:
+    """Whether the project's own tests really pass now."""
+    return run_suite(folder).passed
+
+
+def required_tasks_done(folder: Path) -> bool:
+    """Whether the plan holds required tasks and each of them is done; no plan is not done."""
+    # Reading plans is not needed by the agent, which imports its neighbours at every start.
+    from ralph_ls.core.plan.markdown import parse
+    from ralph_ls.protocol.plan import TaskState
+
+    try:
+        text = (folder / PLAN_NAME).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return False
+    required = [task for task in parse(text).plan.tasks if not task.optional]
+    return bool(required) and all(task.state is TaskState.DONE for task in required)
+
+
+def _empty_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_empty = next(folder.iterdir(), None) is None
+    except OSError as error:
+        raise UsageError(
+            f"The sample project cannot be laid out in {folder} ({error.strerror}); "
+            "name another folder"
+        ) from error
+    if not is_empty:
+        raise UsageError(
+            f"The folder {folder} is not empty, and the sample project needs one of its own; "
+            "name another folder or none"
+        )
+    return folder.resolve()
+
+
+def _copy(source: Traversable, target: Path, prefix: str = "") -> list[str]:
+    """Copy the sample's files into ``target`` and return their names, relative, with slashes."""
+    names: list[str] = []
+    for entry in sorted(source.iterdir(), key=lambda entry: entry.name):
+        # Installers compile whatever looks like Python; what they left is no part of the sample.
+        if entry.name == "__pycache__":
+            continue
+        name = _NAMES_ON_DISK.get(entry.name, entry.name)
+        if entry.is_dir():
+            (target / name).mkdir()
+            names += _copy(entry, target / name, f"{prefix}{name}/")
+        else:
+            (target / name).write_bytes(entry.read_bytes().replace(b"\r\n", b"\n"))
+            names.append(f"{prefix}{name}")
+    return names
+
+
+__all__ = [
+    "PLAN_NAME",
+    "SuiteResult",
+    "lay_out",
+    "required_tasks_done",
+    "run_suite",
+    "suite_passes",
+]

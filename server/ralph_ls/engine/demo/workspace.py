@@ -1,0 +1,137 @@
+"""The sample's files as the agent meets them: recognising, reading, rewriting, ticking.
+
+A file is replaced whole or not at all, so that a kill at any point leaves no half of one. It must
+never know git or the loop.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_ls.engine.demo.repairs import REPAIRS, EditState, Repair, fold_title
+from ralph_ls.protocol.errors import RalphError
+
+PLAN_NAME = "@fix_plan.md"
+"""I, "@fix_plan.md Structure"."""
+LARGEST_FILE_BYTES = 1_000_000
+"""No file of the sample comes near; a larger one is somebody else's."""
+ENOUGH_TO_RECOGNISE = 3
+"""How many of the five repairs must fit: a person may have rewritten the place of one or two."""
+
+_ITEM = re.compile(r"^(\s*[-*+] \[)([ xX~])(\] +)(\S.*?)[ \t]*$", re.MULTILINE)
+
+
+class FileChanging(RalphError):
+    """Somebody else keeps writing the file that was to be rewritten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanItem:
+    """One box of the plan."""
+
+    title: str
+    is_open: bool
+    offset: int
+    """Where the box's mark stands in the text."""
+
+
+def is_sample(root: Path) -> bool:
+    """Whether ``root`` is the sample project, told by the very texts that would be mended.
+
+    It has to be a repository of its own. Reads a few small files and runs nothing.
+    """
+    if not (root / ".git").exists():
+        return False
+    fitting = [repair for repair in REPAIRS if EditState.UNKNOWN not in edit_states(root, repair)]
+    return len(fitting) >= ENOUGH_TO_RECOGNISE
+
+
+def edit_states(root: Path, repair: Repair) -> tuple[EditState, ...]:
+    """How the work tree stands towards each edit of ``repair``."""
+    return tuple(edit.state_in(read_text(root, edit.file)) for edit in repair.edits)
+
+
+def read_text(root: Path, file: str) -> str | None:
+    """The file's text, or ``None``: missing, too large, not UTF-8, or reached through a link."""
+    path = root / file
+    try:
+        # A link could lead out of the project, and a pipe could keep us waiting for ever.
+        if Path(os.path.realpath(path)) != Path(os.path.realpath(root)) / file:
+            return None
+        if not path.is_file():
+            return None
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            return None
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def rewrite(root: Path, file: str, change: Callable[[str], str]) -> bool:
+    """Replace the file's text by ``change(text)``; return whether that changed anything.
+
+    What a person saves meanwhile is never lost: the change is then made on their text. Raises
+    ``FileChanging`` if that does not come to rest.
+    """
+    path = root / file
+    for _ in range(5):
+        text = read_text(root, file)
+        if text is None or (changed := change(text)) == text:
+            return False
+        temporary = _temporary_for(root, path)
+        temporary.write_bytes(changed.encode("utf-8"))
+        temporary.chmod(path.stat().st_mode & 0o7777)
+        if read_text(root, file) == text:
+            temporary.replace(path)
+            return True
+        temporary.unlink()
+    raise FileChanging(f"{file} is being written by somebody else; try again when it rests")
+
+
+def read_plan(root: Path) -> tuple[PlanItem, ...]:
+    """The boxes of the sample's plan, open and ticked; empty where there is no plan.
+
+    The loop's own reader of plans knows far more, but costs more than the rest of a start.
+    """
+    return plan_items(read_text(root, PLAN_NAME) or "")
+
+
+def plan_items(text: str) -> tuple[PlanItem, ...]:
+    """The boxes of a plan's text."""
+    return tuple(
+        PlanItem(
+            title=found.group(4),
+            is_open=found.group(2) in " ~",
+            offset=found.start(2),
+        )
+        for found in _ITEM.finditer(text)
+    )
+
+
+def is_ticked(items: tuple[PlanItem, ...], title: str) -> bool:
+    """Whether a box with this title stands in the plan and is ticked."""
+    return any(not item.is_open for item in items if fold_title(item.title) == fold_title(title))
+
+
+def tick(root: Path, title: str) -> bool:
+    """Tick the first open box with this title, changing one character; return whether it was."""
+
+    def ticked(text: str) -> str:
+        for item in plan_items(text):
+            if item.is_open and fold_title(item.title) == fold_title(title):
+                return f"{text[: item.offset]}x{text[item.offset + 1 :]}"
+        return text
+
+    return rewrite(root, PLAN_NAME, ticked)
+
+
+def _temporary_for(root: Path, path: Path) -> Path:
+    """Where the new text is written first: in .git, where a left-over troubles nobody."""
+    git_folder = root / ".git"
+    if git_folder.is_dir() and git_folder.stat().st_dev == path.stat().st_dev:
+        return git_folder / "ralph-demo.tmp"
+    return path.with_name(f".{path.name}.ralph-demo")

@@ -1,0 +1,170 @@
+"""What an agent's process finds around it: its environment variables, and its own program.
+
+The engine may have been started by an editor, by a git hook or from a virtual environment of its
+own; an agent should find the user's world as if they had typed its name into a terminal. This
+module never starts anything, and never reads this process's environment by itself.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ralph_ls.protocol.errors import AgentUnavailable
+
+MARKER = "RALPH_ITERATION_ID"
+"""The variable that marks every process of an iteration (SPEC §10)."""
+
+GIT_REDIRECTIONS = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+"""Variables that lead git to another repository, as a git hook that started us has them set.
+
+``GIT_CONFIG_COUNT`` and its like are none: they bring settings, such as ``safe.directory`` in CI.
+"""
+
+_EDITOR_PREFIXES = ("VSCODE_", "ELECTRON_")
+_INTERPRETER_NAMES = frozenset({"PYTHONPATH", "PYTHONHOME"})
+_OWN_PREFIX = "RALPH_"
+_KEPT_PREFIX = "RALPH_DEMO_"
+"""What the built-in agent is told by the person who starts it, such as its pace."""
+
+
+def agent_environment(
+    caller: Mapping[str, str],
+    *,
+    marker: str,
+    iteration: int,
+    max_iterations: int | None,
+    scratch: Path | None,
+    extra: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+) -> dict[str, str]:
+    """The environment of one iteration's agent, by SPEC §10.
+
+    ``caller`` minus what belongs to us, to the editor or to a git command that is under way;
+    with ``only``, an allow list of names and patterns such as ``LC_*``, nothing else of it. Then
+    ``extra``, from the configuration. Then what tells the iteration: ``marker`` is ``<run>/<n>``;
+    ``RALPH_MAX_ITERATIONS`` is unset where there is no limit.
+    """
+    environment = _without_foreign(caller)
+    if only is not None:
+        environment = {
+            name: value
+            for name, value in environment.items()
+            if any(fnmatch.fnmatchcase(name, allowed) for allowed in only)
+        }
+    environment.update(extra or {})
+    environment[MARKER] = marker
+    environment["RALPH_ITERATION"] = str(iteration)
+    told = {
+        "RALPH_MAX_ITERATIONS": None if max_iterations is None else str(max_iterations),
+        "RALPH_SCRATCH": None if scratch is None else str(scratch),
+    }
+    environment.update({name: value for name, value in told.items() if value is not None})
+    return environment
+
+
+def without_git_redirections(environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` in which git finds the repository that it stands in."""
+    return {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
+
+
+def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> Path:
+    """Where the agent's program lies, as the agent's own environment would find it.
+
+    A name with a slash is looked for relative to ``cwd``. Relative entries of PATH are passed
+    over: they would let a repository bring the program. Raises ``AgentUnavailable`` with the PATH
+    that was searched, one entry a line.
+    """
+    if not name:
+        raise AgentUnavailable(
+            "the agent's command is empty; set argv in .ralph/config.toml, or use --agent-command"
+        )
+    if Path(name).name != name:
+        return _find_by_path(name, cwd)
+    entries = _split(environment.get("PATH", ""))
+    searched = [entry for entry in entries if Path(entry).is_absolute()]
+    found = shutil.which(name, path=os.pathsep.join(searched)) if searched else None
+    if found is not None:
+        return Path(found)
+    lines = [f"the agent's program {name!r} was not found on PATH, which holds:"]
+    lines += [f"  {entry}" for entry in searched] or ["  (nothing)"]
+    if len(searched) < len(entries):
+        lines.append("relative entries of PATH are not searched")
+    lines.append("install it, name it with its full path, or choose another agent with --agent")
+    raise AgentUnavailable("\n".join(lines))
+
+
+def _find_by_path(name: str, cwd: Path) -> Path:
+    program = cwd / name
+    # The path of a program needs no PATH; on Windows this adds what PATHEXT names.
+    found = shutil.which(program)
+    if found is not None:
+        return Path(found)
+    if program.is_dir():
+        reason, remedy = "is a folder", "name the program in it"
+    elif program.exists():
+        reason, remedy = "is not executable", f"run: chmod +x {program}"
+    else:
+        reason, remedy = "does not exist", "mend the path, or choose another agent with --agent"
+    raise AgentUnavailable(f"the agent's program {program} {reason}; {remedy}")
+
+
+def _without_foreign(caller: Mapping[str, str]) -> dict[str, str]:
+    environment = {
+        name: value
+        for name, value in without_git_redirections(caller).items()
+        if name not in _INTERPRETER_NAMES
+        and not name.startswith(_EDITOR_PREFIXES)
+        and (name.startswith(_KEPT_PREFIX) or not name.startswith(_OWN_PREFIX))
+    }
+    if any(name.startswith("VSCODE_GIT_ASKPASS") for name in caller):
+        # The editor's answer to git's questions, which does not work without its variables.
+        environment.pop("GIT_ASKPASS", None)
+    _leave_own_virtual_environment(environment)
+    return environment
+
+
+def _leave_own_virtual_environment(environment: dict[str, str]) -> None:
+    """Remove the virtual environment that this interpreter runs in, and no other."""
+    if sys.prefix == sys.base_prefix:
+        return
+    own = _real(sys.prefix)
+    if _real(environment.get("VIRTUAL_ENV", "")) == own:
+        environment.pop("VIRTUAL_ENV", None)
+        environment.pop("VIRTUAL_ENV_PROMPT", None)
+    if "PATH" in environment:
+        programs = _real(str(Path(own, "Scripts" if os.name == "nt" else "bin")))
+        kept = [entry for entry in _split(environment["PATH"]) if _real(entry) != programs]
+        environment["PATH"] = os.pathsep.join(kept)
+
+
+def _split(path: str) -> list[str]:
+    return path.split(os.pathsep) if path else []
+
+
+def _real(path: str) -> str:
+    """A comparable form of a path; of an empty one, which would be the current folder, none."""
+    return os.path.normcase(os.path.realpath(path)) if path else ""

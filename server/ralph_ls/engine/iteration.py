@@ -1,0 +1,336 @@
+"""The work of one iteration: look, start the agent, read what came of it, validate.
+
+Slow and blocking parts (git, parsing, hashing) run in threads, so that commands are taken at any
+time. What was seen at the end of an iteration is the beginning of the next one, so git is asked
+once for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable
+from pathlib import Path
+
+from ralph_ls.core.agent.reading import Reading, read_text
+from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    AgentLaunched,
+    IterationRead,
+    Notice,
+    Prepared,
+    ValidationFinished,
+)
+from ralph_ls.core.plan.select import newly_done
+from ralph_ls.core.prompt.render import render
+from ralph_ls.engine import git, process
+from ralph_ls.engine.agent_choice import fill_argv
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.messages import MessageLog
+from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text
+from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.config import PromptBy
+from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store import trust
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
+from ralph_ls.store.halts import look_at_halt_files
+from ralph_ls.store.logs import RunLog
+
+READ_LIMIT = 16 << 20
+"""Bytes from the end of an agent's output that are read for signals."""
+
+TAIL_CHARACTERS = 2000
+
+
+class IterationWork:
+    """What the performer does for the iterations of one run."""
+
+    def __init__(self, workspace: Workspace, *, clock: Clock) -> None:
+        self._workspace = workspace
+        self._clock = clock
+        self._git = git.Cache()
+        self._process: process.RunningProcess | None = None
+        self._after: tuple[Baseline, str] | None = None
+        """The tree and the plan as the last iteration left them."""
+        self._plan_before: str | None = None
+        self._messages = MessageLog(workspace.files.messages)
+        self._notices: dict[str, Notice] = {}
+        folder = workspace.root / workspace.config.paths.logs
+        self.log = RunLog(folder, form=workspace.config.log_form, started=clock.local())
+
+    async def prepare(self, *, reuse: bool) -> Prepared:
+        """Look at the tree and the plan; remember the plan, to see later what became of it."""
+        if reuse and self._after is not None:
+            baseline, text = self._after
+        else:
+            baseline, text = await asyncio.gather(
+                asyncio.to_thread(self._look_at_tree), asyncio.to_thread(self._plan_text)
+            )
+        if text != self._plan_before:
+            write_atomic(
+                self._workspace.files.plan_before, _encode(text), mode=PRIVATE_FILE
+            )
+            self._plan_before = text
+        facts = facts_of(parse_plan(text, self._workspace.config))
+        return Prepared(baseline=baseline, plan=facts)
+
+    async def launch(
+        self, effect: LaunchAgent, run: RunState
+    ) -> tuple[AgentLaunched, Awaitable[AgentFinished]]:
+        """Start the agent; the second value is its end."""
+        workspace = self._workspace
+        prompt = self._prompt(effect)
+        write_atomic(workspace.files.prompt, prompt.encode(), mode=PRIVATE_FILE)
+        agent = workspace.agent
+        environment = agent_environment(
+            workspace.environment,
+            marker=workspace.marker(effect.iteration),
+            iteration=effect.iteration,
+            max_iterations=workspace.config.max_iterations,
+            scratch=make_private_folder(workspace.files.scratch),
+            extra=agent.env,
+            only=workspace.config.env.only,
+        )
+        argv = fill_argv(agent, prompt, workspace.files.prompt)
+        program = find_program(argv[0], environment, workspace.root)
+        if effect.attempt == 1:
+            self.log.begin(effect.iteration, run.branch, self._clock.local())
+        self._messages.begin(effect.iteration)
+        launch = process.Launch(
+            argv=(str(program), *argv[1:]),
+            cwd=workspace.root,
+            environment=environment,
+            stdin=prompt.encode() if agent.prompt is PromptBy.STDIN else None,
+            stdout_path=workspace.files.output(effect.iteration, effect.attempt, "out"),
+            stderr_path=workspace.files.output(effect.iteration, effect.attempt, "err"),
+            marker=workspace.marker(effect.iteration),
+            timeout_seconds=workspace.config.timeout or None,
+            idle_timeout_seconds=workspace.config.idle_timeout or None,
+        )
+        started = await process.start(
+            launch, redactor=workspace.redactor, on_output=self._on_output
+        )
+        self._process = started
+        launched = AgentLaunched(
+            agent=agent.name,
+            argv=tuple(workspace.redactor.redact(part) for part in agent.argv),
+            pid=started.pid,
+            process_start_time=started.start_time,
+            group=started.group,
+            prompt_bytes=len(prompt.encode()),
+        )
+        return launched, self._end_of(started)
+
+    def stop(self) -> None:
+        """End whatever runs now, with all its children."""
+        if self._process is not None:
+            self._process.stop()
+
+    async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
+        """Read what the agent said and what changed since the iteration's baseline."""
+        workspace = self._workspace
+        said, after, text = await asyncio.gather(
+            asyncio.to_thread(self._read_output, effect),
+            asyncio.to_thread(self._look_at_tree),
+            asyncio.to_thread(self._plan_text),
+        )
+        found = await asyncio.to_thread(
+            git.changes_between,
+            workspace.root,
+            effect.baseline,
+            after,
+            own=workspace.own_files,
+        )
+        self._after = (after, text)
+        plan = parse_plan(text, workspace.config)
+        before = parse_plan(self._remembered_plan(text), workspace.config)
+        commits = tuple(
+            commit.model_copy(update={"subject": workspace.redactor.redact(commit.subject)})
+            for commit in found.commits
+        )
+        must_validate, notices = self._validation(lost=effect.lost)
+        return IterationRead(
+            report=said.report,
+            promises=said.promises,
+            completion_words=said.completion,
+            errors=said.errors,
+            error_patterns=said.error_patterns,
+            said_nothing=not said.text.strip(),
+            changes=Changes(
+                commits=commits,
+                files=found.files,
+                paths=found.paths,
+                fingerprint=after.fingerprint,
+            ),
+            tasks_done=newly_done(before, plan),
+            plan=facts_of(plan),
+            halt=look_at_halt_files(workspace.root, workspace.config.paths),
+            must_validate=must_validate,
+            notices=(*notices, *self._new_notices()),
+        )
+
+    async def validate(self, iteration: int) -> ValidationFinished:
+        """Run the validation script, if it is still the one that was allowed."""
+        workspace = self._workspace
+        path = workspace.config.paths.validate_script
+        now_there = trust.claims_of(workspace.root, workspace.config, {})
+        trust.require_allowed(
+            workspace.state, [claim for claim in now_there if claim.key == path]
+        )
+        files = workspace.files
+        outcome_path = files.folder / f"validate-{iteration:03d}.out"
+        launch = process.Launch(
+            argv=(str(workspace.root / path),),
+            cwd=workspace.root,
+            environment=agent_environment(
+                workspace.environment,
+                marker=workspace.marker(iteration),
+                iteration=iteration,
+                max_iterations=workspace.config.max_iterations,
+                scratch=None,
+            ),
+            stdin=None,
+            stdout_path=outcome_path,
+            stderr_path=outcome_path.with_suffix(".err"),
+            marker=workspace.marker(iteration),
+            timeout_seconds=workspace.config.validate_timeout or None,
+            idle_timeout_seconds=None,
+        )
+        printed: list[bytes] = []
+
+        def keep(_stream: str, data: bytes) -> None:
+            self.log.write(data)
+            printed.append(data)
+            del printed[:-8]
+
+        started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
+        self._process = started
+        ended = await started.wait()
+        self._process = None
+        tail = b"".join(printed).decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
+        return ValidationFinished(
+            ok=ended.exit_code == 0 and not ended.timed_out,
+            exit_code=ended.exit_code,
+            timed_out=ended.timed_out,
+            seconds=round(ended.seconds, 3),
+            tail=tail,
+        )
+
+    def close_iteration(self, ended: IterationEnded) -> None:
+        """Close the logs for people and write the summary's row."""
+        self._messages.flush()
+        self.log.end(ended, self._clock.local())
+
+    def finish(self) -> None:
+        self._messages.close()
+        self.log.close()
+
+    async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
+        ended = await started.wait()
+        self._process = None
+        self._messages.flush()
+        if ended.write_error is not None:
+            self._note("log-not-written", ended.write_error)
+        return AgentFinished(
+            exit_code=ended.exit_code,
+            signal=ended.signal,
+            timed_out=ended.timed_out,
+            idle=ended.idle,
+            stopped=ended.stopped,
+            killed=ended.killed,
+            leftovers=ended.leftovers,
+            seconds=round(ended.seconds, 3),
+            stdout_bytes=ended.stdout_bytes,
+            stderr_bytes=ended.stderr_bytes,
+        )
+
+    def _on_output(self, stream: str, data: bytes) -> None:
+        self.log.write(data)
+        if stream == "stdout":
+            self._messages.write(data)
+
+    def _prompt(self, effect: LaunchAgent) -> str:
+        workspace = self._workspace
+        path = f"{workspace.config.paths.prompts}/PROMPT_build.md"
+        data = read_if_there(workspace.root / path)
+        if data is None:
+            return render(effect.context)
+        claims = trust.claims_of(workspace.root, workspace.config, {})
+        trust.require_allowed(workspace.state, [claim for claim in claims if claim.key == path])
+        try:
+            return render(effect.context, data.decode("utf-8", errors="replace"))
+        except ValueError as error:
+            raise ConfigError(f"{path}: {error}") from error
+
+    def _look_at_tree(self) -> Baseline:
+        place = self._workspace.worktree
+        return git.take_baseline(
+            place.root,
+            place.git_dir,
+            place.common_dir,
+            own=self._workspace.own_files,
+            cache=self._git,
+        )
+
+    def _plan_text(self) -> str:
+        return read_plan_text(self._workspace.root, self._workspace.plan_path)
+
+    def _remembered_plan(self, fallback: str) -> str:
+        if self._plan_before is None:
+            data = read_if_there(self._workspace.files.plan_before)
+            self._plan_before = fallback if data is None else data.decode("utf-8", "replace")
+        return self._plan_before
+
+    def _read_output(self, effect: ReadIteration) -> Reading:
+        files = self._workspace.files
+        if effect.lost:
+            return read_text("")
+        out, err = (
+            _read_tail(files.output(effect.iteration, effect.attempt, stream))
+            for stream in ("out", "err")
+        )
+        word = self._workspace.config.gate.complete_word
+        return read_text(out, err, complete_word=word)
+
+    def _validation(self, *, lost: bool) -> tuple[bool, tuple[Notice, ...]]:
+        path = self._workspace.config.paths.validate_script
+        script = self._workspace.root / path
+        if lost or not script.is_file():
+            return False, ()
+        if not os.access(script, os.X_OK):
+            message = f"{path} is not executable and was skipped; make it so with: chmod +x {path}"
+            return False, (Notice(code="validate-not-executable", message=message),)
+        return True, ()
+
+    def _note(self, code: str, message: str) -> None:
+        self._notices.setdefault(code, Notice(code=code, message=message))
+
+    def _new_notices(self) -> tuple[Notice, ...]:
+        for problem in (self.log.problem, self._messages.problem):
+            if problem is not None:
+                self._note("log-not-written", f"a log cannot be written: {problem}")
+        return tuple(self._notices.values())
+
+
+def _read_tail(path: Path) -> str:
+    """The end of a file as text, never beginning inside a character."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - READ_LIMIT))
+            data = file.read()
+    except OSError:
+        return ""
+    return data.decode("utf-8", errors="replace")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", errors="replace")
+
+

@@ -1,0 +1,198 @@
+"""Performing what the reducer orders. Each effect answers with an input, or with ``EffectFailed``.
+
+Quick effects happen at once, so that a decide file lies there before the run says that it waits;
+slow ones run as tasks. Every running process can be ended by ``StopAgent``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from ralph_ls.core.loop.effects import (
+    CloseIteration,
+    Effect,
+    LaunchAgent,
+    PrepareIteration,
+    ReadIteration,
+    RemoveBlocked,
+    RemoveDecide,
+    StopAgent,
+    Validate,
+    WaitUntil,
+    WatchHaltFiles,
+    WriteBlocked,
+    WriteDecide,
+)
+from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, TimeCame
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.iteration import IterationWork
+from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
+from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store import halts
+from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.journal import Journal
+from ralph_ls.store.runs import save_snapshot
+
+
+class Performer:
+    """The hands of one engine."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock,
+        journal: Journal,
+        deliver: Callable[[Input], None],
+    ) -> None:
+        self._workspace = workspace
+        self._clock = clock
+        self._journal = journal
+        self._deliver = deliver
+        self._work = IterationWork(workspace, clock=clock)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._halt_watch: Wakeup | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def perform(self, effect: Effect, run: RunState) -> None:
+        """Begin an effect; what comes of it is delivered as an input."""
+        match effect:
+            case PrepareIteration(reuse=reuse):
+                self._end_waiting()
+                self._start("preparing", self._answer(self._work.prepare(reuse=reuse)))
+            case LaunchAgent():
+                self._start("agent", self._run_agent(effect, run))
+            case StopAgent():
+                self._work.stop()
+            case ReadIteration():
+                self._start("reading", self._answer(self._work.read(effect, run)))
+            case Validate(iteration=iteration):
+                self._start("validating", self._answer(self._work.validate(iteration)))
+            case WaitUntil(until=until):
+                delay = max(0.0, (until - self._clock.now()).total_seconds())
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(delay, lambda: self._deliver(TimeCame()))
+            case WatchHaltFiles():
+                self._watch_halt_files()
+            case CloseIteration(ended=ended):
+                self._work.close_iteration(ended)
+                save_snapshot(self._workspace.files, run, offset=self._journal.size)
+                self._start("syncing", asyncio.to_thread(self._journal.sync))
+            case _:
+                self._write_halt_file(effect)
+
+    def recall(self, ended: Iterable[IterationEnded]) -> None:
+        """Write the summary's rows of an earlier engine again, should they be gone."""
+        self._work.log.recall(ended)
+
+    async def finish(self, run: RunState) -> None:
+        """Let what still runs come to its end, and put the journal on the disk."""
+        self._end_waiting()
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._work.finish()
+        save_snapshot(self._workspace.files, run, offset=self._journal.size)
+        await asyncio.to_thread(self._journal.sync)
+
+    async def close(self) -> None:
+        """Leave nothing behind, whatever went wrong."""
+        self._end_waiting()
+        self._work.stop()
+        for task in list(self._tasks):
+            if task.get_name() != "agent":
+                task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._work.finish()
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        if not isinstance(error, RalphError):
+            traceback.print_exception(error)
+        self._deliver(EffectFailed(message=_in_words(task.get_name(), error)))
+
+    async def _answer(self, work: Coroutine[Any, Any, Input]) -> None:
+        self._deliver(await work)
+
+    async def _run_agent(self, effect: LaunchAgent, run: RunState) -> None:
+        launched, ended = await self._work.launch(effect, run)
+        self._deliver(launched)
+        self._deliver(await ended)
+
+    def _write_halt_file(self, effect: Effect) -> None:
+        root, paths = self._workspace.root, self._workspace.config.paths
+        try:
+            match effect:
+                case WriteDecide():
+                    halts.write_decide(
+                        root,
+                        paths,
+                        question=effect.question,
+                        iteration=effect.iteration,
+                        asked_at=effect.asked_at,
+                        answer=effect.answer,
+                    )
+                case RemoveDecide():
+                    halts.remove_decide(root, paths)
+                case WriteBlocked(reason=reason):
+                    halts.write_blocked(root, paths, reason)
+                case RemoveBlocked():
+                    halts.remove_blocked(root, paths)
+                case _:
+                    raise AssertionError(f"no hand for {effect}")
+        except (RalphError, OSError) as error:
+            self._deliver(EffectFailed(message=_in_words("the halt file", error)))
+
+    def _watch_halt_files(self) -> None:
+        self._end_waiting()
+        root, paths = self._workspace.root, self._workspace.config.paths
+        known = halts.look_at_halt_files(root, paths)
+        self._deliver(HaltFilesChanged(halt=known))
+        changed, changed_at = known, 0.0
+
+        def look() -> None:
+            # An answer counts once the file has rested: editors save half-typed text by themselves.
+            nonlocal known, changed, changed_at
+            found, moment = halts.look_at_halt_files(root, paths), self._clock.monotonic()
+            if found != changed:
+                changed, changed_at = found, moment
+            elif found != known and moment - changed_at >= EDIT_PATIENCE:
+                known = found
+                self._deliver(HaltFilesChanged(halt=found))
+
+        folders = {(root / path).parent for path in (paths.decide, paths.blocked)}
+        for folder in folders:
+            if not folder.exists():
+                make_private_folder(folder)
+        self._halt_watch = Wakeup(sorted(folders), look)
+
+    def _end_waiting(self) -> None:
+        if self._halt_watch is not None:
+            self._halt_watch.close()
+            self._halt_watch = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _in_words(what: str, error: BaseException) -> str:
+    if isinstance(error, RalphError):
+        return error.message
+    if isinstance(error, OSError):
+        return f"{what}: {error.strerror or error}: {error.filename or ''}".rstrip(": ")
+    return f"{what} failed unexpectedly: {type(error).__name__}: {error}"

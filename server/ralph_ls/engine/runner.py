@@ -1,0 +1,136 @@
+"""The engine: one queue of inputs, one owner of the state, one step at a time.
+
+Take an input, ask the reducer, write the events, perform the effects. Everything else in this
+package either puts inputs into the queue or performs an effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ralph_ls.core.loop.effects import Finish
+from ralph_ls.core.loop.inputs import (
+    CommandArrived,
+    CommandUnreadable,
+    Input,
+    Resumed,
+    Started,
+)
+from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.state import LoopState
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.perform import Performer
+from ralph_ls.engine.watching import Wakeup
+from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.store import inbox, notes
+from ralph_ls.store.journal import Journal
+
+
+class Engine:
+    """One run under one process, from its first input to its end."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        journal: Journal,
+        state: LoopState,
+        clock: Clock,
+        performer_type: Callable[..., Performer] = Performer,
+    ) -> None:
+        self._workspace = workspace
+        self._journal = journal
+        self._state = state
+        self._clock = clock
+        self._queue: asyncio.Queue[Input] = asyncio.Queue()
+        self._posted: dict[str, inbox.Posted] = {}
+        self._exit_code: int | None = None
+        self._performer = performer_type(
+            workspace, clock=clock, journal=journal, deliver=self.deliver
+        )
+
+    @property
+    def state(self) -> LoopState:
+        return self._state
+
+    def recall(self, ended: Iterable[IterationEnded]) -> None:
+        """Take over what this run had under an earlier engine, for the summary."""
+        self._performer.recall(ended)
+
+    def deliver(self, given: Input) -> None:
+        """Put an input into the queue; call it in the event loop's thread."""
+        self._queue.put_nowait(given)
+
+    async def run(self, first: Input) -> int:
+        """Run to the end and give the exit code; raises ``StateUnusable`` when the journal fails.
+
+        The inbox is drained before this returns, so that every asker finds an answer.
+        """
+        watch: Wakeup | None = None
+        try:
+            self.deliver(first)
+            self._refuse_leftovers()
+            watch = Wakeup([self._workspace.state.inbox], self._collect)
+            while self._exit_code is None:
+                self._take(await self._queue.get())
+            await self._performer.finish(self._state.run)
+            self._drain()
+            return self._exit_code
+        finally:
+            if watch is not None:
+                watch.close()
+            await self._performer.close()
+
+    def _take(self, given: Input) -> None:
+        taken = step(self._state, given, self._clock.now())
+        self._journal.append(taken.events)
+        self._state = taken.state
+        if isinstance(given, Started | Resumed):
+            notes.forget_taken(self._workspace.state)
+        if isinstance(given, CommandArrived):
+            self._settle_posted(given.command.id)
+        elif isinstance(given, CommandUnreadable):
+            self._settle_posted(given.id)
+        for effect in taken.effects:
+            if isinstance(effect, Finish):
+                self._exit_code = effect.exit_code
+            else:
+                self._performer.perform(effect, self._state.run)
+
+    def _collect(self) -> None:
+        """Read new commands; their files stay until the journal has the answer."""
+        for posted in inbox.collect(self._workspace.state.inbox):
+            if posted.path.name not in self._posted:
+                self._posted[posted.path.name] = posted
+                self.deliver(self._input_of(posted))
+
+    def _input_of(self, posted: inbox.Posted) -> Input:
+        command: Any = posted.command
+        if command is None:
+            return CommandUnreadable(id=posted.id, code="unreadable", reason=posted.problem)
+        if hasattr(command, "text"):
+            clean = self._workspace.redactor.redact(command.text)
+            command = command.model_copy(update={"text": clean})
+        return CommandArrived(command=command)
+
+    def _settle_posted(self, command_id: str) -> None:
+        for name, posted in list(self._posted.items()):
+            if posted.id == command_id:
+                inbox.remove(posted)
+                del self._posted[name]
+
+    def _refuse_leftovers(self) -> None:
+        """What lay in the inbox before this start was meant for another time (SPEC §2)."""
+        reason = "it was left over from before the engine started; ask again"
+        for posted in inbox.collect(self._workspace.state.inbox):
+            self._posted[posted.path.name] = posted
+            self.deliver(CommandUnreadable(id=posted.id, code="leftover", reason=reason))
+
+    def _drain(self) -> None:
+        """Answer what came in while the run ended; only answers to commands are left to tell."""
+        self._collect()
+        while not self._queue.empty():
+            self._take(self._queue.get_nowait())

@@ -1,0 +1,50 @@
+"""Where one engine works, and with what: the values that its parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_ls.core.redact import Redactor
+from ralph_ls.engine.agents.description import Agent
+from ralph_ls.engine.git import OwnFiles
+from ralph_ls.protocol.config import Config
+from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
+from ralph_ls.store.trust import Claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """One run's place in the world."""
+
+    worktree: Worktree
+    state: StateFolder
+    run: str
+    files: RunFiles
+    config: Config
+    agent: Agent
+    plan_path: str
+    """Relative to the root."""
+    environment: Mapping[str, str]
+    """The caller's, from which the agent's is made."""
+    redactor: Redactor
+    claims: tuple[Claim, ...] = ()
+    """What the repository brings and this run may use; allowed when the run began."""
+
+    @property
+    def root(self) -> Path:
+        return self.worktree.root
+
+    @property
+    def own_files(self) -> OwnFiles:
+        """The loop's own files, whose changes are no evidence (SPEC §6)."""
+        paths = self.config.paths
+        return OwnFiles(
+            paths=frozenset({self.plan_path, paths.progress, paths.decide, paths.blocked}),
+            folders=(".ralph", paths.logs),
+        )
+
+    def marker(self, iteration: int) -> str:
+        """What marks every process of an iteration."""
+        return f"{self.run}/{iteration}"

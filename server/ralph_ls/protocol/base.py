@@ -1,0 +1,50 @@
+"""The two parents of every model: one for what we are told, one for what we are asked.
+
+Events and snapshots ignore unknown fields, because a run outlives updates of its viewers.
+Commands and settings forbid them, because a misspelt order must not be half obeyed (SPEC §2).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+
+def to_wire_time(moment: datetime) -> str:
+    """Write an instant as the wire has it: UTC, milliseconds, ``Z``."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _require_zone(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a time needs its zone, such as 2026-01-31T12:00:00Z")
+    return moment
+
+
+Timestamp = Annotated[
+    datetime,
+    AfterValidator(_require_zone),
+    PlainSerializer(to_wire_time, return_type=str, when_used="json"),
+]
+"""An instant, always with its zone; ``2026-01-31T12:00:00.000Z`` in JSON."""
+
+
+class WireModel(BaseModel):
+    """Something told: frozen, camelCase on the wire, unknown fields ignored."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        ser_json_inf_nan="null",
+    )
+
+
+class StrictWireModel(WireModel):
+    """Something asked: as ``WireModel``, but an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid")

@@ -1,0 +1,70 @@
+"""Everything a person may ask of a run: imperative, strict, put into the inbox (SPEC §2)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from ralph_ls.protocol.base import StrictWireModel, Timestamp
+
+MAX_TEXT = 100_000
+"""Characters of an answer or a note; a longer one is refused, never cut."""
+
+
+class CommandBase(StrictWireModel):
+    """What every command carries."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,64}$")
+    """Chosen by the asker, unique; also the name of the inbox file."""
+    run: str
+    """The run that is meant; one for another run is rejected."""
+    at: Timestamp
+    by: str = Field(min_length=1, max_length=200)
+    """Who asked, in words for a person: ``ralph stop``, ``Neovim``."""
+
+
+class Stop(CommandBase):
+    """End the run: after this iteration, or at once together with the agent."""
+
+    kind: Literal["stop"] = "stop"
+    now: bool = False
+
+
+class Pause(CommandBase):
+    """Hold the run after settling."""
+
+    kind: Literal["pause"] = "pause"
+
+
+class Resume(CommandBase):
+    """Go on after a pause; resolves a BLOCKED that the run is parked on."""
+
+    kind: Literal["resume"] = "resume"
+
+
+class Reset(CommandBase):
+    """Close the breaker and zero its counters."""
+
+    kind: Literal["reset"] = "reset"
+
+
+class Answer(CommandBase):
+    """Answer the open question."""
+
+    kind: Literal["answer"] = "answer"
+    text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+
+
+class Note(CommandBase):
+    """Tell the loop something; it goes into the next prompt."""
+
+    kind: Literal["note"] = "note"
+    text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+
+
+Command = Annotated[Stop | Pause | Resume | Reset | Answer | Note, Field(discriminator="kind")]
+"""The closed union of commands."""
+
+COMMAND_ADAPTER: TypeAdapter[Command] = TypeAdapter(Command)
+COMMAND_TYPES: tuple[type[CommandBase], ...] = (Stop, Pause, Resume, Reset, Answer, Note)

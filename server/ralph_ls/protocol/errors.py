@@ -1,0 +1,56 @@
+"""The one family of errors that a user may see; each says what happened, to what, what next.
+
+Bad input from people and agents is data, not one of these: parsers return problems (STYLE §2).
+"""
+
+from __future__ import annotations
+
+
+class RalphError(Exception):
+    """Something the user can act on; ``exit_code`` is what the command line ends with."""
+
+    exit_code = 5
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class UsageError(RalphError):
+    """The command line was used wrongly (SPEC §7, code 64)."""
+
+    exit_code = 64
+
+
+class ConfigError(RalphError):
+    """The configuration cannot be used; names file, line and key (SPEC §7, code 78)."""
+
+    exit_code = 78
+
+
+class NotAllowed(ConfigError):
+    """The repository brings something that would run, and its owner has not allowed it yet."""
+
+
+class WorkspaceMissing(RalphError):
+    """There is no git work tree here."""
+
+
+class WorkspaceBusy(RalphError):
+    """Another engine owns the work tree; the message names its pid and its run."""
+
+
+class PlanMissing(RalphError):
+    """There is no plan where one was looked for."""
+
+
+class AgentUnavailable(RalphError):
+    """The agent's program cannot be started; the message shows where it was looked for."""
+
+
+class NoEngine(RalphError):
+    """No engine lives that could take the command."""
+
+
+class StateUnusable(RalphError):
+    """The state directory or a file in it cannot be written or read."""

@@ -1,0 +1,143 @@
+"""The snapshot a viewer starts from: the fold over a run's events (SPEC §2).
+
+``core.loop.fold`` makes it; nothing in it is known from anywhere but the journal.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.breaker import Breaker
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    EndReason,
+    IterationStarted,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    Validated,
+    Verdict,
+    Warned,
+)
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.report import Promise, Report
+
+
+class Question(WireModel):
+    """The one question of a run that is not settled yet."""
+
+    question: str
+    iteration: int | None = None
+    asked_at: Timestamp
+    answer: str | None = None
+    answered_by: str | None = None
+    answered_seq: int = 0
+
+
+class Blocker(WireModel):
+    """What a BLOCKED said."""
+
+    reason: str
+    iteration: int | None = None
+
+
+class NoteView(WireModel):
+    """A person's note that no finished iteration has had yet."""
+
+    text: str
+    by: str
+    seq: int
+
+
+class End(WireModel):
+    """How the run ended."""
+
+    reason: EndReason
+    exit_code: int
+    message: str
+    by: str = ""
+    at: Timestamp
+
+
+class CurrentIteration(WireModel):
+    """The iteration that has begun and is not settled."""
+
+    started: IterationStarted
+    agent: AgentStarted | None = None
+    exit: AgentExited | None = None
+    validated: Validated | None = None
+    told: tuple[str, ...] = ()
+    """Kinds that were already told of it, so that settling it again tells nothing twice."""
+
+
+class LastIteration(WireModel):
+    """The newest settled iteration, as a viewer shows it."""
+
+    iteration: int
+    outcome: Outcome
+    seconds: float
+    commit: str | None = None
+
+
+class RunState(WireModel):
+    """One run as it stands after the event ``seq``."""
+
+    run: str = ""
+    seq: int = 0
+    at: Timestamp | None = None
+    workspace: str = ""
+    state_dir: str = ""
+    plan: str = ""
+    pid: int = 0
+    branch: str | None = None
+    config: Config = Config()
+    overrides: dict[str, object] = Field(default_factory=dict)
+    phase: Phase = Phase.STARTING
+    phase_reason: str | None = None
+    phase_since: Timestamp | None = None
+    until: Timestamp | None = None
+    started_at: Timestamp | None = None
+    active_seconds: float = 0.0
+    """Engine time so far, without parking, pausing and time without an engine."""
+    iteration: int = 0
+    """The newest iteration's number."""
+    counted: int = 0
+    """Iterations that count for the limit: all but lost ones."""
+    current: CurrentIteration | None = None
+    last: LastIteration | None = None
+    verdict: Verdict | None = None
+    """The last iteration's, until the run has ended or parked for it, or gone on."""
+    report: Report | None = None
+    report_iteration: int = 0
+    promise: Promise | None = None
+    evidence: Evidence | None = None
+    evidence_iteration: int = 0
+    counts: PlanCountsView = PlanCountsView()
+    breaker: Breaker = Breaker()
+    stuck_count: int = 0
+    stuck_iterations: int = 0
+    """All iterations without a commit so far, for R's summary."""
+    indicators: int = 0
+    missing_reports: int = 0
+    crashes: int = 0
+    recommendation: str = ""
+    seen: tuple[str, ...] = ()
+    """Fingerprints of every end state of this run, and of its start."""
+    question: Question | None = None
+    settled_question: str | None = None
+    """The last question whose answer an iteration has had; its file may still lie there."""
+    blocked: Blocker | None = None
+    resolved_blocker: str | None = None
+    """The last blocker that was resolved; its file may still lie there."""
+    notes: tuple[NoteView, ...] = ()
+    pause_requested: bool = False
+    stop_requested: str | None = None
+    """Who asked for the stop that is pending."""
+    commands: tuple[str, ...] = ()
+    """Ids of the last commands that were answered, at most 100."""
+    warnings: tuple[Warned, ...] = ()
+    """The last ten."""
+    end: End | None = None

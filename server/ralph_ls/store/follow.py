@@ -1,0 +1,147 @@
+"""Following files that another process appends to, without polling and without waking oneself.
+
+Only modified, created and moved events count, since a read causes others; folders are never
+watched recursively. While a run is live the files are also looked at every 500 ms, because Windows,
+network mounts and full inotify tables give no events (SPEC §2).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+
+from ralph_ls.protocol.events import Event, RunEnded, RunResumed, UnknownEvent
+from ralph_ls.store.journal import JournalReader
+
+LIVE_INTERVAL = 0.5
+"""Seconds between two looks at a live run's files."""
+
+READ_LIMIT = 1 << 20
+"""Bytes of one read."""
+
+
+class FolderWatch:
+    """Calls back when something in one of the folders was modified, created or moved."""
+
+    def __init__(self, folders: Iterable[Path], on_change: Callable[[], None]) -> None:
+        self._folders = tuple(folders)
+        self._handler = _Handler(on_change)
+        self._observer = Observer()
+        self.works = False
+        """Whether the system tells us of changes; where it does not, looking again must do."""
+
+    def __enter__(self) -> FolderWatch:
+        try:
+            for folder in self._folders:
+                if folder.is_dir():
+                    self._observer.schedule(self._handler, str(folder), recursive=False)
+            self._observer.start()
+            self.works = True
+        except OSError:
+            self._observer.unschedule_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join()
+
+
+class Tail:
+    """The bytes that a file gained since the last look; reads only when the size has changed."""
+
+    def __init__(self, path: Path, *, offset: int = 0) -> None:
+        self.path = path
+        self.offset = offset
+        self.n_reads = 0
+
+    def read(self, limit: int = READ_LIMIT) -> bytes:
+        """At most ``limit`` new bytes; empty where there are none, or no such file yet."""
+        try:
+            if self.path.stat().st_size <= self.offset:
+                return b""
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(self.offset)
+                data = file.read(limit)
+        except FileNotFoundError:
+            return b""
+        self.n_reads += 1
+        self.offset += len(data)
+        return data
+
+
+class JournalFollower:
+    """Yields a journal's events as they come, until the run has ended or its engine is gone."""
+
+    def __init__(self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0) -> None:
+        self._tail = Tail(journal)
+        self._reader = JournalReader()
+        self._is_live = is_live
+        self._after_seq = after_seq
+        self._ended = False
+        self._changed = threading.Event()
+        self._stopped = threading.Event()
+
+    @property
+    def n_reads(self) -> int:
+        return self._tail.n_reads
+
+    def stop(self) -> None:
+        """End the iteration from another thread."""
+        self._stopped.set()
+        self._changed.set()
+
+    def __iter__(self) -> Iterator[list[Event | UnknownEvent]]:
+        with FolderWatch([self._tail.path.parent], self._changed.set):
+            while not self._stopped.is_set():
+                self._changed.clear()
+                # Asked before the last read, so that what an engine wrote and then died is not missed.
+                live = self._is_live()
+                events = self._read_all()
+                if events:
+                    yield events
+                if self._ended or not live:
+                    return
+                self._changed.wait(timeout=LIVE_INTERVAL)
+
+    def _read_all(self) -> list[Event | UnknownEvent]:
+        events: list[Event | UnknownEvent] = []
+        while data := self._tail.read():
+            events.extend(self._reader.feed(data))
+            if len(data) < READ_LIMIT:
+                break
+        # Half a line may yet be cut off again, by its own engine on a full disk or by the next one
+        # that takes over; so nothing of it is kept, and it is read once more as a whole.
+        self._tail.offset -= self._reader.forget_partial()
+        for event in events:
+            if isinstance(event, RunEnded | RunResumed):
+                self._ended = isinstance(event, RunEnded)
+        return [event for event in events if event.seq > self._after_seq]
+
+
+class _Handler(FileSystemEventHandler):
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+
+    def on_modified(self, event: FileSystemEvent) -> None:
+        if not event.is_directory:
+            self._on_change()
+
+    def on_created(self, event: FileSystemEvent) -> None:
+        self._on_change()
+
+    def on_moved(self, event: FileSystemEvent) -> None:
+        self._on_change()
+
+    def on_deleted(self, event: FileSystemEvent) -> None:
+        self._on_change()

@@ -1,0 +1,85 @@
+"""``decide.txt`` and ``blocked.txt``: views of the journal that people may edit (SPEC §4, §7)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_halt_files
+from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.protocol.config import PathsConfig
+from ralph_ls.store.files import read_if_there, resolve_inside, write_atomic
+
+
+def look_at_halt_files(root: Path, paths: PathsConfig) -> HaltFiles:
+    """What the two files say now; bytes that are no UTF-8 are replaced."""
+    decide = read_if_there(resolve_inside(root, paths.decide))
+    blocked = read_if_there(resolve_inside(root, paths.blocked))
+    return read_halt_files(_text(decide), _text(blocked))
+
+
+def write_decide(
+    root: Path,
+    paths: PathsConfig,
+    *,
+    question: str,
+    iteration: int | None,
+    asked_at: datetime,
+    answer: str | None = None,
+) -> Path:
+    """Write the question, with its answer once there is one; a person's own edit is kept."""
+    path = resolve_inside(root, paths.decide)
+    known = read_if_there(path)
+    if answer is None and known is not None and _holds(known, question):
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, format_decide(question, iteration, asked_at, answer).encode())
+    return path
+
+
+def write_blocked(root: Path, paths: PathsConfig, reason: str) -> Path:
+    """R §1: the reason and a newline."""
+    path = resolve_inside(root, paths.blocked)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, f"{reason.strip()}\n".encode())
+    return path
+
+
+def remove_decide(root: Path, paths: PathsConfig) -> None:
+    """Remove the file if it is answered; a new, open question stays."""
+    path = resolve_inside(root, paths.decide)
+    data = read_if_there(path)
+    if data is not None and parse_decide(_text(data) or "")[1] is not None:
+        path.unlink(missing_ok=True)
+
+
+def remove_blocked(root: Path, paths: PathsConfig) -> None:
+    resolve_inside(root, paths.blocked).unlink(missing_ok=True)
+
+
+def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
+    """Put an answer below the open question of ``decide.txt``, which no engine watches.
+
+    Raises FileNotFoundError where there is no question.
+    """
+    path = resolve_inside(root, paths.decide)
+    data = path.read_bytes()
+    text = data.decode("utf-8", errors="surrogateescape")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if not text.endswith("\n"):
+        text += newline
+    if "\n---" not in text.replace("\r\n", "\n"):
+        text += f"{newline}---{newline}## Answer{newline}"
+    text += answer.strip().replace("\n", newline) + newline
+    write_atomic(path, text.encode("utf-8", errors="surrogateescape"), expected=data)
+
+
+def _holds(data: bytes, question: str) -> bool:
+    def squeezed(text: str) -> str:
+        return " ".join(text.split())
+
+    return squeezed(parse_decide(_text(data) or "")[0]) == squeezed(question)
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", errors="replace")

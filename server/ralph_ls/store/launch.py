@@ -1,0 +1,96 @@
+"""The one port that starts a process of ours for a viewer: a run that outlives whoever asked.
+
+``sys.executable -P -m ralph_ls …``: ``-P`` keeps a work tree's own modules off the import path.
+The new process has a session of its own, so closing the terminal or the editor does not end it;
+its standard error goes to ``engine.err`` beside the run's journal (SPEC §2).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_ls.protocol.events import RunResumed, RunStarted
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
+from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, Tail
+from ralph_ls.store.journal import JournalReader
+from ralph_ls.store.layout import RunFiles
+
+ERROR_TAIL = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launched:
+    """What became of a start."""
+
+    pid: int
+    started: bool
+    exit_code: int | None = None
+    error: str = ""
+    """What the process said on its standard error, where it did not start."""
+
+
+def command_line(arguments: Sequence[str]) -> list[str]:
+    """Our own program as a command line."""
+    return [sys.executable, "-P", "-m", "ralph_ls", *arguments]
+
+
+def launch_detached(
+    arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], files: RunFiles
+) -> Launched:
+    """Start an engine in the background and wait until its run has begun, or it has failed."""
+    make_private_folder(files.folder)
+    before = files.journal.stat().st_size if files.journal.exists() else 0
+    errors_before = files.engine_errors.stat().st_size if files.engine_errors.exists() else 0
+    changed = threading.Event()
+    with FolderWatch([files.folder], changed.set):
+        process = _start(arguments, cwd, environment, files.engine_errors)
+        tail, reader = Tail(files.journal, offset=before), JournalReader()
+        while True:
+            changed.clear()
+            exit_code = process.poll()
+            if _has_begun(tail, reader):
+                return Launched(pid=process.pid, started=True)
+            if exit_code is not None:
+                error = _error_of(files.engine_errors, errors_before)
+                return Launched(
+                    pid=process.pid, started=False, exit_code=exit_code, error=error
+                )
+            changed.wait(timeout=LIVE_INTERVAL)
+
+
+def _start(
+    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], errors: Path
+) -> subprocess.Popen[bytes]:
+    detached: dict[str, object] = {"start_new_session": True}
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
+        detached = {"creationflags": flags}
+    errors.touch(mode=PRIVATE_FILE)
+    with errors.open("ab") as error_file:
+        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+            command_line(arguments),
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=error_file,
+            **detached,
+        )
+
+
+def _has_begun(tail: Tail, reader: JournalReader) -> bool:
+    begun = False
+    while data := tail.read():
+        for event in reader.feed(data):
+            begun = begun or isinstance(event, RunStarted | RunResumed)
+    return begun
+
+
+def _error_of(path: Path, offset: int) -> str:
+    data = Tail(path, offset=offset).read()
+    return data.decode("utf-8", errors="replace").strip()[-ERROR_TAIL:]

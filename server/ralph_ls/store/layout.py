@@ -1,0 +1,152 @@
+"""Where everything lies: the work tree, its git directory, and the state outside it (SPEC §2, §4)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+
+from ralph_ls.protocol.errors import WorkspaceMissing
+
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A git work tree: its real root, its own git directory, and the one shared by linked trees."""
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """The files of one run under ``worktrees/<hash>/runs/<run>/``."""
+
+    folder: Path
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "journal.jsonl"
+
+    @property
+    def messages(self) -> Path:
+        return self.folder / "messages.jsonl"
+
+    @property
+    def snapshot(self) -> Path:
+        return self.folder / "state.json"
+
+    @property
+    def engine_errors(self) -> Path:
+        return self.folder / "engine.err"
+
+    @property
+    def plan_before(self) -> Path:
+        """The plan as it was when the newest iteration began."""
+        return self.folder / "plan.before"
+
+    @property
+    def prompt(self) -> Path:
+        """The newest iteration's prompt, as the agent got it."""
+        return self.folder / "prompt.md"
+
+    @property
+    def scratch(self) -> Path:
+        """A folder for the agent, outside the tree, that lives as long as the run's files."""
+        return self.folder / "scratch"
+
+    def output(self, iteration: int, attempt: int, stream: str) -> Path:
+        """The agent's redacted bytes; ``stream`` is ``out`` or ``err``."""
+        again = "" if attempt == 1 else f"-{attempt}"
+        return self.folder / f"iteration-{iteration:03d}{again}.{stream}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFolder:
+    """``<state>/worktrees/<hash>/``: the inbox and the runs of one work tree."""
+
+    folder: Path
+
+    @property
+    def inbox(self) -> Path:
+        return self.folder / "inbox"
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    def run(self, run: str) -> RunFiles:
+        """The files of the run with this id; raises ValueError for what is no run id."""
+        if not RUN_ID.fullmatch(run):
+            raise ValueError(f"{run!r} is no run id")
+        return RunFiles(folder=self.runs / run)
+
+    def run_ids(self) -> list[str]:
+        """Every run's id, oldest first."""
+        try:
+            names = os.listdir(self.runs)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in names if RUN_ID.fullmatch(name))
+
+
+def find_worktree(start: Path) -> Worktree:
+    """The git work tree that ``start`` lies in; raises ``WorkspaceMissing``."""
+    real = Path(os.path.realpath(start))
+    for folder in (real, *real.parents):
+        git_dir = _git_dir_of(folder)
+        if git_dir is not None:
+            return Worktree(root=folder, git_dir=git_dir, common_dir=_common_dir_of(git_dir))
+    raise WorkspaceMissing(
+        f"{real} is not in a git work tree; change into your repository, or make one with git init"
+    )
+
+
+def state_root(environment: Mapping[str, str]) -> Path:
+    """``RALPH_STATE_DIR``, else the user's state folder (B, Overriding; SPEC §4)."""
+    chosen = environment.get("RALPH_STATE_DIR", "")
+    if chosen:
+        return Path(os.path.abspath(os.path.expanduser(chosen)))
+    return Path(platformdirs.user_state_dir("ralph", appauthor=False))
+
+
+def state_folder(root: Path, worktree: Worktree) -> StateFolder:
+    """The state of one work tree under the state root."""
+    name = hashlib.sha256(os.fsencode(worktree.root)).hexdigest()[:12]
+    return StateFolder(folder=root / "worktrees" / name)
+
+
+def new_run_id(now: datetime) -> str:
+    """``YYYYMMDDTHHMMSSZ-xxxx``, sorted by time."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def _git_dir_of(folder: Path) -> Path | None:
+    dot_git = folder / ".git"
+    if dot_git.is_dir():
+        return dot_git if (dot_git / "HEAD").exists() else None
+    try:
+        first_line = dot_git.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[0]
+    except OSError:
+        return None
+    if not first_line.startswith("gitdir:"):
+        return None
+    git_dir = (folder / first_line.removeprefix("gitdir:").strip()).resolve()
+    return git_dir if git_dir.is_dir() else None
+
+
+def _common_dir_of(git_dir: Path) -> Path:
+    try:
+        text = (git_dir / "commondir").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return git_dir
+    return (git_dir / text.strip()).resolve()

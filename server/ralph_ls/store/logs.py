@@ -1,0 +1,143 @@
+"""The logs for people: S's frames or R's files, and ``summary.csv`` (SPEC §4).
+
+They are renderings, never read back by anything of ours. A log is never overwritten: what an
+earlier run left moves to ``logs/run-<id>/``. A log that cannot be written does not end a run; the
+first failure is kept and told.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from ralph_ls.core.views.summary import CSV_HEADER, csv_row, frame_foot, frame_head
+from ralph_ls.protocol.config import LogForm
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.store.files import write_all, write_atomic
+
+_OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
+
+
+class RunLog:
+    """The log files of one run, written while it goes on."""
+
+    def __init__(self, folder: Path, *, form: LogForm, started: datetime) -> None:
+        """``started`` is local time; it names the file of a run."""
+        self.folder = folder
+        self.problem: str | None = None
+        """The first failure to write, in words."""
+        self._form = form
+        self._started = started
+        self._file: Path | None = None
+        self._descriptor: int | None = None
+        self._rows: list[tuple[str, ...]] = []
+
+    def begin(self, iteration: int, branch: str | None, now: datetime) -> None:
+        """Open the iteration's frame."""
+        try:
+            self._open(iteration)
+        except OSError as error:
+            self._note(error)
+        self._write(frame_head(iteration, branch, now).encode())
+
+    def write(self, data: bytes) -> None:
+        """The agent's output, both streams as they come."""
+        self._write(data)
+
+    def end(self, ended: IterationEnded, now: datetime) -> None:
+        """Close the frame and add the summary's row, before the next agent starts (R §3)."""
+        self._write(frame_foot(ended, now).encode())
+        if self._form is LogForm.ITERATION:
+            self.close()
+        self._rows.append(csv_row(ended))
+        self._write_summary()
+
+    def recall(self, ended: Iterable[IterationEnded]) -> None:
+        """Take over the rows of the iterations that this run had under an earlier engine."""
+        self._rows = [csv_row(event) for event in ended]
+        if self._rows:
+            self._write_summary()
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    @property
+    def summary(self) -> Path:
+        return self.folder / "summary.csv"
+
+    def _open(self, iteration: int) -> None:
+        if self._descriptor is not None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self._form is LogForm.ITERATION:
+            self._file = self.folder / f"iteration-{iteration:03d}.log"
+        elif self._file is None:
+            self._file = _next_of_the_day(self.folder, self._started)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._descriptor = os.open(self._file, flags, 0o644)
+
+    def _write(self, data: bytes) -> None:
+        if self._descriptor is None:
+            return
+        try:
+            write_all(self._descriptor, data)
+        except OSError as error:
+            self._note(error)
+
+    def _write_summary(self) -> None:
+        """Append the newest row; write all again where somebody removed or cut the file."""
+        whole = _as_csv([CSV_HEADER, *self._rows])
+        before = _as_csv([CSV_HEADER, *self._rows[:-1]])
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            size = self.summary.stat().st_size if self.summary.exists() else -1
+            if size == len(before) and len(self._rows) > 1:
+                with self.summary.open("ab") as file:
+                    file.write(whole[len(before) :])
+            elif size != len(whole):
+                write_atomic(self.summary, whole)
+        except OSError as error:
+            self._note(error)
+
+    def _note(self, error: OSError) -> None:
+        if self.problem is None:
+            self.problem = f"{self.folder}: {error.strerror or error}"
+
+
+def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
+    """Move what an earlier run left to ``logs/run-<id>/``; None where there was nothing."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if _OLD_FILES.fullmatch(name))
+    except FileNotFoundError:
+        return None
+    if not names:
+        return None
+    target = folder / f"run-{earlier_run or 'earlier'}"
+    number = 1
+    while target.exists():
+        number += 1
+        target = folder / f"run-{earlier_run or 'earlier'}-{number}"
+    target.mkdir()
+    for name in names:
+        os.replace(folder / name, target / name)
+    return target
+
+
+def _next_of_the_day(folder: Path, started: datetime) -> Path:
+    day = f"{started:%Y-%m-%d}"
+    pattern = re.compile(rf"{day}_(\d{{3,}})\.log")
+    numbers = [int(match[1]) for name in os.listdir(folder) if (match := pattern.fullmatch(name))]
+    return folder / f"{day}_{max(numbers, default=0) + 1:03d}.log"
+
+
+def _as_csv(rows: list[tuple[str, ...]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

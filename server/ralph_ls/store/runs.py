@@ -1,0 +1,105 @@
+"""Reading a run from its files: the snapshot, then what the journal says beyond it.
+
+``state.json`` is the fold at the last boundary; deleting it loses nothing (SPEC §2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_ls.core.loop.fold import fold
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
+from ralph_ls.store.follow import Tail
+from ralph_ls.store.journal import JournalReader, read_journal
+from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree, state_folder, state_root
+from ralph_ls.store.lock import Owner, is_held, read_owner
+
+
+class Snapshot(WireModel):
+    """What ``state.json`` holds: a fold, and how far into the journal it goes."""
+
+    offset: int
+    state: RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """The newest run of a work tree, as its files tell it."""
+
+    files: RunFiles
+    state: RunState
+    owner: Owner | None
+    live: bool
+    """An engine holds the work tree now."""
+
+    @property
+    def phase(self) -> Phase:
+        """The phase as a viewer shows it: without an engine, only ``parked`` and ``ended`` last."""
+        if self.live or self.state.phase in {Phase.ENDED, Phase.PARKED}:
+            return self.state.phase
+        return Phase.CRASHED
+
+
+def save_snapshot(files: RunFiles, state: RunState, *, offset: int) -> None:
+    """Write the fold of the journal's first ``offset`` bytes for viewers that come later."""
+    snapshot = Snapshot(offset=offset, state=state)
+    data = snapshot.model_dump_json(by_alias=True, exclude_none=True)
+    write_atomic(files.snapshot, data.encode(), mode=PRIVATE_FILE)
+
+
+def load_state(files: RunFiles) -> RunState:
+    """The run as it stands: the snapshot, and what the journal says beyond it."""
+    snapshot = _load_snapshot(files)
+    if snapshot is not None:
+        tail, reader = Tail(files.journal, offset=snapshot.offset), JournalReader()
+        events = [event for data in iter(tail.read, b"") for event in reader.feed(data)]
+        if not events or events[0].seq == snapshot.state.seq + 1:
+            return fold(events, snapshot.state)
+    return fold(read_journal(files.journal).events)
+
+
+def _load_snapshot(files: RunFiles) -> Snapshot | None:
+    data = read_if_there(files.snapshot)
+    if data is None:
+        return None
+    try:
+        snapshot = Snapshot.model_validate_json(data)
+    except ValidationError:
+        return None
+    size = files.journal.stat().st_size if files.journal.exists() else 0
+    return snapshot if snapshot.offset <= size else None
+
+
+def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
+    """The newest run of the work tree; None where there was never one.
+
+    The owner's file in the git directory says where, also when the state lies elsewhere than this
+    process would put it; without it the newest run in ``state`` is taken.
+    """
+    owner = read_owner(worktree.git_dir)
+    if owner is not None and RUN_ID.fullmatch(owner.run):
+        folder = StateFolder(folder=Path(owner.state_dir))
+        if folder.run(owner.run).journal.exists():
+            return _found(folder.run(owner.run), owner, live=is_held(worktree.git_dir))
+    runs = [run for run in state.run_ids() if state.run(run).journal.exists()]
+    if not runs:
+        return None
+    return _found(state.run(runs[-1]), owner, live=is_held(worktree.git_dir))
+
+
+def where_is_state(worktree: Worktree, environment: dict[str, str]) -> StateFolder:
+    """The state folder of a work tree: where its engine put it, else where one would."""
+    owner = read_owner(worktree.git_dir)
+    if owner is not None and not environment.get("RALPH_STATE_DIR"):
+        return StateFolder(folder=Path(owner.state_dir))
+    return state_folder(state_root(environment), worktree)
+
+
+def _found(files: RunFiles, owner: Owner | None, *, live: bool) -> FoundRun:
+    return FoundRun(files=files, state=load_state(files), owner=owner, live=live)

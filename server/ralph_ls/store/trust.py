@@ -1,0 +1,142 @@
+"""What a repository brings that would run, and whether its owner has allowed it (SPEC §2).
+
+A clone must not run its own commands: agent command, validation script, prompts. ``ralph allow``
+shows each and stores a hash outside the tree; a change asks again. What a person gives on the
+command line or in the environment needs no leave.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.errors import NotAllowed
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
+from ralph_ls.store.layout import StateFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that the repository would have run or told to an agent."""
+
+    key: str
+    """``agents.command``, or the path of a file in the tree."""
+    text: str
+    """What is shown before it is allowed: the setting, or the file's content."""
+    digest: str
+    agent: str | None = None
+    """The agent that it belongs to; None for what every run uses."""
+
+
+class TrustRecord(WireModel):
+    """What was allowed for one work tree: key to digest."""
+
+    root: str = ""
+    allowed: dict[str, str] = {}
+
+
+def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """Everything that this repository brings and that could run, sorted by key."""
+    claims: list[Claim] = []
+    for name, table in from_file.get("agents", {}).items():
+        text = json.dumps(table, ensure_ascii=False, indent=2, sort_keys=True)
+        claims.append(_claim(f"agents.{name}", text.encode(), agent=name))
+        for path in _files_named_by(root, table.get("argv", ())):
+            data = (root / path).read_bytes()
+            claims.append(_claim(f"agents.{name}: {path}", data, agent=name))
+    for path in _scripts_and_prompts(root, config):
+        claims.append(_claim(path, (root / path).read_bytes()))
+    return tuple(sorted(claims, key=lambda claim: claim.key))
+
+
+def claims_of_run(
+    claims: Iterable[Claim], config: Config, overrides: Iterable[str]
+) -> tuple[Claim, ...]:
+    """Those claims that a run would use: of the agents' only the chosen one's, unless it was given
+    with the run itself."""
+    given = f"agents.{config.agent}" in set(overrides)
+    return tuple(
+        claim
+        for claim in claims
+        if claim.agent is None or (claim.agent == config.agent and not given)
+    )
+
+
+def require_allowed(state: StateFolder, claims: Iterable[Claim]) -> None:
+    """Raise ``NotAllowed`` naming the first claims that were not allowed as they are now."""
+    missing = not_allowed(state, claims)
+    if missing:
+        names = ", ".join(claim.key for claim in missing[:5])
+        raise NotAllowed(
+            f"this repository brings things that would run and that you have not allowed: {names}; "
+            "look at them and allow them with: ralph allow"
+        )
+
+
+def not_allowed(state: StateFolder, claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """The claims that were never allowed, or have changed since."""
+    allowed = read_record(state).allowed
+    return tuple(claim for claim in claims if allowed.get(claim.key) != claim.digest)
+
+
+def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
+    """Remember these claims as allowed, and no others."""
+    record = TrustRecord(
+        root=str(root), allowed={claim.key: claim.digest for claim in claims}
+    )
+    make_private_folder(state.folder)
+    data = record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
+    write_atomic(_record_path(state), data, mode=PRIVATE_FILE)
+
+
+def read_record(state: StateFolder) -> TrustRecord:
+    """What was allowed; an unreadable record allows nothing."""
+    data = read_if_there(_record_path(state))
+    if data is None:
+        return TrustRecord()
+    try:
+        return TrustRecord.model_validate_json(data)
+    except ValidationError:
+        return TrustRecord()
+
+
+def _record_path(state: StateFolder) -> Path:
+    return state.folder / "trust.json"
+
+
+def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
+    found = [config.paths.validate_script]
+    prompts = root / config.paths.prompts
+    if prompts.is_dir():
+        found += [
+            path.relative_to(root).as_posix() for path in sorted(prompts.glob("PROMPT_*.md"))
+        ]
+    return [path for path in found if (root / path).is_file()]
+
+
+def _files_named_by(root: Path, argv: Iterable[str]) -> list[str]:
+    """The files of the tree that a command line names."""
+    real_root = root.resolve()
+    paths = [part for part in argv if "\0" not in part and len(part) < 4096]
+    return [
+        part
+        for part in paths
+        if (root / part).is_file() and (root / part).resolve().is_relative_to(real_root)
+    ]
+
+
+def _claim(key: str, data: bytes, *, agent: str | None = None) -> Claim:
+    return Claim(
+        key=key,
+        text=data.decode("utf-8", errors="replace"),
+        digest=hashlib.sha256(data).hexdigest(),
+        agent=agent,
+    )

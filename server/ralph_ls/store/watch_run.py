@@ -1,0 +1,119 @@
+"""Following a whole run: its events, and the agent's output between them, in order.
+
+What ``ralph run`` and ``ralph watch`` show is read from the files like any other viewer's, so a
+terminal that stands still never holds up the engine.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    Event,
+    IterationEnded,
+    RunEnded,
+    RunResumed,
+    UnknownEvent,
+)
+from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, Tail
+from ralph_ls.store.journal import JournalReader
+from ralph_ls.store.layout import RunFiles
+
+CATCH_UP = 8192
+"""Bytes of a running agent's earlier output that a late viewer is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Bytes that the agent printed, redacted; they may end inside a character."""
+
+    stream: str
+    data: bytes
+
+
+Seen = Event | UnknownEvent | Output
+
+
+class RunFollower:
+    """Yields what happens in a run until it has ended, or its engine is gone."""
+
+    def __init__(
+        self,
+        files: RunFiles,
+        *,
+        is_live: Callable[[], bool],
+        after_seq: int = 0,
+        output: bool = True,
+    ) -> None:
+        self._files = files
+        self._journal = Tail(files.journal)
+        self._reader = JournalReader()
+        self._is_live = is_live
+        self._after_seq = after_seq
+        self._output = output
+        self._tails: tuple[tuple[str, Tail], ...] = ()
+        self._changed = threading.Event()
+        self._stopped = threading.Event()
+        self._ended = False
+
+    def wake(self) -> None:
+        """Look again now, for example because the engine in this process has just ended."""
+        self._changed.set()
+
+    def stop(self) -> None:
+        """End the iteration from another thread."""
+        self._stopped.set()
+        self._changed.set()
+
+    def __iter__(self) -> Iterator[list[Seen]]:
+        with FolderWatch([self._files.folder], self._changed.set):
+            while not self._stopped.is_set():
+                self._changed.clear()
+                # Asked before the read, so that the last words of a dying engine are not missed.
+                live = self._is_live()
+                seen = self._look()
+                if seen:
+                    yield seen
+                if self._ended or not live:
+                    return
+                self._changed.wait(timeout=LIVE_INTERVAL)
+
+    def _look(self) -> list[Seen]:
+        seen: list[Seen] = []
+        while data := self._journal.read():
+            for event in self._reader.feed(data):
+                self._follow_agent(event, seen)
+        seen.extend(self._read_output())
+        return seen
+
+    def _follow_agent(self, event: Event | UnknownEvent, seen: list[Seen]) -> None:
+        if isinstance(event, AgentExited | IterationEnded):
+            seen.extend(self._read_output())
+            self._tails = ()
+        if isinstance(event, RunEnded | RunResumed):
+            self._ended = isinstance(event, RunEnded)
+            self._tails = ()
+        if isinstance(event, AgentStarted) and self._output:
+            self._open_tails(event)
+        if event.seq > self._after_seq:
+            seen.append(event)
+
+    def _open_tails(self, event: AgentStarted) -> None:
+        tails = []
+        for stream in ("out", "err"):
+            path = self._files.output(event.iteration, event.attempt, stream)
+            behind = event.seq <= self._after_seq and path.exists()
+            offset = max(0, path.stat().st_size - CATCH_UP) if behind else 0
+            tails.append((stream, Tail(path, offset=offset)))
+        self._tails = tuple(tails)
+
+    def _read_output(self) -> list[Seen]:
+        found: list[Seen] = []
+        for stream, tail in self._tails:
+            while data := tail.read():
+                found.append(Output(stream=stream, data=data))
+        return found

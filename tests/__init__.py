@@ -1,0 +1,1 @@
+"""The tests: one package, so that a helper is imported by its full name from anywhere in it."""

@@ -1,0 +1,83 @@
+"""What every test has: a home of its own, a git of its own, and a known source of chance.
+
+No test may read or write the settings of whoever runs it: each gets an empty HOME, its own state
+folder and a global git config with an identity, no signing and no hooks.
+Hypothesis runs the same examples every time in CI, and looks for new ones on a desk.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+GIT_CONFIG = """\
+[user]
+    name = Ada Example
+    email = ada@example.com
+[init]
+    defaultBranch = main
+[commit]
+    gpgSign = false
+[tag]
+    gpgSign = false
+[gc]
+    auto = 0
+[maintenance]
+    auto = false
+[core]
+    autocrlf = false
+"""
+
+# Variables which would lead a test, or a process that it starts, into its caller's own settings.
+FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")
+FOREIGN_NAMES = ("EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
+
+# No deadlines: a busy machine is not a bug.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("dev", deadline=None)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The test's own HOME, with nothing in it but ``.gitconfig``; RALPH_STATE_DIR is unmade."""
+    home = _homes / str(next(_numbers))
+    home.mkdir()
+    (home / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+    for name in list(os.environ):
+        if name.startswith(FOREIGN_PREFIXES) or name in FOREIGN_NAMES:
+            monkeypatch.delenv(name)
+    own = {
+        "HOME": home,
+        "USERPROFILE": home,
+        "RALPH_STATE_DIR": home / "state" / "ralph",
+        "XDG_STATE_HOME": home / "state",
+        "XDG_CONFIG_HOME": home / "config",
+        "XDG_CACHE_HOME": home / "cache",
+        "XDG_DATA_HOME": home / "data",
+        "GIT_CONFIG_GLOBAL": home / ".gitconfig",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    for name, value in own.items():
+        monkeypatch.setenv(name, str(value))
+    return home
+
+
+@pytest.fixture
+def state_dir(isolated_home: Path) -> Path:
+    """Where the test's runs are kept; not made yet, as on a machine that never ran one."""
+    return Path(os.environ["RALPH_STATE_DIR"])

@@ -1,0 +1,117 @@
+"""An engine as far as the store is concerned: it takes the lock, claims, and appends until it dies.
+
+Run by the tests as ``python -m tests.engine.store_writer GIT_DIR STATE_FOLDER``. It reads one order
+a line from its stdin, and answers ``claimed SEQ`` once it owns the run:
+
+- ``write SEED COUNT`` appends COUNT events of any size, then waits to be killed;
+- ``tear SEED COUNT`` does the same, then writes part of a line and kills itself;
+- ``finish SEED COUNT`` does the same, then ends the run and lets the lock go.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.events import (
+    EndReason,
+    Event,
+    NoteAdded,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    dump_event,
+)
+from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.journal import Journal, read_journal
+from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+
+RUN = "20260131T120000Z-0a1b"
+LARGEST = 200_000
+SYNC_EVERY = 50
+
+
+def main() -> None:
+    git_dir, state = Path(sys.argv[1]), StateFolder(folder=Path(sys.argv[2]))
+    verb, seed, count = sys.stdin.readline().split()
+    with EngineLock(git_dir) as lock:
+        started = own_start_time()
+        lock.claim(
+            Owner(pid=os.getpid(), process_start_time=started, run=RUN, state_dir=str(state.folder))
+        )
+        path = make_private_folder(state.run(RUN).folder) / "journal.jsonl"
+        read = read_journal(path)
+        seq = read.events[-1].seq + 1 if read.events else 1
+        journal = Journal(path, size=read.size)
+        print("claimed", seq, flush=True)
+        journal.append([_beginning(seq)])
+        _append_notes(journal, Random(int(seed)), first=seq + 1, count=int(count))
+        seq += int(count) + 1
+        match verb:
+            case "write":
+                sys.stdin.readline()
+            case "tear":
+                _tear(journal, Random(int(seed)), seq)
+            case "finish":
+                journal.append([_end(seq)])
+                journal.close()
+
+
+def _append_notes(journal: Journal, random: Random, *, first: int, count: int) -> None:
+    for seq in range(first, first + count):
+        journal.append([_note(seq, random)])
+        if seq % SYNC_EVERY == 0:
+            journal.sync()
+
+
+def _tear(journal: Journal, random: Random, seq: int) -> None:
+    line = dump_event(_note(seq, random))
+    descriptor = os.open(journal.path, os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, line[: random.randrange(1, len(line) + 1)])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _note(seq: int, random: Random) -> NoteAdded:
+    # Mostly short, now and then so long that one write takes the system many steps.
+    size = LARGEST if random.random() < 0.02 else random.randrange(200)
+    text = f"{seq}: " + random.choice("xä界") * size
+    return NoteAdded(seq=seq, at=_now(), run=RUN, text=text, by="somebody")
+
+
+def _beginning(seq: int) -> Event:
+    config, pid = Config(), os.getpid()
+    if seq > 1:
+        return RunResumed(
+            seq=seq, at=_now(), run=RUN, version="0", pid=pid, by="the test", config=config
+        )
+    return RunStarted(
+        seq=seq,
+        at=_now(),
+        run=RUN,
+        version="0",
+        pid=pid,
+        workspace="/srv/project",
+        state_dir="/var/state",
+        plan="@fix_plan.md",
+        config=config,
+    )
+
+
+def _end(seq: int) -> RunEnded:
+    return RunEnded(
+        seq=seq, at=_now(), run=RUN, reason=EndReason.LIMIT, exit_code=1, message="all used up"
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    main()

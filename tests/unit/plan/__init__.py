@@ -1,0 +1,1 @@
+"""Plans: reading them, choosing from them, and changing them in place."""

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.titles import (
+    TitleParts,
+    is_no_task,
+    read_title,
+    strip_bold,
+    strip_comments,
+    title_id,
+)
+from ralph_ls.protocol.plan import Priority
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Fix  it ", TitleParts(title="Fix it")),
+        ("", TitleParts(title="")),
+        ("**US-001** Fix", TitleParts(title="Fix", explicit_id="US-001")),
+        ("**US-001**: Fix", TitleParts(title="Fix", explicit_id="US-001")),
+        ("**US-001:** Fix", TitleParts(title="Fix", explicit_id="US-001")),
+        ("**US-001** - Fix", TitleParts(title="Fix", explicit_id="US-001")),
+        ("**US-001: Fix** it", TitleParts(title="Fix it", explicit_id="US-001")),
+        ("**US-001: Fix**", TitleParts(title="Fix", explicit_id="US-001")),
+        ("US-001: Fix", TitleParts(title="Fix", explicit_id="US-001")),
+        ("US-001", TitleParts(title="US-001", explicit_id="US-001")),
+        ("**US-001**", TitleParts(title="US-001", explicit_id="US-001")),
+        ("US-001 Fix", TitleParts(title="US-001 Fix")),
+        ("UTF-8: read it", TitleParts(title="UTF-8: read it")),
+        ("us-1: Fix", TitleParts(title="us-1: Fix")),
+        ("[P0] US-1: Fix", TitleParts(title="Fix", explicit_id="US-1", priority=Priority.P0)),
+        ("**US-1** [wip] Fix", TitleParts(title="Fix", explicit_id="US-1", is_in_progress=True)),
+        ("[HIGH PRIORITY] Fix", TitleParts(title="Fix", priority=Priority.P0)),
+        ("**[Low]** Fix", TitleParts(title="Fix", priority=Priority.P2)),
+        ("[BUG][P1]: Fix", TitleParts(title="Fix", is_bug=True, priority=Priority.P1)),
+        ("Fix [medium] [BUG]", TitleParts(title="Fix", is_bug=True, priority=Priority.P1)),
+        ("[BLOCKED]", TitleParts(title="", is_blocked=True)),
+        (
+            "[BLOCKED - no key] Fix",
+            TitleParts(title="Fix", is_blocked=True, blocked_reason="no key"),
+        ),
+        ("[BLOCKED] [P0](url)", TitleParts(title="[P0](url)", is_blocked=True)),
+        ("[BLOCKEDLY] Fix", TitleParts(title="[BLOCKEDLY] Fix")),
+        ("Fix [1]", TitleParts(title="Fix [1]")),
+        ("Fix 1]", TitleParts(title="Fix 1]")),
+        ("~~Fix~~", TitleParts(title="Fix", is_struck=True)),
+        ("~~[BUG] Fix~~ ✅", TitleParts(title="Fix", is_bug=True, is_struck=True)),
+        ("[BUG] ~~Fix~~", TitleParts(title="Fix", is_bug=True, is_struck=True)),
+        ("~~Fix~~ (#12)", TitleParts(title="Fix", is_struck=True)),
+        ("~~Fix~~ too", TitleParts(title="~~Fix~~ too")),
+        ("~~Fix", TitleParts(title="~~Fix")),
+        ("~~ ~~", TitleParts(title="~~ ~~")),
+        ("**Setup**: x **y** 2**3", TitleParts(title="Setup: x y 2**3")),
+        ("Keep `__init__` <!-- no -->", TitleParts(title="Keep `__init__`")),
+    ],
+)
+def test_a_title_is_taken_apart(text: str, expected: TitleParts) -> None:
+    assert read_title(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a", "a"),
+        ("a <!-- b --> c <!-- d -->e", "a  c e"),
+        ("a <!-- b", "a <!-- b"),
+        ("a `<!-- b -->` c <!-- d -->", "a `<!-- b -->` c "),
+        ("a <!-- ` --> b <!-- c --> d", "a  b  d"),
+    ],
+)
+def test_comments_are_cut_but_not_from_code(text: str, expected: str) -> None:
+    assert strip_comments(text) == expected
+
+
+def test_only_closed_bold_marks_go() -> None:
+    assert strip_bold("**a b** c** d") == "a b c** d"
+
+
+def test_the_id_is_that_of_the_words() -> None:
+    assert title_id("Fix  `it` **now**") == title_id("fix it NOW") == title_id("~~Fix it now~~")
+    assert title_id("Fix it now") != title_id("Fix it")
+    assert len(title_id("\ud800")) == 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "None yet", "(none)", "_nothing_", "N/A", "...", "[note] a", "[v2] a", "[a](b)", "[a]: b"],
+)
+def test_placeholders_and_references_are_no_tasks(text: str) -> None:
+    assert is_no_task(text)
+
+
+@pytest.mark.parametrize("text", ["a", "[FEATURE] a", "[notebook] a", "[] a", "none of it works"])
+def test_other_texts_may_be_tasks(text: str) -> None:
+    assert not is_no_task(text)

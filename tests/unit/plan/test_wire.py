@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+
+from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.skeleton import fix_plan_skeleton
+from ralph_ls.core.plan.wire import to_json, to_view
+from ralph_ls.protocol.plan import Priority, TaskState, TaskView
+
+
+def test_a_plan_is_shown_as_the_command_line_promises() -> None:
+    text = "# High (P0)\n- [!] A-1: a\n  - Blocked by: b\n  - Done when: c\n- [?] d\n"
+    shown = to_json(parse(text))
+    assert json.loads(json.dumps(shown)) == {
+        "tasks": [
+            {
+                "id": "A-1",
+                "title": "a",
+                "state": "blocked",
+                "priority": "P0",
+                "section": "High (P0)",
+                "line": 2,
+                "blockedBy": "b",
+                "criteria": ["c"],
+            },
+            {
+                "id": "18ac3e73",
+                "title": "d",
+                "state": "todo",
+                "priority": "P0",
+                "section": "High (P0)",
+                "line": 5,
+                "blockedBy": None,
+                "criteria": [],
+            },
+        ],
+        "problems": [
+            {
+                "code": "unknown-box",
+                "message": "the box [?] of 'd' is not known and is read as open; "
+                "use [ ], [x], [~], [!] or [-]",
+                "line": 5,
+            }
+        ],
+    }
+
+
+def test_one_task_is_shown() -> None:
+    (task,) = parse("# Low\n\n- [~] A-1: a").plan.tasks
+    assert to_view(task) == TaskView(
+        id="A-1",
+        title="a",
+        state=TaskState.IN_PROGRESS,
+        priority=Priority.P2,
+        section="Low",
+        line=3,
+    )
+
+
+def test_the_skeleton_has_four_sections_and_no_task() -> None:
+    skeleton = fix_plan_skeleton()
+    assert skeleton == (
+        "# Fix Plan\n\n## High Priority (P0)\n\n## Standard (P1)\n\n"
+        "## Nice to Have (P2)\n\n## Completed\n"
+    )
+    assert [problem.code for problem in parse(skeleton).problems] == ["no-tasks"]
+
+
+def test_a_task_put_into_the_skeleton_has_the_priority_of_its_section() -> None:
+    text = (
+        fix_plan_skeleton().replace("(P0)\n", "(P0)\n- [ ] a\n").replace("(P2)\n", "(P2)\n1. b\n")
+    )
+    assert [task.priority for task in parse(text).plan.tasks] == [Priority.P0, Priority.P2]

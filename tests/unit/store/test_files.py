@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import (
+    ChangedMeanwhile,
+    content_hash,
+    make_private_folder,
+    read_if_there,
+    resolve_inside,
+    write_all,
+    write_atomic,
+)
+from tests.unit.store.helpers import start_python
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o7777
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+class TestWriteAtomic:
+    def test_a_new_file_has_the_content_and_the_mode_asked_for(self, tmp_path: Path) -> None:
+        write_atomic(tmp_path / "private", b"secret", mode=0o600)
+        write_atomic(tmp_path / "public", b"open", sync=True)
+        assert (tmp_path / "private").read_bytes() == b"secret"
+        assert mode_of(tmp_path / "private") == 0o600
+        assert mode_of(tmp_path / "public") == 0o644
+
+    @pytest.mark.parametrize("mode", [0o400, 0o640, 0o755])
+    def test_an_existing_file_keeps_its_own_mode(self, tmp_path: Path, mode: int) -> None:
+        path = tmp_path / "validate.sh"
+        path.write_bytes(b"old")
+        path.chmod(mode)
+        write_atomic(path, b"new", mode=0o600)
+        assert path.read_bytes() == b"new"
+        assert mode_of(path) == mode
+
+    def test_a_symbolic_link_stays_one_and_its_target_gets_the_content(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        target = tmp_path / "elsewhere" / "plan.md"
+        target.write_bytes(b"old")
+        link = tmp_path / "plan.md"
+        link.symlink_to(target)
+        write_atomic(link, b"new")
+        assert link.is_symlink()
+        assert target.read_bytes() == b"new"
+        assert names_in(tmp_path / "elsewhere") == ["plan.md"]
+
+    def test_a_link_to_nothing_yet_makes_its_target(self, tmp_path: Path) -> None:
+        link = tmp_path / "plan.md"
+        link.symlink_to("later.md")
+        write_atomic(link, b"new")
+        assert link.is_symlink()
+        assert (tmp_path / "later.md").read_bytes() == b"new"
+
+    def test_the_content_that_was_expected_is_replaced(self, tmp_path: Path) -> None:
+        path = tmp_path / "plan.md"
+        path.write_bytes(b"as read")
+        write_atomic(path, b"new", expected=b"as read")
+        assert path.read_bytes() == b"new"
+
+    @pytest.mark.parametrize("present", [b"a person's edit", None], ids=["edited", "removed"])
+    def test_what_somebody_else_did_meanwhile_stays(
+        self, tmp_path: Path, present: bytes | None
+    ) -> None:
+        path = tmp_path / "plan.md"
+        if present is not None:
+            path.write_bytes(present)
+        with pytest.raises(ChangedMeanwhile, match=r"plan\.md"):
+            write_atomic(path, b"new", expected=b"as read")
+        assert read_if_there(path) == present
+        assert names_in(tmp_path) == ([] if present is None else ["plan.md"])
+
+    @pytest.mark.slow
+    def test_a_full_disk_leaves_the_old_content_and_no_temporary_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "state.json"
+        path.write_bytes(b"old")
+        code = """if True:
+            import resource, signal, sys
+            from pathlib import Path
+            from ralph_ls.protocol.errors import StateUnusable
+            from ralph_ls.store.files import write_atomic
+
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+            try:
+                write_atomic(Path(sys.argv[1]), b"x" * 5000)
+            except StateUnusable as error:
+                print(error.message)
+        """
+        with start_python(code, path) as child:
+            told, _ = child.communicate()
+        assert told.startswith(f"{path} cannot be written: File too large; ")
+        assert path.read_bytes() == b"old"
+        assert names_in(tmp_path) == ["state.json"]
+
+    @pytest.mark.parametrize("target", ["missing/state.json", "file/state.json", "folder"])
+    def test_a_place_that_cannot_be_written_is_named_with_the_reason(
+        self, tmp_path: Path, target: str
+    ) -> None:
+        (tmp_path / "file").write_bytes(b"")
+        (tmp_path / "folder" / "inside").mkdir(parents=True)
+        with pytest.raises(StateUnusable, match=rf"{target} cannot be written: \w.*; free some"):
+            write_atomic(tmp_path / target, b"new")
+        assert names_in(tmp_path) == ["file", "folder"]
+
+
+def test_every_byte_is_written_where_the_system_takes_only_some_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: really_write(fd, bytes(data[:3])))
+    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+    write_all(descriptor, b"0123456789")
+    os.close(descriptor)
+    assert (tmp_path / "log").read_bytes() == b"0123456789"
+
+
+def test_a_file_that_is_not_there_reads_as_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"here")
+    assert read_if_there(tmp_path / "file") == b"here"
+    assert read_if_there(tmp_path / "none") is None
+    assert read_if_there(tmp_path / "file" / "below") is None
+
+
+def test_the_hash_of_a_content_is_short_and_its_own() -> None:
+    hashes = {content_hash(data) for data in (b"", b"a", b"b")}
+    assert len(hashes) == 3
+    assert all(len(text) == 16 and int(text, 16) >= 0 for text in hashes)
+
+
+class TestPrivateFolder:
+    def test_what_is_missing_is_made_for_the_owner_alone(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o755)
+        folder = tmp_path / "state" / "ralph" / "worktrees"
+        assert make_private_folder(folder) == folder
+        assert mode_of(folder) == mode_of(tmp_path / "state") == 0o700
+        assert mode_of(tmp_path) == 0o755
+
+    def test_one_that_is_there_stays_as_it_is(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o750)
+        make_private_folder(tmp_path)
+        assert mode_of(tmp_path) == 0o750
+
+    @pytest.mark.parametrize("below", ["", "runs"], ids=["in its place", "above it"])
+    def test_a_file_in_the_way_is_told_with_what_to_do(self, tmp_path: Path, below: str) -> None:
+        (tmp_path / "state").write_bytes(b"")
+        with pytest.raises(StateUnusable, match=r"cannot be made: .*; set RALPH_STATE_DIR"):
+            make_private_folder(tmp_path / "state" / below)
+
+
+class TestResolveInside:
+    @pytest.mark.parametrize("relative", ["plan.md", ".ralph/decide.txt", "docs/../plan.md"])
+    def test_a_path_in_the_tree_is_given_as_it_is(self, tmp_path: Path, relative: str) -> None:
+        assert resolve_inside(tmp_path, relative) == tmp_path / relative
+
+    def test_a_link_within_the_tree_may_be_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "link").symlink_to("docs")
+        assert resolve_inside(tmp_path, "link/plan.md") == tmp_path / "link" / "plan.md"
+
+    def test_a_root_reached_through_a_link_is_the_tree_too(self, tmp_path: Path) -> None:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "alias").symlink_to("real")
+        assert resolve_inside(tmp_path / "alias", "x") == tmp_path / "alias" / "x"
+
+    @pytest.mark.parametrize("where", ["there", "not there yet", "a folder", "beside"])
+    def test_a_link_that_leads_out_of_the_tree_is_refused(self, tmp_path: Path, where: str) -> None:
+        root = tmp_path / "tree"
+        root.mkdir()
+        (tmp_path / "tree-beside").mkdir()
+        (tmp_path / "there").write_bytes(b"")
+        relative = "logs"
+        match where:
+            case "a folder":
+                (root / ".ralph").symlink_to(tmp_path)
+                relative = ".ralph/logs"
+            case "beside":
+                # Its name begins like the tree's, and is another folder all the same.
+                (root / "logs").symlink_to(tmp_path / "tree-beside")
+            case _:
+                (root / "logs").symlink_to(tmp_path / where)
+        with pytest.raises(StateUnusable, match=f"{relative} leads out of the work tree to "):
+            resolve_inside(root, relative)
