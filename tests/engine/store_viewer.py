@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from ralph_ls.protocol.events import EventBase, dump_event
+from ralph_ls.store import follow
 from ralph_ls.store.follow import JournalFollower
 from ralph_ls.store.lock import is_held
 
@@ -21,15 +22,18 @@ def digest_of(event: EventBase) -> str:
 
 
 def main() -> None:
+    # Only the timer tells of a dead engine; a test with many of them has no time to wait for it.
+    follow.LIVE_INTERVAL = 0.05
     git_dir, journal = Path(sys.argv[1]), Path(sys.argv[2])
     for order in sys.stdin:
         after_seq = int(order.split()[1])
         follower = JournalFollower(journal, is_live=lambda: is_held(git_dir), after_seq=after_seq)
         for events in follower:
             for event in events:
-                print("event", event.seq, digest_of(event))
+                sys.stdout.write(f"event {event.seq} {digest_of(event)}\n")
             sys.stdout.flush()
-        print("end", flush=True)
+        sys.stdout.write("end\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""An engine as far as the store is concerned: it takes the lock, claims, and appends until it dies.
+"""Engines as far as the store is concerned: they take the lock, claim, and append until they die.
 
 Run by the tests as ``python -m tests.engine.store_writer GIT_DIR STATE_FOLDER``. It reads one order
-a line from its stdin, and answers ``claimed SEQ`` once it owns the run:
+a line from its stdin and makes a new engine of each, a process of its own. That one says
+``claimed SEQ PID`` once it owns the run, and when it is gone ``over CODE`` is said of it:
 
 - ``write SEED COUNT`` appends COUNT events of any size, then waits to be killed;
 - ``tear SEED COUNT`` does the same, then writes part of a line and kills itself;
@@ -13,9 +14,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import NoReturn
 
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import (
@@ -33,13 +36,36 @@ from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.lock import EngineLock, Owner, own_start_time
 
 RUN = "20260131T120000Z-0a1b"
-LARGEST = 200_000
-SYNC_EVERY = 50
+LARGEST = 30_000
+SYNC_EVERY = 100
 
 
 def main() -> None:
     git_dir, state = Path(sys.argv[1]), StateFolder(folder=Path(sys.argv[2]))
-    verb, seed, count = sys.stdin.readline().split()
+    for order in sys.stdin:
+        reading_end, writing_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(writing_end)
+            _be_engine(git_dir, state, order, reading_end)
+        os.close(reading_end)
+        _, status = os.waitpid(pid, 0)
+        os.close(writing_end)
+        _say("over", os.waitstatus_to_exitcode(status))
+
+
+def _be_engine(git_dir: Path, state: StateFolder, order: str, parent: int) -> NoReturn:
+    """Do as ordered and end; ``parent`` is a pipe that ends with whoever gives the orders."""
+    try:
+        _write(git_dir, state, order, parent)
+        os._exit(0)
+    finally:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _write(git_dir: Path, state: StateFolder, order: str, parent: int) -> None:
+    verb, seed, count = order.split()
     with EngineLock(git_dir) as lock:
         started = own_start_time()
         lock.claim(
@@ -49,13 +75,13 @@ def main() -> None:
         read = read_journal(path)
         seq = read.events[-1].seq + 1 if read.events else 1
         journal = Journal(path, size=read.size)
-        print("claimed", seq, flush=True)
+        _say("claimed", seq, os.getpid())
         journal.append([_beginning(seq)])
         _append_notes(journal, Random(int(seed)), first=seq + 1, count=int(count))
         seq += int(count) + 1
         match verb:
             case "write":
-                sys.stdin.readline()
+                os.read(parent, 1)
             case "tear":
                 _tear(journal, Random(int(seed)), seq)
             case "finish":
@@ -107,6 +133,11 @@ def _end(seq: int) -> RunEnded:
     return RunEnded(
         seq=seq, at=_now(), run=RUN, reason=EndReason.LIMIT, exit_code=1, message="all used up"
     )
+
+
+def _say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def _now() -> datetime:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import stat
 import sys
@@ -17,7 +18,8 @@ from ralph_ls.engine.process import Launch, ProcessExit, RunningProcess, start
 from ralph_ls.engine.process_tree import find_members, is_alive, wait_until_gone
 from ralph_ls.protocol.errors import AgentUnavailable, StateUnusable
 
-MARKER = "20260131T120000Z-abcd/7"
+# One of its own for each process of tests: it ends whatever carries it.
+MARKER = f"20260131T120000Z-{secrets.token_hex(8)}/7"
 SECRET = "hunter2-hunter2"
 
 SLEEP = "signal.pause()"
@@ -237,6 +239,7 @@ async def test_what_may_begin_a_secret_is_written_at_the_end(agent: Agent) -> No
     assert agent.heard.stdout == agent.stdout_file == SECRET[:7].encode()
 
 
+@pytest.mark.slow
 async def test_a_flood_arrives_whole(agent: Agent) -> None:
     megabytes = 50
     code = f"data = b'0123456789abcde\\n' * 65536\nfor _ in range({megabytes}): os.write(1, data)"
@@ -269,8 +272,8 @@ async def test_an_agent_that_ignores_the_request_is_killed(agent: Agent) -> None
 
 async def test_an_agent_may_say_a_last_word_when_stopped(agent: Agent) -> None:
     running = await agent.start(
-        "def bye(*_): say('bye'); os._exit(7)\n"
-        "signal.signal(signal.SIGTERM, bye); say('ready'); signal.pause()"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); say('ready')\n"
+        "signal.sigwait([signal.SIGTERM]); say('bye'); os._exit(7)"
     )
     await agent.heard.until(b"ready")
     running.stop()
@@ -414,8 +417,8 @@ async def test_many_agents_run_side_by_side(tmp_path: Path) -> None:
         *(
             agent.run(
                 f"say('{number}'); sys.exit({number})",
-                marker=f"run/{number}",
-                environment={"RALPH_ITERATION_ID": f"run/{number}"},
+                marker=f"{MARKER}{number}",
+                environment={"RALPH_ITERATION_ID": f"{MARKER}{number}"},
             )
             for number, agent in enumerate(agents)
         )
@@ -424,6 +427,7 @@ async def test_many_agents_run_side_by_side(tmp_path: Path) -> None:
     assert [agent.stdout_file for agent in agents] == [b"%d\n" % n for n in range(8)]
 
 
+@pytest.mark.slow
 async def test_nothing_stays_open_after_an_agent(agent: Agent) -> None:
     before = open_files()
     for prompt in (None, b"x", b"x" * 1_000_000):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from ralph_ls.engine.process_tree import (
     wait_until_gone,
 )
 
-MARKER = "20260131T120000Z-abcd/7"
+# One of its own for each process of tests: it ends whatever carries it.
+MARKER = f"20260131T120000Z-{secrets.token_hex(8)}/7"
 
 SLEEPER = "print('ready', flush=True); signal.pause()"
 STUBBORN = """
@@ -45,14 +47,12 @@ print(os.read(read_end, 20).decode(), flush=True)
 """
 # Hands over to a successor in a session of its own whenever it is asked to end.
 HYDRA = """
-def hand_over(*_):
-    if os.fork() == 0:
-        os.setsid()
-        return
-    os._exit(0)
-signal.signal(signal.SIGTERM, hand_over)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print('ready', flush=True)
-while True: signal.pause()
+while True:
+    signal.sigwait([signal.SIGTERM])
+    if os.fork(): os._exit(0)
+    os.setsid()
 """
 
 Spawn = Callable[..., "subprocess.Popen[str]"]

@@ -1,12 +1,13 @@
 """The kill test of the store: engines die at any moment, and no viewer notices more than a pause.
 
-An engine is ``store_writer``, a viewer is ``store_viewer``: processes of their own, over real files.
+An engine is ``store_writer``, a viewer is ``store_viewer``: processes of their own, real files.
 The moments are drawn from a seed; where exactly a kill falls is up to the machine.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -35,7 +36,7 @@ from tests.engine.store_writer import RUN
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20260131
-N_KILLS = 24
+N_KILLS = 20
 PATIENCE = 60
 
 Seen = tuple[int, str]
@@ -72,9 +73,9 @@ class Store:
             process.communicate()
 
     @contextmanager
-    def writer(self) -> Iterator[Writer]:
+    def engines(self) -> Iterator[Engines]:
         with self.process("store_writer", self.state.folder) as process:
-            yield Writer(process)
+            yield Engines(process)
 
     @contextmanager
     def viewer(self) -> Iterator[Viewer]:
@@ -82,24 +83,34 @@ class Store:
             yield Viewer(process)
 
 
-class Writer:
-    """An engine, ready to begin at a word."""
+class Engines:
+    """One engine after the other, each a new process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
+        self._process = process
+        self._pid = 0
 
     def begin(self, order: str) -> int:
-        """Give the order, and wait until the run is its own; the number of its first event."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(order + "\n")
-        self.process.stdin.flush()
-        word, _, seq = self.process.stdout.readline().partition(" ")
-        assert word == "claimed"
-        return int(seq)
+        """Wait until a new engine owns the run; the number of its first event."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(order + "\n")
+        self._process.stdin.flush()
+        seq, self._pid = self._read("claimed")
+        return seq
+
+    def kill(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
 
     def wait(self) -> int:
-        return self.process.wait(PATIENCE)
+        """The exit code of the engine once it is gone."""
+        (exit_code,) = self._read("over")
+        return exit_code
+
+    def _read(self, word: str) -> list[int]:
+        assert self._process.stdout is not None
+        told, *numbers = self._process.stdout.readline().split()
+        assert told == word
+        return [int(number) for number in numbers]
 
 
 class Viewer:
@@ -183,21 +194,19 @@ def test_engines_killed_at_any_moment_cost_no_viewer_an_event(store: Store) -> N
         forgetful = stack.enter_context(store.viewer())
         patient = PatientFollower(store.journal)
         stack.callback(patient.stop)
-        next_writer = stack.enter_context(store.writer())
+        engines = stack.enter_context(store.engines())
         for number in range(N_KILLS):
-            # The next engine is made ready meanwhile, so that its start costs no time.
-            writer, next_writer = next_writer, stack.enter_context(store.writer())
             tears = random.random() < 0.5
-            count, moment = random.randrange(20, 400), random.randrange(400)
+            count, moment = random.randrange(20, 250), random.randrange(250)
             order = "tear" if tears else "write"
-            first = writer.begin(f"{order} {random.randrange(1 << 30)} {count}")
+            first = engines.begin(f"{order} {random.randrange(1 << 30)} {count}")
             viewers = [steady] if number % 3 == 2 else [steady, forgetful]
             for viewer in viewers:
                 viewer.follow()
             if not tears:
                 steady.wait_for(first + min(moment, count))
-                writer.process.kill()
-            assert writer.wait() == -9
+                engines.kill()
+            assert engines.wait() == -signal.SIGKILL
             read = store.read()
             n_torn += read.torn > 0
             assert not is_held(store.git_dir)
@@ -205,11 +214,11 @@ def test_engines_killed_at_any_moment_cost_no_viewer_an_event(store: Store) -> N
             for viewer in viewers:
                 viewer.wait_for_end()
                 assert viewer.seen == to_seen(read.events), f"engine {number}"
-        next_writer.begin("finish 1 10")
+        engines.begin("finish 1 10")
         for viewer in (steady, forgetful):
             viewer.follow()
             viewer.wait_for_end()
-        assert next_writer.wait() == 0
+        assert engines.wait() == 0
         patient.wait_for_end()
         read = store.read()
         assert (read.torn, read.unreadable) == (0, ())
@@ -250,9 +259,9 @@ def test_viewers_that_never_read_change_nothing_for_the_engine(store: Store) -> 
         assert idle.stdout.readline() == "open\n"
         blocked = threading.Thread(target=consume_nothing_for_long, daemon=True)
         blocked.start()
-        writer = stack.enter_context(store.writer())
-        assert writer.begin("finish 7 2000") == 1
-        assert writer.wait() == 0
+        engines = stack.enter_context(store.engines())
+        assert engines.begin("finish 7 2000") == 1
+        assert engines.wait() == 0
         assert blocked.is_alive()
         assert idle.poll() is None
         read = store.read()

@@ -145,7 +145,7 @@ class LiveRenderer:
         reason = f" ({state.phase_reason})" if state.phase_reason else ""
         table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
         task = state.current.started.task if state.current is not None else None
-        table.add_row("Task", Text(task.title if task is not None else "–"))
+        table.add_row("Task", Text(task.title if task is not None else "-"))
         done, required = state.counts.required_done, state.counts.required
         table.add_row("Plan", f"{done}/{required} tasks done")
         breaker = state.breaker
@@ -230,8 +230,8 @@ def _lines(event: EventBase) -> list[Line]:
 
 def _tests(state: RunState) -> Text:
     if state.report is None:
-        return Text("–")
-    words, style = TESTS_WORDS.get(state.report.tests_status, ("– not run", "dim"))
+        return Text("-")
+    words, style = TESTS_WORDS.get(state.report.tests_status, ("○ not run", "dim"))
     return Text(words, style=style)
 
 

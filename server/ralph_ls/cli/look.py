@@ -33,7 +33,7 @@ STATE_MARKS = {
     TaskState.IN_PROGRESS: "◐",
     TaskState.DONE: "✓",
     TaskState.BLOCKED: "⊘",
-    TaskState.SKIPPED: "–",
+    TaskState.SKIPPED: "→",
 }
 
 OWN_BLOCK = {ProfileName.ISSUE: ReportKind.CLARITY_STATUS}
@@ -142,9 +142,7 @@ def _status_json(found: FoundRun) -> dict[str, object]:
         "pid": pid,
         "needsPerson": needs_person(state, found.phase),
         "journal": str(found.files.journal),
-        "answers": {
-            heading: answer for heading, answer in answer_six(state, found.phase, pid=pid)
-        },
+        "answers": dict(answer_six(state, found.phase, pid=pid)),
         "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
     }
 

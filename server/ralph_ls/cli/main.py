@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         # Typer carries its own copy of click, so its errors are told by what they can do.
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-            complain(f"{error.format_message()}; see: ralph --help")
+            complain(f"{error.format_message().rstrip(chr(46))}; see: ralph --help")
             return USAGE
         if type(error).__name__ == "Abort":
             return INTERRUPTED
@@ -111,5 +111,3 @@ def _silence_stdout() -> None:
     """The reader is gone: nothing may be flushed to it when the interpreter ends."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
-
-

@@ -34,7 +34,9 @@ def add_to(app: typer.Typer) -> None:
 
 def run_verb(
     n: Iterations = None,
-    profile: Annotated[str | None, typer.Option(help="spec, fixplan, stories, beads, issue")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
+    ] = None,
     agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
@@ -44,9 +46,13 @@ def run_verb(
     ] = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
     task: Annotated[str | None, typer.Option(help="Work on this task alone.")] = None,
-    max_stuck: Annotated[int | None, typer.Option(min=1, help="Stop after so many iterations without a commit.")] = None,
+    max_stuck: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many iterations without a commit.")
+    ] = None,
     timeout: Annotated[str | None, typer.Option(help="For an iteration, such as 30m.")] = None,
-    on_halt: Annotated[str | None, typer.Option(help="exit or wait when a person is needed.")] = None,
+    on_halt: Annotated[
+        str | None, typer.Option(help="exit or wait when a person is needed.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, start nothing.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
@@ -118,7 +124,7 @@ def run_in_foreground(
         raise WorkspaceBusy(_with_what_it_waits_for(error)) from error
     finally:
         running.clear()
-        all_shown = all([viewer.finish() for viewer in viewers])
+        all_shown = not viewers or viewers[0].finish()
     if not all_shown:
         # Whoever should read does not; the run is over and must not hang on them.
         os._exit(code)
@@ -141,9 +147,7 @@ def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> N
         files, known = place.state.run(run), overrides
     config = load_settings(place.worktree.root, os.environ, known).config
     if config.max_iterations is None and config.max_duration is None:
-        raise UsageError(
-            "a run in the background needs a limit, such as: ralph run 20 --detach"
-        )
+        raise UsageError("a run in the background needs a limit, such as: ralph run 20 --detach")
     on_halt = config.on_halt or OnHalt.WAIT
     arguments = _as_arguments({**overrides, "on_halt": on_halt.value})
     arguments += ["--resume"] if resume else ["--run-id", run]
@@ -163,9 +167,7 @@ def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> N
 def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     from ralph_ls.engine.start import RunRequest, preview
 
-    request = RunRequest(
-        folder=Path.cwd(), environment=dict(os.environ), overrides=overrides
-    )
+    request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
     seen = preview(request)
     prompt = render(seen.prompt_context)
     if as_json:
@@ -211,9 +213,7 @@ def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
     return error.message
 
 
-def _agent_command(
-    command: str | None, prompt: str | None, agent: str | None
-) -> dict[str, Any]:
+def _agent_command(command: str | None, prompt: str | None, agent: str | None) -> dict[str, Any]:
     if command is None:
         if prompt is not None:
             raise UsageError("--agent-prompt goes with --agent-command")
@@ -262,5 +262,3 @@ def _as_arguments(overrides: dict[str, Any]) -> list[str]:
         arguments += ["--agent-command", shlex.join(table["argv"])]
         arguments += ["--agent-prompt", table["prompt"]]
     return arguments
-
-

@@ -160,7 +160,9 @@ def _show_claims(
         for line in lines[:SHOWN_LINES]:
             say(f"   {line}")
         if len(lines) > SHOWN_LINES:
-            say(f"   … and {len(lines) - SHOWN_LINES} lines more; read the file before you allow it")
+            say(
+                f"   … and {len(lines) - SHOWN_LINES} lines more; read the file before you allow it"
+            )
 
 
 def _visible(text: str) -> str:

@@ -77,7 +77,9 @@ def reset(go_on: Continue = None, as_json: Json = False) -> None:
         _ask(orders.Reset, as_json=as_json, by="ralph reset")
         return
     if not _can_go_on(found):
-        raise NoEngine(f"no engine runs here, so there is no breaker to reset; {_start_hint(found)}")
+        raise NoEngine(
+            f"no engine runs here, so there is no breaker to reset; {_start_hint(found)}"
+        )
     text = "going on resets the breaker"
     _offer_to_go_on(found, text, go_on, as_json=as_json)
 
@@ -145,9 +147,7 @@ def _report(reply: Reply, *, as_json: bool) -> None:
         raise typer.Exit(REJECTED)
 
 
-def _offer_to_go_on(
-    found: FoundRun, done: str, go_on: bool | None, *, as_json: bool
-) -> None:
+def _offer_to_go_on(found: FoundRun, done: str, go_on: bool | None, *, as_json: bool) -> None:
     """SPEC §2: answer, resolve and reset offer "and continue" as the default."""
     wanted = go_on
     if wanted is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agents import command, demo
-from ralph_ls.engine.agents.description import Agent
+from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.config import AgentConfig, Config, PromptBy
 from ralph_ls.protocol.errors import ConfigError
 

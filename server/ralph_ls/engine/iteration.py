@@ -73,9 +73,7 @@ class IterationWork:
                 asyncio.to_thread(self._look_at_tree), asyncio.to_thread(self._plan_text)
             )
         if text != self._plan_before:
-            write_atomic(
-                self._workspace.files.plan_before, _encode(text), mode=PRIVATE_FILE
-            )
+            write_atomic(self._workspace.files.plan_before, _encode(text), mode=PRIVATE_FILE)
             self._plan_before = text
         facts = facts_of(parse_plan(text, self._workspace.config))
         return Prepared(baseline=baseline, plan=facts)
@@ -132,7 +130,7 @@ class IterationWork:
         if self._process is not None:
             self._process.stop()
 
-    async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
+    async def read(self, effect: ReadIteration) -> IterationRead:
         """Read what the agent said and what changed since the iteration's baseline."""
         workspace = self._workspace
         said, after, text = await asyncio.gather(
@@ -180,9 +178,7 @@ class IterationWork:
         workspace = self._workspace
         path = workspace.config.paths.validate_script
         now_there = trust.claims_of(workspace.root, workspace.config, {})
-        trust.require_allowed(
-            workspace.state, [claim for claim in now_there if claim.key == path]
-        )
+        trust.require_allowed(workspace.state, [claim for claim in now_there if claim.key == path])
         files = workspace.files
         outcome_path = files.folder / f"validate-{iteration:03d}.out"
         launch = process.Launch(
@@ -332,5 +328,3 @@ def _read_tail(path: Path) -> str:
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", errors="replace")
-
-

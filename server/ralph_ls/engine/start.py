@@ -11,12 +11,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ralph_ls import __version__
-from ralph_ls.core.loop.course import BY_TERM, prompt_context
+from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
     EngineFacts,
@@ -95,7 +95,7 @@ class Preview:
 def run_engine(
     request: RunRequest,
     *,
-    on_ready: Callable[[RunFiles], None] = lambda files: None,
+    on_ready: Callable[[RunFiles], None] | None = None,
     clock: Clock | None = None,
 ) -> int:
     """Run a loop in this process until it ends, and give its exit code.
@@ -120,13 +120,12 @@ def run_engine(
                 state_dir=str(workspace.state.folder),
             )
         )
-        on_ready(workspace.files)
+        if on_ready is not None:
+            on_ready(workspace.files)
         journal = Journal(workspace.files.journal, size=start.journal_size)
         try:
             engine_state = LoopState(run=start.run_state)
-            return asyncio.run(
-                _run(workspace, journal, engine_state, used_clock, start)
-            )
+            return asyncio.run(_run(workspace, journal, engine_state, used_clock, start))
         finally:
             journal.close()
 
@@ -138,21 +137,28 @@ def preview(request: RunRequest) -> Preview:
     settings = load_settings(worktree.root, request.environment, request.overrides)
     config = settings.config
     agent = choose_agent(config)
-    plan_path = find_plan(
-        worktree.root, profile_of(config.profile).plan_files, config.paths.plan
-    )
+    plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
     plan = parse_plan(read_plan_text(worktree.root, plan_path), config)
     if config.task is not None:
         require_task(plan, config.task)
     task = facts_of(plan).next_task
-    run = RunState(config=config, plan=plan_path, iteration=1)
-    context = prompt_context(run)
+    title = None if task is None else task.title
+    context = PromptContext(
+        iteration=1,
+        max_iterations=config.max_iterations,
+        plan_path=plan_path,
+        decide_path=config.paths.decide,
+        blocked_path=config.paths.blocked,
+        complete_word=config.gate.complete_word,
+        task=title,
+        confirming=task is None,
+    )
     claims = _claims(worktree, settings)
     return Preview(
         settings=config,
         argv=agent.argv,
-        task=None if task is None else task.title,
-        prompt_context=_with_task(context, None if task is None else task.title),
+        task=title,
+        prompt_context=context,
         plan_path=plan_path,
         not_allowed=tuple(claim.key for claim in trust.not_allowed(state, claims)),
     )
@@ -173,7 +179,7 @@ def _prepare_start(
     request: RunRequest, worktree: Worktree, state: StateFolder, clock: Clock
 ) -> _Start:
     found = find_run(worktree, state)
-    earlier = _earlier_run(request, worktree, state) if request.resume else None
+    earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     settings = load_settings(worktree.root, request.environment, overrides)
     config = settings.config
@@ -182,9 +188,7 @@ def _prepare_start(
     agent = choose_agent(config)
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
     _find_program(agent.argv[0], request, worktree, config)
-    plan_path = find_plan(
-        worktree.root, profile_of(config.profile).plan_files, config.paths.plan
-    )
+    plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
     if config.task is not None:
         whole = parse_plan(read_plan_text(worktree.root, plan_path), config)
         require_task(whole, config.task)
@@ -248,17 +252,13 @@ def _listen_to_signals(engine: Engine) -> None:
             # Proactor loops have no add_signal_handler; the handler runs in the main thread.
             signal.signal(
                 number,
-                lambda *_, by=by: loop.call_soon_threadsafe(
-                    engine.deliver, Interrupted(by=by)
-                ),
+                lambda *_, by=by: loop.call_soon_threadsafe(engine.deliver, Interrupted(by=by)),
             )
         else:
             loop.add_signal_handler(number, engine.deliver, Interrupted(by=by))
 
 
-def _earlier_run(
-    request: RunRequest, worktree: Worktree, state: StateFolder
-) -> tuple[StateFolder, RunState]:
+def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, RunState]:
     """The run that ``--resume`` means; raises ``UsageError`` where there is none to go on with."""
     found = find_run(worktree, state)
     if found is None:
@@ -340,9 +340,7 @@ def _claims(worktree: Worktree, settings: Settings) -> tuple[trust.Claim, ...]:
     return trust.claims_of_run(claims, settings.config, settings.overrides)
 
 
-def _find_program(
-    name: str, request: RunRequest, worktree: Worktree, config: Config
-) -> None:
+def _find_program(name: str, request: RunRequest, worktree: Worktree, config: Config) -> None:
     """Raise ``AgentUnavailable`` before the run begins rather than in its first iteration."""
     environment = agent_environment(
         request.environment,
@@ -358,8 +356,3 @@ def _find_program(
 
 def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in overrides.items() if value is not None}
-
-
-def _with_task(context: PromptContext, task: str | None) -> PromptContext:
-    return replace(context, task=task, confirming=task is None)
-

@@ -13,7 +13,7 @@ from pathlib import Path
 from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch
 
 EDIT_PATIENCE = 0.4
-"""Seconds that a hand-edited file must rest, so that a half-typed, auto-saved answer is not taken."""
+"""Seconds that a hand-edited file must rest, so that no half-typed, auto-saved answer is taken."""
 
 
 class Wakeup:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.core.redact import Redactor
-from ralph_ls.engine.agents.description import Agent
+from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.git import OwnFiles
 from ralph_ls.protocol.config import Config
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree

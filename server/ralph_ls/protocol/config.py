@@ -28,6 +28,8 @@ def to_seconds(value: object) -> object:
     text = value.strip().lower()
     total, position = 0.0, 0
     while match := _DURATION.match(text, position):
+        if match[2] is None and match[0].strip() != text:
+            break  # Only a number alone needs no unit: nobody can tell what 1h30 means.
         total += float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
         position = match.end()
     if not text or position != len(text):
@@ -42,7 +44,19 @@ def _inside_the_tree(path: str) -> str:
     return path
 
 
-Duration = Annotated[float, BeforeValidator(to_seconds), Field(ge=0, allow_inf_nan=False)]
+_DurationInput = (
+    Annotated[float, Field(ge=0)]
+    # What ``to_seconds`` takes, in the words of a schema.
+    | Annotated[
+        str, Field(pattern=r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?\s*([Mm]?[Ss]|[MmHhDd]))+)\s*$")
+    ]
+)
+
+Duration = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=False),
+    BeforeValidator(to_seconds, json_schema_input_type=_DurationInput),
+]
 """Seconds; ``30m``, ``90s``, ``1h30m`` are understood."""
 
 TreePath = Annotated[str, AfterValidator(_inside_the_tree)]

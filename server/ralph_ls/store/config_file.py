@@ -73,10 +73,9 @@ def read_config_file(path: Path) -> dict[str, Any]:
         text = data.decode("utf-8-sig")
         tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}, line {line}: this is not UTF-8; save the file as UTF-8") from (
-            error
-        )
+        bad_line = data.count(b"\n", 0, error.start) + 1
+        message = f"{path}, line {bad_line}: this is not UTF-8; save the file as UTF-8"
+        raise ConfigError(message) from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: this is not TOML: {error}") from error
     try:

@@ -18,7 +18,7 @@ PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 
 
-class ChangedMeanwhile(Exception):  # noqa: N818 - a signal to the caller, who merges and tries again
+class ChangedMeanwhile(Exception):
     """Somebody else wrote the file between our reading and our rename."""
 
 
@@ -48,10 +48,10 @@ def write_atomic(
         finally:
             os.close(descriptor)
         wanted = kept_mode if kept_mode is not None else (0o644 if mode is None else mode)
-        os.chmod(temporary, wanted)
+        temporary.chmod(wanted)
         if expected is not None and read_if_there(target) != expected:
             raise ChangedMeanwhile(str(path))
-        os.replace(temporary, target)
+        temporary.replace(target)
     except OSError as error:
         _discard(temporary)
         raise StateUnusable(

@@ -105,7 +105,7 @@ class JournalFollower:
         with FolderWatch([self._tail.path.parent], self._changed.set):
             while not self._stopped.is_set():
                 self._changed.clear()
-                # Asked before the last read, so that what an engine wrote and then died is not missed.
+                # Asked before the read, so that the last words of a dying engine are not missed.
                 live = self._is_live()
                 events = self._read_all()
                 if events:
@@ -137,11 +137,11 @@ class _Handler(FileSystemEventHandler):
         if not event.is_directory:
             self._on_change()
 
-    def on_created(self, event: FileSystemEvent) -> None:
+    def on_created(self, _event: FileSystemEvent) -> None:
         self._on_change()
 
-    def on_moved(self, event: FileSystemEvent) -> None:
+    def on_moved(self, _event: FileSystemEvent) -> None:
         self._on_change()
 
-    def on_deleted(self, event: FileSystemEvent) -> None:
+    def on_deleted(self, _event: FileSystemEvent) -> None:
         self._on_change()

@@ -54,6 +54,7 @@ def remove_decide(root: Path, paths: PathsConfig) -> None:
 
 
 def remove_blocked(root: Path, paths: PathsConfig) -> None:
+    """Remove the file: the blocker was resolved."""
     resolve_inside(root, paths.blocked).unlink(missing_ok=True)
 
 

@@ -57,9 +57,7 @@ def launch_detached(
                 return Launched(pid=process.pid, started=True)
             if exit_code is not None:
                 error = _error_of(files.engine_errors, errors_before)
-                return Launched(
-                    pid=process.pid, started=False, exit_code=exit_code, error=error
-                )
+                return Launched(pid=process.pid, started=False, exit_code=exit_code, error=error)
             changed.wait(timeout=LIVE_INTERVAL)
 
 

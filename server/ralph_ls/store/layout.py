@@ -1,4 +1,4 @@
-"""Where everything lies: the work tree, its git directory, and the state outside it (SPEC §2, §4)."""
+"""Where everything lies: the work tree, its git directory, the state outside it (SPEC §2, §4)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def state_root(environment: Mapping[str, str]) -> Path:
     """``RALPH_STATE_DIR``, else the user's state folder (B, Overriding; SPEC §4)."""
     chosen = environment.get("RALPH_STATE_DIR", "")
     if chosen:
-        return Path(os.path.abspath(os.path.expanduser(chosen)))
+        return Path(chosen).expanduser().absolute()
     return Path(platformdirs.user_state_dir("ralph", appauthor=False))
 
 

@@ -18,7 +18,7 @@ from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 
 PROBE_PATIENCE = 1.0
-"""Seconds an engine tries for a lock whose owner is dead: a viewer's probe holds it for an instant."""
+"""Seconds an engine tries for a dead owner's lock: a viewer's probe holds it for an instant."""
 
 LEAVING_PATIENCE = 0.1
 """The same where the owner lives, which may be about to leave and have let the lock go."""

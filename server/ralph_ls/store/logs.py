@@ -126,7 +126,7 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
         target = folder / f"run-{earlier_run or 'earlier'}-{number}"
     target.mkdir()
     for name in names:
-        os.replace(folder / name, target / name)
+        (folder / name).replace(target / name)
     return target
 
 

@@ -27,7 +27,7 @@ def take_notes(state: StateFolder) -> list[tuple[str, str]]:
     taken = _taken(state)
     earlier = _read(taken)
     try:
-        os.replace(_left(state), taken.with_suffix(".new"))
+        _left(state).replace(taken.with_suffix(".new"))
     except FileNotFoundError:
         return earlier
     newer = _read(taken.with_suffix(".new"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.config import Config
@@ -40,7 +40,7 @@ class TrustRecord(WireModel):
     """What was allowed for one work tree: key to digest."""
 
     root: str = ""
-    allowed: dict[str, str] = {}
+    allowed: dict[str, str] = Field(default_factory=dict)
 
 
 def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple[Claim, ...]:
@@ -52,16 +52,16 @@ def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple
         for path in _files_named_by(root, table.get("argv", ())):
             data = (root / path).read_bytes()
             claims.append(_claim(f"agents.{name}: {path}", data, agent=name))
-    for path in _scripts_and_prompts(root, config):
-        claims.append(_claim(path, (root / path).read_bytes()))
+    claims.extend(
+        _claim(path, (root / path).read_bytes()) for path in _scripts_and_prompts(root, config)
+    )
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
 def claims_of_run(
     claims: Iterable[Claim], config: Config, overrides: Iterable[str]
 ) -> tuple[Claim, ...]:
-    """Those claims that a run would use: of the agents' only the chosen one's, unless it was given
-    with the run itself."""
+    """Those claims that a run would use; an agent that came with the run needs no leave."""
     given = f"agents.{config.agent}" in set(overrides)
     return tuple(
         claim
@@ -89,9 +89,7 @@ def not_allowed(state: StateFolder, claims: Iterable[Claim]) -> tuple[Claim, ...
 
 def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
     """Remember these claims as allowed, and no others."""
-    record = TrustRecord(
-        root=str(root), allowed={claim.key: claim.digest for claim in claims}
-    )
+    record = TrustRecord(root=str(root), allowed={claim.key: claim.digest for claim in claims})
     make_private_folder(state.folder)
     data = record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
     write_atomic(_record_path(state), data, mode=PRIVATE_FILE)
@@ -116,9 +114,7 @@ def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
     found = [config.paths.validate_script]
     prompts = root / config.paths.prompts
     if prompts.is_dir():
-        found += [
-            path.relative_to(root).as_posix() for path in sorted(prompts.glob("PROMPT_*.md"))
-        ]
+        found += [path.relative_to(root).as_posix() for path in sorted(prompts.glob("PROMPT_*.md"))]
     return [path for path in found if (root / path).is_file()]
 
 

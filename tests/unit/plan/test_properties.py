@@ -17,7 +17,9 @@ from ralph_ls.core.plan.wire import to_json
 from ralph_ls.protocol.plan import TaskState
 from tests.unit.plan.shown import plan_texts
 
-any_texts = st.one_of(plan_texts, st.text(), st.text(alphabet="-*+[] x~`#<!>\n\r\t1.:ab"))
+any_texts = st.one_of(
+    plan_texts, st.text(st.characters()), st.text(alphabet="-*+[] x~`#<!>\n\r\t1.:ab")
+)
 
 
 def unplaced(plan: Plan, changed: str) -> list[Task]:

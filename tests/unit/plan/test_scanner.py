@@ -109,6 +109,7 @@ def test_an_item_ends_with_what_belongs_to_it(lines: tuple[str, ...], end_line: 
     assert plan_of(*lines).tasks[0].end_line == end_line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

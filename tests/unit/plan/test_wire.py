@@ -71,3 +71,21 @@ def test_a_task_put_into_the_skeleton_has_the_priority_of_its_section() -> None:
         fix_plan_skeleton().replace("(P0)\n", "(P0)\n- [ ] a\n").replace("(P2)\n", "(P2)\n1. b\n")
     )
     assert [task.priority for task in parse(text).plan.tasks] == [Priority.P0, Priority.P2]
+
+
+def test_half_characters_are_shown_as_question_marks() -> None:
+    half = "\udce4"
+    text = f"# {half}\n- [{half}] {half}\n  - Blocked by: {half}\n  - Criteria: {half}\n"
+    parsed = parse(text)
+    (task,) = parsed.plan.tasks
+    assert to_view(task) == TaskView(
+        id=task.id,
+        title="?",
+        state=TaskState.TODO,
+        section="?",
+        line=2,
+        blocked_by="?",
+        criteria=("?",),
+    )
+    (problem,) = parsed.problems
+    assert problem.message.startswith("the box [?] of ")

@@ -65,15 +65,15 @@ COMPLETION = (
         "done",
         "done",
         rf"done(?<![\w./-]done){_WORD_END}"
-        r"(?! (?:by|via|through|using|to|in|at|on|inside|during|within|per|from|because|since|like"
-        r"|here|manually|automatically)\b)",
+        r"(?! (?:before|by|via|through|using|to|in|at|on|inside|during|within|per|from|because"
+        r"|since|like|here|manually|automatically)\b)",
     ),
     _phrase(
         "complete",
         "complete",
         r"complete(?<![\w./-]complete)"
         rf"(?:d{_WORD_END}|{_WORD_END}(?:(?<=\bis complete)|(?<=\bare complete)"
-        r"|(?=[^\w\s`]|\s*+$|\n| ?[^\w\s]| (?:and|but|now|as|with|so|thanks)\b)))",
+        r"|(?= ?(?:[^\w ]|$)| (?:and|but|now|as|with|so|thanks)\b)))",
     ),
     _phrase(
         "finished",
@@ -177,6 +177,8 @@ def _counts_as_completion(phrase: Phrase, around: Surroundings) -> bool:
     before, after = around.before, around.after
     if around.is_question or _is_label(around):
         return False
+    if any(_is_near(guard, before) for guard in _NOT_CLOSE_BEFORE):
+        return False
     if any(guard.search(before) is not None for guard in _NOT_BEFORE):
         return False
     if any(guard.search(after) is not None for guard in _NOT_AFTER):
@@ -185,9 +187,17 @@ def _counts_as_completion(phrase: Phrase, around: Surroundings) -> bool:
 
 
 def _counts_as_clarification(phrase: Phrase, around: Surroundings) -> bool:
-    if phrase.is_negatable and _NEGATED.search(around.before) is not None:
+    if phrase.is_negatable and _is_near(_NEGATED, around.before):
         return False
     return not (_IF.search(around.before) or _CHOSEN.search(around.before))
+
+
+_CLOSE = 80
+"""Characters that the guards of a few words look back, at most."""
+
+
+def _is_near(guard: re.Pattern[str], before: str) -> bool:
+    return guard.search(before, max(0, len(before) - _CLOSE)) is not None
 
 
 _NEGATED = re.compile(
@@ -233,10 +243,10 @@ _PART_BEFORE = re.compile(
     rf"\b(?:{_UNITS}s? ?#?\d|{_SOME}|(?:some|most|many|several|few|half|bulk)\b)[^:,]*$"
 )
 
+_NOT_CLOSE_BEFORE = (_NEGATED, _MODAL)
+
 _NOT_BEFORE = (
-    _NEGATED,
     _HYPOTHETICAL,
-    _MODAL,
     _TO_DO_LABEL,
     _ATTRIBUTE,
     _STATUS_LABEL,
@@ -249,7 +259,8 @@ _NOT_AFTER = (
         r"|provided|as soon as)\b"
     ),
     re.compile(r"\b(?:except|apart from|aside from|other than)\b"),
-    re.compile(r"^ ?[:=] ?(?:no|false|0|not|none|never)\b"),
+    re.compile(r"^ ?(?:[:=] ?(?:no|false|0|not|none|never)\b|=|->|\u2192)"),
+    re.compile(r"^ (?:tasks?|items?|ones|issues?|stories|specs?|features?)\b"),
     re.compile(
         rf"^ (?:with )?(?:the )?(?:{_SOME}|{_UNITS}s? ?#?\d|(?:some|most|parts?|half|several)\b)"
     ),

@@ -39,10 +39,7 @@ def find_blocks(text: str) -> tuple[Block, ...]:
         return ()
     blocks: list[Block] = []
     opening: _Opening | None = None
-    position = 0
     for marker in _markers(text):
-        if marker.span[0] < position:
-            continue
         if opening is not None:
             blocks.append(_block_up_to(text, opening, marker))
             opening = None
@@ -51,7 +48,6 @@ def find_blocks(text: str) -> tuple[Block, ...]:
                 blocks.extend(_yaml_block(text, marker))
             else:
                 opening = marker
-        position = max(marker.span[1], blocks[-1].span[1] if blocks else 0)
     if opening is not None:
         blocks.append(_block_up_to(text, opening, None))
     return tuple(blocks)
@@ -118,7 +114,7 @@ def _markers(text: str) -> Iterator[_Opening | _Ending]:
 
 
 _QUOTED_LINE = re.compile(r"[^\S\n]*+>")
-_REST_OF_LINE = re.compile(r"[\s*_`]*+(?:\n|\Z)")
+_REST_OF_LINE = re.compile(r"(?:[^\S\n]|[*_`])*+(?:\n|\Z)")
 _LONGEST_BEGINNING_OF_LINE = 200
 _LONGEST_FIELD_START = 200
 
@@ -126,7 +122,8 @@ _LONGEST_FIELD_START = 200
 def _is_beginning(text: str, span: Span) -> bool:
     start, end = span
     before = text[max(0, start - _LONGEST_BEGINNING_OF_LINE) : start].rpartition("\n")[2]
-    if before.endswith(("`", '"', "'")) or _QUOTED_LINE.match(before) is not None:
+    is_quoted = before.endswith(("`", '"', "'")) and not before.endswith("```")
+    if is_quoted or _QUOTED_LINE.match(before) is not None:
         return False
     if _REST_OF_LINE.match(text, end) is not None:
         return True
@@ -172,7 +169,7 @@ def _end_of_cut_body(text: str, start: int, limit: int) -> int:
 
 
 def _yaml_block(text: str, marker: _Opening) -> tuple[Block, ...]:
-    """Take the lines that are indented deeper than the header, or are known fields.
+    """Take the lines up to the next marker that are indented deeper, or are known fields.
 
     A header with nothing under it is a word in a text, not a block.
     """
@@ -187,6 +184,8 @@ def _yaml_block(text: str, marker: _Opening) -> tuple[Block, ...]:
         if content:
             is_deeper = len(line) - len(content) > header_indent
             if not is_deeper and not is_known_field_line(line):
+                break
+            if _MARKER.search(line) is not None:
                 break
             end = line_end
         position = line_end

@@ -95,9 +95,7 @@ def _count(breaker: Breaker, facts: IterationFacts) -> Breaker:
             "last_progress_iteration": facts.iteration
             if facts.progress
             else breaker.last_progress_iteration,
-            "consecutive_no_progress": 0
-            if facts.progress
-            else breaker.consecutive_no_progress + 1,
+            "consecutive_no_progress": 0 if facts.progress else breaker.consecutive_no_progress + 1,
             "error_streaks": streaks,
             "consecutive_same_error": max(streaks.values(), default=0),
             "consecutive_failing_tests": _failing_tests(breaker, facts.tests_status),
@@ -117,9 +115,7 @@ def _failing_tests(breaker: Breaker, tests_status: str) -> int:
     return breaker.consecutive_failing_tests
 
 
-def _reason_to_open(
-    counted: Breaker, facts: IterationFacts, config: BreakerConfig
-) -> str | None:
+def _reason_to_open(counted: Breaker, facts: IterationFacts, config: BreakerConfig) -> str | None:
     if config.blocked_opens and facts.blocked_reason is not None:
         return f"the agent reports BLOCKED: {facts.blocked_reason or 'no reason given'}"
     if _reached(counted.consecutive_same_error, config.same_error_open):

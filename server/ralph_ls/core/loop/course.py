@@ -6,6 +6,7 @@ SPEC §7 gives each end its code and its name; there is one place where a run en
 from __future__ import annotations
 
 from datetime import timedelta
+from math import ceil
 
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
@@ -119,12 +120,12 @@ def set_out(draft: Draft) -> None:
 
 
 def go_on(draft: Draft, *, reuse: bool = False) -> None:
-    """To the next iteration, unless somebody wants the run held or stopped."""
-    if hold_or_stop(draft):
+    """To the next iteration, unless somebody wants the run held."""
+    if hold(draft):
         return
     cooldown = draft.config.cooldown
     if cooldown > 0 and reuse:
-        until = draft.now + timedelta(seconds=cooldown)
+        until = draft.now + timedelta(milliseconds=ceil(cooldown * 1000))
         draft.tell(WaitStarted, reason="cooldown", until=until)
         draft.tell(PhaseChanged, phase=Phase.WAITING, reason="cooldown", until=until)
         draft.order(WaitUntil(until=until))
@@ -138,11 +139,8 @@ def prepare(draft: Draft, *, reuse: bool) -> None:
     draft.order(PrepareIteration(reuse=reuse))
 
 
-def hold_or_stop(draft: Draft) -> bool:
-    """Whether a wish to stop or to pause was fulfilled here."""
-    if draft.run.stop_requested is not None:
-        stop(draft, draft.run.stop_requested)
-        return True
+def hold(draft: Draft) -> bool:
+    """Whether a wish to pause was fulfilled here."""
     if draft.run.pause_requested:
         pause(draft)
         return True

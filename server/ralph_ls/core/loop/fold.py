@@ -289,17 +289,20 @@ def _run_ended(event: RunEnded) -> dict[str, Any]:
 
 def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
     """Remember that the open iteration has had this event."""
-    if state.current is None:
+    current = state.current
+    if current is None or getattr(event, "iteration", None) != current.started.iteration:
         return {}
-    changes: dict[str, Any] = {"told": (*state.current.told, told_name(event))}
+    changes: dict[str, Any] = {"told": (*current.told, told_name(event))}
     if isinstance(event, Validated):
         changes["validated"] = event
-    return {"current": state.current.model_copy(update=changes)}
+    return {"current": current.model_copy(update=changes)}
 
 
 def told_name(event: EventBase) -> str:
     """The name under which an open iteration remembers an event."""
-    return warning_name(event.code) if isinstance(event, Warned) else str(getattr(event, "kind", ""))
+    return (
+        warning_name(event.code) if isinstance(event, Warned) else str(getattr(event, "kind", ""))
+    )
 
 
 def warning_name(code: str) -> str:

@@ -8,11 +8,16 @@ names what it means; ``course`` turns that into an end, a parked run or the next
 - State changes only by events (``fold``), so a journal is enough to go on from any of its lines.
 - Events are told before effects are performed. An engine that dies between the two leaves an
   event without its effect, never an effect without its event, and ``Resumed`` orders it again.
-- ``step`` is total: an input that means nothing in this phase is ignored, and says why.
+  Halt files alone are written first (``Step.first``): a missing one has a meaning of its own.
+- ``step`` is total: an input that means nothing now is ignored, and says why. ``LoopState.awaits``
+  knows whose turn it is, so a late answer to an effect is never taken for another one's.
+- An iteration's end carries its verdict. An engine that dies between ``iterationEnded`` and
+  ``runEnded`` leaves enough to end the run as it would have ended.
 
 The awkward case is an engine that died while an iteration was open. If the agent had already come
 to its end, its recorded output is settled as if nothing had happened; what was told of it is not
-told again. If not, the iteration is ``lost``: its evidence counts, its silence does not.
+told again. If not, the iteration is ``lost``: its evidence counts, its silence does not. A wish to
+stop or to pause dies with the engine: whoever resumes a run wants it to go on.
 """
 
 from __future__ import annotations
@@ -39,7 +44,7 @@ from ralph_ls.core.loop.inputs import (
     TimeCame,
     ValidationFinished,
 )
-from ralph_ls.core.loop.state import Draft, LoopState, Step
+from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -58,19 +63,29 @@ from ralph_ls.protocol.events import (
 def step(state: LoopState, given: Input, now: datetime) -> Step:
     """What follows from ``given`` at ``now``; pure, total, and the only way a run moves."""
     draft = Draft(state, now)
-    if state.run.phase is Phase.ENDED and not isinstance(given, Resumed):
+    if state.awaits is Awaits.START:
+        _take_up(draft, given)
+    elif state.awaits is Awaits.NOTHING:
         _after_the_end(draft, given)
     else:
         _dispatch(draft, given)
     return draft.finish()
 
 
-def _dispatch(draft: Draft, given: Input) -> None:
+def _take_up(draft: Draft, given: Input) -> None:
     match given:
         case Started():
             _start(draft, given)
         case Resumed():
             _resume(draft, given)
+        case _:
+            draft.ignore("no engine has taken up the run yet")
+
+
+def _dispatch(draft: Draft, given: Input) -> None:
+    match given:
+        case Started() | Resumed():
+            draft.ignore("the run has an engine already")
         case Prepared():
             _begin_iteration(draft, given)
         case AgentLaunched():
@@ -109,7 +124,7 @@ def _after_the_end(draft: Draft, given: Input) -> None:
 
 def _start(draft: Draft, given: Started) -> None:
     if draft.run.run:
-        draft.ignore("the run has started already")
+        draft.ignore("a run that has begun is resumed, not started")
         return
     facts = given.facts
     draft.name_run(given.run)
@@ -136,6 +151,9 @@ def _resume(draft: Draft, given: Resumed) -> None:
     if not draft.run.run:
         draft.ignore("there is no run to go on with")
         return
+    if draft.run.end is not None and draft.run.end.reason is EndReason.COMPLETE:
+        draft.ignore("the run is complete")
+        return
     draft.tell(
         RunResumed,
         version=facts.version,
@@ -147,11 +165,12 @@ def _resume(draft: Draft, given: Resumed) -> None:
         overrides=facts.overrides,
         orphans_ended=given.orphans_ended,
     )
-    draft.mark_agent(stopping=False)
-    draft.keep(settlement=None)
     _tell_facts(draft, facts)
+    current, verdict = draft.run.current, draft.run.verdict
+    if verdict is not None and verdict.reason in course.OUTLIVES_ENGINE:
+        course.follow(draft, verdict)
+        return
     course.reset_if_stuck(draft, by=given.by)
-    current = draft.run.current
     if current is None:
         steering.find_halt_files(draft, facts.halt)
         course.set_out(draft)
@@ -175,33 +194,29 @@ def _tell_facts(draft: Draft, facts: EngineFacts) -> None:
 
 
 def _begin_iteration(draft: Draft, given: Prepared) -> None:
-    if draft.run.phase is not Phase.PREPARING:
-        draft.ignore(f"nothing is being prepared while {draft.run.phase}")
+    if not draft.is_awaited(Awaits.PREPARED):
         return
     for notice in given.notices:
         draft.tell(Warned, code=notice.code, message=notice.message)
-    if course.hold_or_stop(draft) or course.end_before_iteration(draft, given.plan):
+    if course.hold(draft) or course.end_before_iteration(draft, given.plan):
         return
-    run = draft.run
-    confirming = given.plan.next_task is None
-    draft.tell(
+    started = draft.tell(
         IterationStarted,
-        iteration=run.iteration + 1,
-        max_iterations=run.config.max_iterations,
+        iteration=draft.run.iteration + 1,
+        max_iterations=draft.config.max_iterations,
         task=given.plan.next_task,
-        confirming=confirming,
+        confirming=given.plan.next_task is None,
         counts=given.plan.counts,
         baseline=given.baseline,
     )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
-    context = course.prompt_context(draft.run)
-    draft.order(LaunchAgent(iteration=draft.run.iteration, attempt=1, context=context))
+    context = course.prompt_context(draft.run, started)
+    draft.order(LaunchAgent(iteration=started.iteration, attempt=1, context=context))
 
 
 def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
     current = draft.run.current
-    if current is None or (current.agent is not None and current.exit is None):
-        draft.ignore("no agent was being started")
+    if not draft.is_awaited(Awaits.LAUNCH) or current is None:
         return
     draft.tell(
         AgentStarted,
@@ -214,14 +229,14 @@ def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
         group=given.group,
         prompt_bytes=given.prompt_bytes,
     )
+    draft.expect(Awaits.EXIT)
     if draft.state.stopping_agent:
         draft.order(StopAgent())
 
 
 def _agent_finished(draft: Draft, given: AgentFinished) -> None:
     current = draft.run.current
-    if current is None or current.agent is None or current.exit is not None:
-        draft.ignore("no agent is running")
+    if not draft.is_awaited(Awaits.EXIT) or current is None or current.agent is None:
         return
     draft.tell(
         AgentExited,
@@ -250,15 +265,13 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
 
 
 def _time_came(draft: Draft) -> None:
-    if draft.run.phase is not Phase.WAITING:
-        draft.ignore(f"nothing is waited for while {draft.run.phase}")
+    if not draft.is_awaited(Awaits.TIME):
         return
     draft.tell(WaitEnded, reason=draft.run.phase_reason or "cooldown")
     course.prepare(draft, reuse=False)
 
 
 def _effect_failed(draft: Draft, message: str) -> None:
-    current = draft.run.current
-    if current is not None and current.agent is not None and current.exit is None:
+    if draft.run.current is not None:
         draft.order(StopAgent())
     course.end(draft, EndReason.FATAL, message)

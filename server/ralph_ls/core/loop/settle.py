@@ -270,9 +270,7 @@ def _raise_promises(draft: Draft, settlement: Settlement) -> None:
             draft.tell(BlockedRaised, iteration=number, reason=promise.text, path=paths.blocked)
     asked, blocked = draft.run.question, draft.run.blocked
     if asked is not None and asked.iteration == number and asked.answer is None:
-        draft.order(
-            WriteDecide(question=asked.question, iteration=number, asked_at=asked.asked_at)
-        )
+        draft.order(WriteDecide(question=asked.question, iteration=number, asked_at=asked.asked_at))
     if blocked is not None:
         draft.order(WriteBlocked(reason=blocked.reason))
 

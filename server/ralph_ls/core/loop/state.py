@@ -24,7 +24,6 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import Event, EventBase
 from ralph_ls.protocol.state import RunState
 
-
 EventType = TypeVar("EventType", bound=EventBase)
 
 

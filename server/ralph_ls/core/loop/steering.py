@@ -1,6 +1,8 @@
 """Steering: commands, signals, and the halt files that people edit by hand.
 
 Every command is answered, accepted or rejected with a reason, however late it comes (SPEC §2).
+It is answered after what it did was told, so that an engine which dies in between loses nothing
+that a person was promised.
 Never is an answer invented: a question is answered by a person's text, or not at all.
 """
 
@@ -13,7 +15,6 @@ from ralph_ls.core.loop.effects import (
     RemoveBlocked,
     RemoveDecide,
     StopAgent,
-    WriteBlocked,
     WriteDecide,
 )
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
@@ -56,8 +57,10 @@ def refuse_unreadable(draft: Draft, given: CommandUnreadable) -> None:
 
 def interrupt(draft: Draft, by: str) -> None:
     """End the run because a signal asks for it."""
-    if course.has_agent(draft.run):
-        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
+    run = draft.run
+    if run.current is not None:
+        if run.phase is not Phase.STOPPING or run.stop_requested != by:
+            draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
         draft.mark_agent(stopping=True)
         draft.order(StopAgent())
     else:
@@ -67,7 +70,7 @@ def interrupt(draft: Draft, by: str) -> None:
 def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
     """At a start: take over what stands in the halt files (SPEC §7)."""
     run, paths = draft.run, draft.config.paths
-    if halt.blocked is not None and halt.blocked == run.resolved_blocker:
+    if halt.blocked is not None and _same(halt.blocked, run.resolved_blocker):
         draft.order(RemoveBlocked())
     elif halt.blocked is not None and run.blocked is None:
         draft.tell(BlockedRaised, reason=halt.blocked, path=paths.blocked)
@@ -78,9 +81,7 @@ def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
         draft.order(RemoveDecide())
     elif halt.question is not None and question is None:
         asked_at = draft.now.replace(microsecond=0)
-        draft.tell(
-            QuestionAsked, question=halt.question, path=paths.decide, asked_at=asked_at
-        )
+        draft.tell(QuestionAsked, question=halt.question, path=paths.decide, asked_at=asked_at)
     question = draft.run.question
     if question is None:
         return
@@ -108,6 +109,8 @@ def halt_files_changed(draft: Draft, halt: HaltFiles) -> None:
         draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
     if answered or resolved:
         _leave_if_settled(draft)
+    elif not waits or halt.question is not None:
+        draft.ignore("nothing that the run waits for has changed")
 
 
 def _obey(draft: Draft, command: Command) -> None:
@@ -119,24 +122,25 @@ def _obey(draft: Draft, command: Command) -> None:
         case Resume():
             _resume(draft, command)
         case Reset():
-            _accept(draft, command, "the breaker is closed, its counters are zero")
             course.reset_breaker(draft, by=command.by)
+            _accept(draft, command, "the breaker is closed, its counters are zero")
             _leave_if_settled(draft)
         case Answer():
             _answer(draft, command)
         case Note():
-            _accept(draft, command, "the next iteration will be told")
             draft.tell(NoteAdded, text=command.text, by=command.by)
+            _accept(draft, command, "the next iteration will be told")
         case _:  # pragma: no cover
             assert_never(command)
 
 
 def _stop(draft: Draft, command: Stop) -> None:
-    if not course.has_agent(draft.run):
+    if draft.run.current is None:
         _accept(draft, command, "the run ends")
         course.stop(draft, command.by)
         return
-    text = "the agent is ended now" if command.now else "the run ends after this iteration"
+    at_once = command.now or draft.state.stopping_agent
+    text = "the agent is ended now" if at_once else "the run ends after this iteration"
     _accept(draft, command, text)
     if draft.run.phase is not Phase.STOPPING:
         draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=command.by)
@@ -155,18 +159,18 @@ def _pause(draft: Draft, command: Pause) -> None:
     elif phase is Phase.PAUSED:
         _reject(draft, command, "paused", "the run is paused already")
     else:
-        _accept(draft, command, "the run pauses after this iteration")
+        _accept(draft, command, "the run pauses before the next iteration")
         if phase is Phase.WAITING:
-            draft.tell(PhaseChanged, phase=Phase.PAUSED)
+            course.pause(draft)
 
 
 def _resume(draft: Draft, command: Resume) -> None:
     run = draft.run
     if run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value:
-        _accept(draft, command, "the blocker counts as resolved")
         if run.blocked is not None:
             draft.tell(BlockedResolved, by=command.by)
             draft.order(RemoveBlocked())
+        _accept(draft, command, "the blocker counts as resolved")
         _leave_if_settled(draft)
     elif run.phase is Phase.PARKED:
         reason = f"the run waits for something else: {course.waits_for(run)}"
@@ -188,8 +192,8 @@ def _answer(draft: Draft, command: Answer) -> None:
         who = question.answered_by or "somebody"
         _reject(draft, command, "answered", f"it was answered already, by {who}")
     else:
-        _accept(draft, command, "the next iteration gets your answer")
         _answered(draft, command.text.strip(), by=command.by)
+        _accept(draft, command, "the next iteration gets your answer")
         draft.order(
             WriteDecide(
                 question=question.question,
@@ -226,11 +230,10 @@ def _leave_if_settled(draft: Draft) -> None:
         return
     if run.blocked is not None:
         _wait_for(draft, EndReason.BLOCKED)
-        draft.order(WriteBlocked(reason=run.blocked.reason))
     elif run.question is not None and run.question.answer is None:
         _wait_for(draft, EndReason.DECIDE)
-    elif run.phase_reason == EndReason.STUCK.value and course.is_stuck(run):
-        return
+    elif course.is_stuck(run.breaker, run.stuck_count, run.config):
+        _wait_for(draft, EndReason.STUCK)
     else:
         course.go_on(draft)
 

@@ -25,7 +25,7 @@ from ralph_ls.core.plan.headings import Section, SectionKind
 from ralph_ls.core.plan.items import Item, Role
 from ralph_ls.core.plan.model import Parsed, Plan, Task
 from ralph_ls.core.plan.scanner import scan
-from ralph_ls.core.plan.titles import TitleParts, is_no_task, read_title, title_id
+from ralph_ls.core.plan.titles import TitleParts, is_no_task, make_sayable, read_title, title_id
 from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
 
 
@@ -121,8 +121,8 @@ def _check(item: Item, parts: TitleParts) -> list[PlanProblem]:
         return problems
     if item.box not in _KNOWN_BOXES:
         message = (
-            f"the box [{item.box}] of {parts.title[:_TITLE_SHOWN]!r} is not known and is read as "
-            "open; use [ ], [x], [~], [!] or [-]"
+            f"the box [{make_sayable(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is not known "
+            "and is read as open; use [ ], [x], [~], [!] or [-]"
         )
         problems.append(PlanProblem(code="unknown-box", message=message, line=item.line + 1))
     if not parts.title:

@@ -202,30 +202,38 @@ class _Scan:
         self._close_items(line.column)
         if sibling is not None and sibling.is_bare_label and sibling.column == line.column:
             self.frames[-1].takes_criteria = True
-        text, box = line.text, marks.box
         content = line.column
-        innermost = len(marks.starts) - 1
-        for nth, (begin, after) in enumerate(zip(marks.starts, marks.contents, strict=True)):
-            column, content = content, advance_column(content, text[begin:after])
-            item = Item(
-                line=line.number,
-                start=line.start,
-                end=line.start + len(text),
-                column=column,
-                content=content,
-                is_numbered=text[begin].isdigit(),
-                box=text[slice(*box)].strip() if box is not None and nth == innermost else None,
-                text=text[marks.text :] if nth == innermost else "",
-                section=self.sections[-1],
-                parent=self.frames[-1] if self.frames else None,
-            )
-            settle(item)
-            self.items.append(item)
-            self.frames.append(item)
-        if box is None and _opens_block(item.text):
-            self._open_block(line, item.text, content)
-        elif item.text or box is not None:
+        for begin, after in zip(marks.starts[:-1], marks.contents[:-1], strict=True):
+            column, content = content, advance_column(content, line.text[begin:after])
+            self._open_item(line, begin, column=column, content=content, box=None, text="")
+        column, begin = content, marks.starts[-1]
+        content = advance_column(content, line.text[begin : marks.contents[-1]])
+        box = None if marks.box is None else line.text[slice(*marks.box)].strip()
+        text = line.text[marks.text :]
+        self._open_item(line, begin, column=column, content=content, box=box, text=text)
+        if box is None and _opens_block(text):
+            self._open_block(line, text, content)
+        elif text or box is not None:
             self.paragraph_line = line.number
+
+    def _open_item(
+        self, line: _Line, begin: int, *, column: int, content: int, box: str | None, text: str
+    ) -> None:
+        item = Item(
+            line=line.number,
+            start=line.start,
+            end=line.start + len(line.text),
+            column=column,
+            content=content,
+            is_numbered=line.text[begin].isdigit(),
+            box=box,
+            text=text,
+            section=self.sections[-1],
+            parent=self.frames[-1] if self.frames else None,
+        )
+        settle(item)
+        self.items.append(item)
+        self.frames.append(item)
 
     def _take_heading(self, line: _Line, level: int) -> None:
         """Take a heading; one that is indented into an item is part of that item."""

@@ -93,6 +93,11 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
+def make_sayable(text: str) -> str:
+    """Put ``?`` for lone surrogates, which neither JSON nor a terminal can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def strip_comments(text: str) -> str:
     """Cut closed HTML comments out of one line, but not out of inline code."""
     opening = text.find("<!--")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from ralph_ls.core.plan.model import Parsed, Task
+from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.protocol.plan import TaskView
 
 
 def to_view(task: Task) -> TaskView:
-    """Show one task; its place in the text is reduced to the line."""
+    """Show one task; its place in the text is reduced to the line.
+
+    Half characters, which a file that is no UTF-8 may leave in a text, are shown as ``?``.
+    """
     return TaskView(
         id=task.id,
-        title=task.title,
+        title=make_sayable(task.title),
         state=task.state,
         priority=task.priority,
-        section=task.section,
+        section=make_sayable(task.section),
         line=task.line + 1,
-        blocked_by=task.blocked_by,
-        criteria=task.criteria,
+        blocked_by=None if task.blocked_by is None else make_sayable(task.blocked_by),
+        criteria=tuple(make_sayable(criterion) for criterion in task.criteria),
     )
 
 

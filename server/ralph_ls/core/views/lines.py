@@ -115,10 +115,7 @@ _TOLD_PHASES = frozenset({e.Phase.PAUSED, e.Phase.PARKED, e.Phase.WAITING, e.Pha
 
 def _iteration_started(event: e.IterationStarted) -> str:
     limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
-    if event.task is None:
-        what = "confirm that nothing is left to do"
-    else:
-        what = event.task.title
+    what = "confirm that nothing is left to do" if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
     return f"Iteration {event.iteration}{limit}: {what} ({done})"
 

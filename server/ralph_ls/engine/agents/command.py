@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.engine.agents.description import Agent
+from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.config import AgentConfig
 from ralph_ls.protocol.errors import ConfigError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ralph_ls.engine.agents.description import Agent
+from ralph_ls.engine.agent_description import Agent
 
 
 def describe() -> Agent:

@@ -1,0 +1,376 @@
+"""Evidence from git: what a work tree is at one moment, and what happened between two of them.
+
+Facts, against which an agent's report is held (SPEC §6). It looks and never changes anything but
+``info/exclude``. It must never judge: whether a change is progress is the core's to say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.engine.git_command import run_git
+from ralph_ls.engine.git_history import (
+    commits_between,
+    differing_paths,
+    hash_algorithm,
+    is_ancestor,
+)
+from ralph_ls.engine.git_status import (
+    DELETED,
+    GITLINK,
+    HEX,
+    UNREADABLE,
+    dirty_paths,
+    disk_value,
+    told,
+)
+from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
+from ralph_ls.protocol.evidence import Baseline, CommitSeen
+from ralph_ls.store.files import ChangedMeanwhile, read_if_there, write_atomic
+from ralph_ls.store.layout import Worktree, find_worktree
+
+NESTED_DEPTH = 3
+"""How deep repositories inside repositories are looked into."""
+
+_HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_BRANCHES = b"refs/heads/"
+_PER_WORKTREE = (b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where HEAD points."""
+
+    commit: str | None
+    """None before the first commit."""
+    branch: str | None
+    """None on a detached HEAD."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFiles:
+    """The loop's own files, relative to the root, whose changes are no evidence (SPEC §6)."""
+
+    paths: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Whether a ``/``-separated path is one of them, or lies in one of the folders."""
+        folders = tuple(f"{folder.rstrip('/')}/" for folder in self.folders)
+        return path in self.paths or f"{path}/".startswith(folders)
+
+    def inside(self, folder: str) -> OwnFiles:
+        """Those that lie in ``folder``, relative to it."""
+        start = f"{folder}/"
+        return OwnFiles(
+            paths=frozenset(_moved(self.paths, start)), folders=tuple(_moved(self.folders, start))
+        )
+
+
+@dataclass(slots=True)
+class Cache:
+    """What need not be asked twice: a commit's content never changes. One for each run."""
+
+    trees: dict[tuple[Path, str, OwnFiles], bytes] = field(default_factory=dict)
+
+
+def read_head(git_dir: Path, common_dir: Path) -> Head:
+    """Where HEAD points, read from files; git itself is asked only where they are unusual.
+
+    Raises ``RalphError`` where even git cannot tell.
+    """
+    head = _read_small(git_dir / "HEAD")
+    if (git_dir / "HEAD").is_symlink():
+        return _ask_head(git_dir)
+    if _HASH.fullmatch(head):
+        return Head(commit=head.decode(), branch=None)
+    ref = head.removeprefix(b"ref:").strip()
+    if not head.startswith(b"ref:") or not ref.startswith(b"refs/") or ref.endswith(b"/.invalid"):
+        return _ask_head(git_dir)
+    holder = git_dir if ref.startswith(_PER_WORKTREE) else common_dir
+    loose = _read_small(holder / os.fsdecode(ref))
+    if loose and not _HASH.fullmatch(loose):
+        return _ask_head(git_dir)
+    commit = loose or _packed(common_dir, ref)
+    return Head(commit=commit.decode() or None, branch=told(ref.removeprefix(_BRANCHES)))
+
+
+def take_baseline(
+    root: Path, git_dir: Path, common_dir: Path, *, own: OwnFiles, cache: Cache | None = None
+) -> Baseline:
+    """The work tree as it is now; one git process, one more where HEAD's commit is new to ``cache``.
+
+    Blocks, for as long as ``git status`` and the hashing of the dirty files take.
+    Raises ``RalphError`` with git's words.
+    """
+    head = read_head(git_dir, common_dir)
+    dirty, nested_heads = _look(
+        root, own, algorithm=hash_algorithm(head.commit), depth=NESTED_DEPTH
+    )
+    tree = _tree_digest(root, head.commit, own, cache if cache is not None else Cache())
+    return Baseline(
+        head=head.commit,
+        branch=head.branch,
+        dirty=dirty,
+        fingerprint=_digest(tree, dirty),
+        nested_heads=nested_heads,
+    )
+
+
+def changes_between(
+    root: Path, before: Baseline, after: Baseline, *, own: OwnFiles, since: datetime | None = None
+) -> Changes:
+    """What happened to the work tree between two baselines; ``after`` is how it is now.
+
+    Commits are those that ``after`` reaches and ``before`` does not, the newest 200, oldest first;
+    also in nested repositories. Where HEAD went to another branch or history, commits from before
+    ``since`` were there already and do not count. A file counts when its content differs: to commit
+    what was dirty before is a commit and changes no file. Subjects are not redacted.
+    """
+    differing = differing_paths(root, before.head, after.head)
+    commits: list[CommitSeen] = []
+    if after.head is not None and after.head != before.head:
+        elsewhere = before.branch != after.branch or not is_ancestor(root, before.head, after.head)
+        commits += commits_between(
+            root,
+            before.head,
+            after.head,
+            counts=lambda path: not own.covers(path),
+            since=since if elsewhere else None,
+        )
+    commits += _nested_commits(root, before, after, differing, own)
+    changed = sorted(_changed(root, before, after, differing, own))
+    return Changes(
+        commits=tuple(commits),
+        files=len(changed),
+        paths=tuple(changed),
+        fingerprint=after.fingerprint,
+    )
+
+
+def exclude(root: Path, common_dir: Path, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Add to ``info/exclude`` the patterns which nothing ignores yet; gives those added.
+
+    Patterns are rooted, ``/file`` or ``/folder/``. What the file holds is kept to the byte. Raises
+    ``StateUnusable`` where it cannot be written.
+    """
+    file = common_dir / "info" / "exclude"
+    while True:
+        content = read_if_there(file)
+        lines = {told(line.strip()) for line in (content or b"").split(b"\n")}
+        missing = [pattern for pattern in dict.fromkeys(patterns) if pattern not in lines]
+        ignored = find_ignored(root, [pattern.removeprefix("/") for pattern in missing])
+        added = tuple(name for name in missing if name.removeprefix("/") not in ignored)
+        if not added:
+            return ()
+        start = content or b""
+        if start and not start.endswith(b"\n"):
+            start += b"\n"
+        data = start + "".join(f"{pattern}\n" for pattern in added).encode()
+        try:
+            file.parent.mkdir(exist_ok=True)
+            write_atomic(file, data, expected=content)
+        except ChangedMeanwhile:
+            continue
+        except OSError as error:
+            raise StateUnusable(
+                f"the folder {file.parent} cannot be made: {error.strerror}; "
+                "the loop needs to write into the git directory"
+            ) from error
+        return added
+
+
+def find_ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
+    """Those of the paths that git ignores; a folder is written with a slash at its end."""
+    if not paths:
+        return frozenset()
+    # 128: git does not look at paths behind a symbolic link or in a submodule.
+    printed = run_git(root, "check-ignore", "-z", "--", *paths, accept=(0, 1, 128))
+    return frozenset(told(path) for path in printed.split(b"\0") if path)
+
+
+def find_tracked(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    """The tracked files among the paths and below them, sorted."""
+    if not paths:
+        return ()
+    printed = run_git(root, "ls-files", "-z", "--", *paths)
+    return tuple(sorted({told(path) for path in printed.split(b"\0") if path}))
+
+
+def _read_small(path: Path) -> bytes:
+    return (read_if_there(path) or b"").strip()
+
+
+def _packed(common_dir: Path, ref: bytes) -> bytes:
+    packed = read_if_there(common_dir / "packed-refs") or b""
+    found = re.search(rb"^([0-9a-f]{40,64}) %s$" % re.escape(ref), packed, re.MULTILINE)
+    return found.group(1) if found else b""
+
+
+def _ask_head(git_dir: Path) -> Head:
+    """Reftables, symbolic refs to symbolic refs, and what is not invented yet."""
+    commit, ref = (
+        run_git(git_dir, *question, "HEAD", accept=(0, 1), git_dir=git_dir).strip()
+        for question in (("rev-parse", "--verify", "-q"), ("symbolic-ref", "-q"))
+    )
+    branch = told(ref.removeprefix(_BRANCHES))
+    return Head(commit=commit.decode() or None, branch=branch or None)
+
+
+def _look(
+    root: Path, own: OwnFiles, *, algorithm: str, depth: int
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of the dirty paths, and the heads of the repositories among them."""
+    dirty: dict[str, str] = {}
+    nested_heads: dict[str, str] = {}
+    for entry in dirty_paths(root):
+        if own.covers(entry.name):
+            continue
+        heads: dict[str, str] = {}
+        if entry.is_repository:
+            value, heads = _look_inside(entry.path, own.inside(entry.name), depth=depth)
+        else:
+            value = disk_value(entry.path, algorithm=algorithm)
+        if value != entry.committed:
+            dirty[entry.name] = value
+            nested_heads |= {f"{entry.name}{path}": head for path, head in heads.items()}
+    return dict(sorted(dirty.items())), dict(sorted(nested_heads.items()))
+
+
+def _look_inside(path: Path, own: OwnFiles, *, depth: int) -> tuple[str, dict[str, str]]:
+    """The value of a nested repository, and its head and those inside it, by ``/path``."""
+    place = _repository_at(path)
+    if place is None:
+        return DELETED, {}
+    try:
+        head = read_head(place.git_dir, place.common_dir).commit
+        dirty: dict[str, str] = {}
+        inner: dict[str, str] = {}
+        if depth > 0:
+            dirty, inner = _look(place.root, own, algorithm=hash_algorithm(head), depth=depth - 1)
+    except RalphError:
+        return f"{GITLINK} {UNREADABLE}", {}
+    tree = (head or "").encode()
+    content = _digest(tree, dirty) if dirty or head is None else head[:HEX]
+    heads = {"": head or ""} | {f"/{name}": commit for name, commit in inner.items()}
+    return f"{GITLINK} {content}", heads
+
+
+def _repository_at(path: Path) -> Worktree | None:
+    try:
+        place = find_worktree(path)
+    except WorkspaceMissing:
+        return None
+    return place if place.root == path.resolve() else None
+
+
+def _tree_digest(root: Path, commit: str | None, own: OwnFiles, cache: Cache) -> bytes:
+    if commit is None:
+        return b""
+    key = (root, commit, own)
+    digest = cache.trees.get(key)
+    if digest is None:
+        listed = run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")
+        counted = [entry for entry in listed if not own.covers(told(entry.partition(b"\t")[2]))]
+        digest = hashlib.blake2b(b"\0".join(counted), digest_size=16).digest()
+        cache.trees = {key: digest}
+    return digest
+
+
+def _digest(tree: bytes, dirty: Mapping[str, str]) -> str:
+    digest = hashlib.blake2b(tree, digest_size=HEX // 2)
+    for path in sorted(dirty):
+        digest.update(f"\0{path}\0{dirty[path]}".encode())
+    return digest.hexdigest()
+
+
+def _changed(
+    root: Path,
+    before: Baseline,
+    after: Baseline,
+    differing: Mapping[str, tuple[str, str]],
+    own: OwnFiles,
+) -> Iterator[str]:
+    """The paths whose content is not what it was, whether that is committed or not."""
+    for path in differing.keys() | before.dirty.keys() | after.dirty.keys():
+        if own.covers(path):
+            continue
+        was = before.dirty.get(path)
+        value = after.dirty.get(path)
+        committed = differing.get(path)
+        match was, value, committed:
+            case None, None, _:
+                yield path
+            case None, _, None:
+                yield path
+            case None, _, (committed_before, _):
+                if value != committed_before:
+                    yield path
+            case _, None, _:
+                # Clean now: committed as it was, put back, or changed and committed.
+                now = None if committed is None else committed[1]
+                if was not in (now, _value_on_disk(root / path, str(was), after, own.inside(path))):
+                    yield path
+            case _:
+                if was != value:
+                    yield path
+
+
+def _value_on_disk(path: Path, was: str, after: Baseline, own: OwnFiles) -> str:
+    if was.startswith(GITLINK):
+        return _look_inside(path, own, depth=NESTED_DEPTH)[0]
+    return disk_value(path, algorithm=hash_algorithm(after.head))
+
+
+def _nested_commits(
+    root: Path,
+    before: Baseline,
+    after: Baseline,
+    differing: Mapping[str, tuple[str, str]],
+    own: OwnFiles,
+) -> list[CommitSeen]:
+    """The commits that appeared in repositories inside this one."""
+    links = {path for path, values in differing.items() if GITLINK in "".join(values)}
+    commits: list[CommitSeen] = []
+    for path in sorted(links | before.nested_heads.keys() | after.nested_heads.keys()):
+        place = _repository_at(root / path)
+        if place is None or own.covers(path):
+            continue
+        try:
+            new = after.nested_heads.get(path)
+            if new is None:
+                new = read_head(place.git_dir, place.common_dir).commit
+            old = before.nested_heads.get(path) or _linked(root, before.head, path)
+            if new and new != old:
+                inside = own.inside(path)
+                commits += commits_between(
+                    place.root,
+                    old,
+                    new,
+                    counts=lambda name, inside=inside: not inside.covers(name),  # type: ignore[misc]
+                    repository=path,
+                )
+        except RalphError:
+            # A repository that was broken meanwhile changes the tree around it, no more.
+            continue
+    return commits
+
+
+def _linked(root: Path, commit: str | None, path: str) -> str | None:
+    """The commit of the submodule at ``path`` that the commit names."""
+    if commit is None:
+        return None
+    entry = run_git(root, "ls-tree", "-z", "--full-tree", commit, "--", path).partition(b"\t")[0]
+    mode, _, rest = entry.partition(b" ")
+    return rest.rpartition(b" ")[2].decode() if mode == GITLINK.encode() else None
+
+
+def _moved(paths: Iterable[str], start: str) -> Iterator[str]:
+    return (path.removeprefix(start) for path in paths if path.startswith(start))

@@ -1,0 +1,107 @@
+"""Running git to look, never to change: the one way in which this program asks git something.
+
+A repository may bring settings which name programs, and the caller's environment may point git
+somewhere else; a look at the tree must neither run the one nor follow the other. Hooks, file system
+monitors, pagers and prompts are off, locks are not taken, and git looks at the tree it is given.
+This module must never know what the answers are for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, cast
+
+from ralph_ls.engine.environment import GIT_REDIRECTIONS
+from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
+from ralph_ls.store.layout import find_worktree
+
+_SAFELY = (
+    "git",
+    "--no-pager",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.quotepath=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "safe.bareRepository=explicit",
+)
+
+
+def run_git(
+    root: Path, *arguments: str, accept: Collection[int] = (0,), git_dir: Path | None = None
+) -> bytes:
+    """What git prints when run in the work tree ``root``; blocks until it is done.
+
+    With ``git_dir`` git need not find it from ``root``. Raises ``WorkspaceMissing`` where ``root`` is no work tree, and ``RalphError`` with git's own
+    words where it ends with a code that is not in ``accept``.
+    """
+    try:
+        # Its import looks for git and takes 0.1 s, which only a run has to spend.
+        from git.cmd import Git
+        from git.exc import GitCommandNotFound
+    except ImportError as error:
+        raise _no_git() from error
+    place = [] if git_dir is None else [f"--git-dir={git_dir}"]
+    # In a session of its own, so that Ctrl-C reaches the loop and not a look at the tree.
+    options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
+    try:
+        answer = Git(root).execute(
+            [*_SAFELY, *place, *arguments],
+            env=_environment(root),
+            with_extended_output=True,
+            with_exceptions=False,
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+            **options,
+        )
+    except GitCommandNotFound as error:
+        raise _no_git() from error
+    status, printed, complaint = cast(tuple[int, bytes, str], answer)
+    if status in accept:
+        return printed
+    if "not a git repository" in complaint:
+        raise WorkspaceMissing(
+            f"{root} is not in a git work tree; change into your repository, "
+            "or make one with git init"
+        )
+    words = " ".join(complaint.split()) or f"it ended with code {status}"
+    raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
+
+
+def _no_git() -> RalphError:
+    return RalphError("git was not found on PATH; install git 2.31 or newer")
+
+
+def _environment(root: Path) -> dict[str, str]:
+    """What git finds besides this process's environment, which GitPython always passes on.
+
+    A variable cannot be taken away there, so one that would redirect git is pointed back home.
+    """
+    environment = {
+        "GIT_TERMINAL_PROMPT": "0",
+        # A nested repository that is broken must not answer for the one around it.
+        "GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(root)).parent),
+    }
+    redirections = GIT_REDIRECTIONS.intersection(os.environ)
+    if redirections:
+        place = find_worktree(root)
+        home = {
+            "GIT_DIR": str(place.git_dir),
+            "GIT_WORK_TREE": str(place.root),
+            "GIT_COMMON_DIR": str(place.common_dir),
+            "GIT_INDEX_FILE": str(place.git_dir / "index"),
+            "GIT_OBJECT_DIRECTORY": str(place.common_dir / "objects"),
+            "GIT_SHALLOW_FILE": str(place.common_dir / "shallow"),
+            "GIT_GRAFT_FILE": str(place.common_dir / "info" / "grafts"),
+            "GIT_REPLACE_REF_BASE": "refs/replace/",
+        }
+        environment |= {name: home.get(name, "") for name in redirections}
+        environment |= {name: home[name] for name in ("GIT_DIR", "GIT_WORK_TREE")}
+    return environment

@@ -1,0 +1,113 @@
+"""Error lines, and when two of them are the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.agent.errors import MAX_PATTERN_CHARACTERS, find_error_lines, normalise
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Error: cannot find module",
+        "ERROR: x",
+        "error: x",
+        "   error: indented",
+        "Exception in thread main",
+        "exception",
+        "Fatal: x",
+        "FATAL could not start",
+        "fatal: not a git repository",
+        "failed: 3 of 5",
+        "FAILED tests/test_a.py::test_b - assert 1 == 2",
+        "failed to push",
+        "FAILED",
+        "[build]: error TS2304 somewhere",
+        "2026-01-01 [main]: Error",
+    ],
+)
+def test_an_error_line_is_found_and_trimmed(line: str) -> None:
+    assert find_error_lines(f"before\n{line}  \nafter\n") == (line.strip(),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"is_error": false',
+        '{"type": "result", "is_error": true, "x": "]: error"}',
+        'error: {"lastError" : null}',
+        "no error: here in the middle",
+        "exceptional weather",
+        "fatality",
+        "failedness: none",
+        "errors: 0",
+        "an error",
+        "ValueErrors",
+        "",
+    ],
+)
+def test_other_lines_are_no_errors(line: str) -> None:
+    assert find_error_lines(f"before\n{line}\nafter") == ()
+
+
+def test_a_quoted_word_error_without_a_colon_is_no_json_field() -> None:
+    assert find_error_lines('error: got "some error" here') == ('error: got "some error" here',)
+
+
+def test_every_error_line_is_given_in_order_and_once_for_each_time() -> None:
+    text = "error: a\nok\nerror: b ]: error\nerror: a"
+    assert find_error_lines(text) == ("error: a", "error: b ]: error", "error: a")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param("error: line 12", "error: line 9", id="numbers"),
+        pytest.param("error: took 1.25s", "error: took 13,5s", id="fractions"),
+        pytest.param("error: /tmp/a/x.py:3", "error: /home/me/y.py:40", id="paths"),
+        pytest.param("error: C:\\a\\b", "error: D:\\c", id="windows-paths"),
+        pytest.param("error: src/a.py", "error: ./lib/b.py", id="relative-paths"),
+        pytest.param(
+            "error: 2026-01-02T03:04:05.678Z x", "error: 2027-11-12 13:14:15 x", id="times"
+        ),
+        pytest.param("error: at 1:02:03", "error: at 11:12:13.5 PM", id="clock"),
+        pytest.param("error: commit deadbe1", "error: commit 0123abcdef", id="hashes"),
+        pytest.param("error: at 0x7ffe", "error: at 0xdeadbeef", id="addresses"),
+        pytest.param(
+            "error: 123e4567-e89b-12d3-a456-426614174000",
+            "error: 00000000-e89b-12d3-a456-426614174abc",
+            id="uuids",
+        ),
+        pytest.param("error:  a\tb", "error: a b", id="white-space"),
+        pytest.param("error: x.py:12:34", "error: x.py:1:5", id="columns"),
+    ],
+)
+def test_the_same_error_normalises_alike(first: str, second: str) -> None:
+    assert normalise(first) == normalise(second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("error: cannot import a", "error: cannot import b"),
+        ("Error: x", "Fatal: x"),
+        ("error: feedback", "error: defaced"),
+    ],
+)
+def test_different_errors_stay_different(first: str, second: str) -> None:
+    assert normalise(first) != normalise(second)
+
+
+def test_each_changing_part_has_its_name() -> None:
+    line = "error: 2026-01-02 at /a/b.py:7 commit abc1234"
+    assert normalise(line) == "error: <time> at <path>:<n> commit <hash>"
+
+
+@given(st.text())
+def test_a_pattern_holds_no_number_and_is_bounded(line: str) -> None:
+    pattern = normalise(line * 50)
+    assert not any(map(str.isdecimal, pattern))
+    assert len(pattern) <= len("<path>") * MAX_PATTERN_CHARACTERS

@@ -1,0 +1,224 @@
+"""Words of completion and clarification, over whole texts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.agent.phrases import CLARIFICATION, COMPLETION
+from ralph_ls.core.agent.reading import read_text
+
+
+def completion(text: str) -> str:
+    return " ".join(read_text(text).completion)
+
+
+def clarification(text: str) -> str:
+    return " ".join(read_text(text).clarification)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("All done.", "done"),
+        ("Done!", "done"),
+        ("**Done.**", "done"),
+        ("_Done_", "done"),
+        ("\u2705 Done", "done"),
+        ("I'm done.", "done"),
+        ("The `parser` is done.", "done"),
+        ("7 of 7 tasks are done.", "done"),
+        ("No issues, all done.", "done"),
+        ("There are no errors and everything is done.", "done"),
+        ("After fixing the parser, everything is done.", "done"),
+        ("All done, let me know if you need anything.", "done"),
+        ("The work I was asked to do is done.", "done"),
+        ("Did it work? Yes. All done.", "done"),
+        ("All tasks are complete.", "complete"),
+        ("all tasks complete", "complete"),
+        ("Everything is complete and pushed", "complete"),
+        ("The plan is complete per the spec.", "complete"),
+        ("100% complete", "complete"),
+        ("Feature complete!", "complete"),
+        ("Work complete \U0001f389", "complete"),
+        ("## All tasks complete", "complete"),
+        ("I can confirm all tasks are complete.", "complete"),
+        ("I've completed the task.", "complete"),
+        ("Everything has been completed successfully.", "complete"),
+        ("Completed all tasks: parser, lexer.", "complete"),
+        ("I have finished the implementation.", "finished"),
+        ("Everything in the plan is finished", "finished"),
+        ("Ready for review.", "ready-for-review"),
+        ("It is ready to be reviewed", "ready-for-review"),
+        ("Implementation complete. Ready for your review.", "complete ready-for-review"),
+        ("PR created.", "pr-created"),
+        ("PR #12 has been opened.", "pr-created"),
+        ("I opened a PR (#12).", "pr-created"),
+        ("Created a pull request.", "pr-created"),
+        ("There is nothing left to do.", "nothing-left"),
+        ("No remaining work.", "nothing-left"),
+        ("No tasks left.", "nothing-left"),
+        ("No more tasks remain.", "nothing-left"),
+        ("No further work is needed.", "nothing-left"),
+        ("All requirements have been implemented.", "all-implemented"),
+        ("Every spec is satisfied.", "all-implemented"),
+        ("All acceptance criteria are met.", "all-implemented"),
+        ("Ready to merge.", "ready-to-merge"),
+        ("The work is done and everything is finished.", "done finished"),
+        ("done\ndone\nDONE", "done"),
+        (
+            "I fixed the last test of the parser and now the whole project\nis complete, as asked.",
+            "complete",
+        ),
+        ("\u0130stanbul is done", "done"),
+    ],
+)
+def test_what_an_agent_says_of_the_whole_work_counts(text: str, names: str) -> None:
+    assert completion(text) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # negated
+        "not done",
+        "It is not done yet.",
+        "The migration isn't complete.",
+        "The migration isn\u2019t complete.",
+        "Nothing is done.",
+        "Not all tasks are complete.",
+        "I haven't finished.",
+        "almost done",
+        "half done",
+        "Not ready for review.",
+        "No PR was created.",
+        "Done? no",
+        "complete: false",
+        # hypothetical
+        "once done, I will stop",
+        "Once everything is done, I will stop.",
+        "if everything is finished, stop",
+        "If the tests pass, then the task is complete.",
+        "The task is done when all tests pass.",
+        "It will be complete tomorrow.",
+        "The task should be complete soon.",
+        "I'll be done soon",
+        "to be done",
+        "What needs to be done",
+        "until done",
+        "When there is nothing left to do, stop.",
+        "TODO: complete x",
+        "TODO: get this done",
+        "Next: parser, then all done",
+        "Complete the migration.",
+        "Wait until the work of the other team, which needs some more weeks, is\ndone before that.",
+        # asked
+        "Is it done?",
+        # quoted, fenced or struck out
+        '"done"',
+        "'done'",
+        "`done`",
+        "``it is done``",
+        "\u201call done\u201d",
+        "\u2018all done\u2019",
+        "\u00aball done\u00bb",
+        "> done",
+        "```\nAll done.\n```",
+        "~~done~~",
+        "| parser | done |",
+        "- [ ] done",
+        "- [x] Parser done",
+        # in blocks and promises
+        "---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: all done\n---END_RALPH_STATUS---",
+        "---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: all done",
+        "RALPH_STATUS:\n  STATUS: COMPLETE\n  RECOMMENDATION: all done",
+        "I will not output <promise>COMPLETE</promise> before that.",
+        # partial
+        "3 of 7 done",
+        "3/7 tasks complete",
+        "50% complete",
+        "Task 2 is complete.",
+        "The first task is finished.",
+        "This task is done.",
+        "Most of the work is done.",
+        "done, except for the docs",
+        "finished 3 of 7 tasks",
+        "completed step 2",
+        "done with the first phase",
+        # labels and attributes
+        "Done:",
+        "## Done",
+        "### Completed Tasks",
+        "Completed tasks: 3",
+        "STATUS: COMPLETE",
+        "Status: done",
+        "the complete list",
+        "a finished product",
+        "Move completed tasks to the end.",
+        # rules and tables of values
+        "All tasks done \u2192 EXIT_SIGNAL=true",
+        "all done => stop",
+        "blue, complete=green",
+        "Work done before a timeout is evidence.",
+        # other words and other meanings
+        "incomplete",
+        "unfinished",
+        "abandoned",
+        "done.txt and src/done/x",
+        "This is done by calling parse().",
+        "Build finished in 3.2s",
+        "finished reading the file",
+    ],
+)
+def test_other_uses_of_the_words_do_not_count(text: str) -> None:
+    assert completion(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I need more information about the schema.", "need-more-information"),
+        ("More information is needed.", "need-more-information"),
+        ("The requirements are unclear.", "unclear"),
+        ("Please clarify the format.", "please-clarify"),
+        ("Please clarify if we should use X.", "please-clarify"),
+        ("Could you clarify this?", "please-clarify"),
+        ("Which option do you prefer?", "which-option"),
+        ("I don't know which option to take.", "which-option"),
+        ("I need clarification on the format.", "need-clarification"),
+        ("It is not clear whether users are unique.", "not-clear"),
+        ("It is unclear. Please clarify.", "unclear please-clarify"),
+    ],
+)
+def test_an_agent_that_asks_back_is_heard(text: str, names: str) -> None:
+    assert clarification(text) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nothing is unclear.",
+        "If anything is unclear, ask.",
+        "I don't need more information.",
+        "Let me know if you need more information.",
+        "`unclear`",
+        '"please clarify"',
+        "> please clarify",
+        "I decided which option to take.",
+        "For more information see the docs.",
+        "nuclear",
+    ],
+)
+def test_other_talk_of_clarity_does_not_count(text: str) -> None:
+    assert clarification(text) == ""
+
+
+def test_every_name_is_used_once() -> None:
+    names = [phrase.name for phrase in (*COMPLETION, *CLARIFICATION)]
+    assert len(names) == len(set(names))
+
+
+@given(st.integers(min_value=0, max_value=400), st.sampled_from("a\n. "))
+def test_a_negation_counts_at_any_place_of_a_text(length: int, filler: str) -> None:
+    assert completion(filler * length + "\nIt is not done") == ""

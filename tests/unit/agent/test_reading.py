@@ -1,0 +1,183 @@
+"""All readers together: what comes from where, and that nothing breaks or stalls."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.agent.reading import read_text, to_json
+from ralph_ls.protocol.report import ReportKind
+
+BLOCK = (
+    "---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 2\n"
+    "EXIT_SIGNAL: true\n---END_RALPH_STATUS---\n"
+)
+OUTPUT = (
+    "\x1b[32mI fixed the parser.\x1b[0m\r\nerror: line 3\r\nerror: line 4\r\n"
+    "All tasks are complete. Ready for review.\r\n\r\n"
+    f"```\r\n{BLOCK}```\r\n<promise>DECIDE:Merge?</promise>\r\n<promise>COMPLETE</promise>\r\n"
+)
+
+
+def test_a_whole_output_is_read() -> None:
+    reading = read_text(OUTPUT, "\x1b[31mfatal: disk\x1b[0m\r\n")
+    assert reading.text.startswith("I fixed the parser.\nerror: line 3\n")
+    assert reading.report is not None
+    assert reading.report.status == "COMPLETE"
+    assert [promise.kind.value for promise in reading.promises] == ["decide", "complete"]
+    assert reading.errors == ("error: line 3", "error: line 4", "fatal: disk")
+    assert reading.error_patterns == ("error: line <n>", "fatal: disk")
+    assert reading.completion == ("complete", "ready-for-review")
+    assert reading.clarification == ()
+    assert reading.confidence == 70
+
+
+def test_stderr_gives_errors_and_nothing_else() -> None:
+    reading = read_text("", f"{OUTPUT}Please clarify.")
+    assert reading.text == ""
+    assert (reading.report, reading.promises, reading.completion) == (None, (), ())
+    assert reading.clarification == ()
+    assert reading.errors == ("error: line 3", "error: line 4")
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("", 0),
+        ("All done.", 10),
+        ("All done. Everything is finished.", 20),
+        (BLOCK, 50),
+        (f"All done.\n{BLOCK}", 60),
+        ("---RALPH_STATUS---\nSTATUS: COMPLETE | BLOCKED\n---END_RALPH_STATUS---", 0),
+    ],
+)
+def test_confidence_is_fifty_for_a_report_and_ten_for_a_word(text: str, confidence: int) -> None:
+    assert read_text(text).confidence == confidence
+
+
+def test_profile_settings_choose_block_and_word() -> None:
+    text = (
+        "---CLARITY_STATUS---\nSTATUS: BLOCKED\n---END_CLARITY_STATUS---\n"
+        f"{BLOCK}<promise>SHIPPED</promise>\n"
+    )
+    reading = read_text(text, preferred=ReportKind.CLARITY_STATUS, complete_word="SHIPPED")
+    assert reading.report is not None
+    assert reading.report.kind is ReportKind.CLARITY_STATUS
+    assert len(reading.promises) == 1
+
+
+def test_json_has_the_shape_of_the_read_command() -> None:
+    assert to_json(read_text(OUTPUT)) == {
+        "text": read_text(OUTPUT).text,
+        "report": {
+            "kind": "ralphStatus",
+            "fields": {
+                "STATUS": "COMPLETE",
+                "TASKS_COMPLETED_THIS_LOOP": "1",
+                "FILES_MODIFIED": "2",
+                "EXIT_SIGNAL": "true",
+            },
+            "problems": [],
+        },
+        "promise": {"kind": "complete", "text": ""},
+        "errors": ["error: line 3", "error: line 4"],
+        "words": {"completion": ["complete", "ready-for-review"], "clarification": []},
+        "confidence": 70,
+        "limit": None,
+        "usage": None,
+        "sessionId": None,
+        "failed": False,
+    }
+
+
+def test_json_of_nothing_has_every_key() -> None:
+    data = to_json(read_text(""))
+    assert data["report"] is None
+    assert data["promise"] is None
+    assert json.loads(json.dumps(data)) == data
+
+
+pieces = st.lists(
+    st.one_of(
+        st.text(max_size=8),
+        st.sampled_from(
+            [
+                "---RALPH_STATUS---",
+                "---END_RALPH_STATUS---",
+                "---CLARITY_STATUS---",
+                "RALPH_STATUS:",
+                "STATUS: COMPLETE",
+                "RECOMMENDATION:",
+                "EXIT_SIGNAL: <true>",
+                "<promise>",
+                "</promise>",
+                "BLOCKED:x",
+                "COMPLETE",
+                "```",
+                "~~~",
+                "> ",
+                "\n",
+                "\n  ",
+                "\r",
+                "\x00",
+                "\x1b[",
+                "\x1b]",
+                "\ufffd",
+                "error: ",
+                '"error":',
+                "not done ",
+                "done. ",
+                "all tasks complete",
+                "`",
+                '"',
+                "_",
+                "**",
+                "3/0",
+                "1.5%",
+            ]
+        ),
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(pieces, pieces)
+def test_any_text_gives_a_reading(stdout: str, stderr: str) -> None:
+    reading = read_text(stdout, stderr)
+    assert reading.confidence >= 10 * len(reading.completion)
+    json.dumps(to_json(reading))
+
+
+SIZE = 50_000
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *"a\n-\u2014`\"'\u201c\x00\x1b *_~#>|[<:.1/",
+        *("```\n", "```x\n", " '", "\x1b]", "\x1b[", "\t\n", "~~a", "` `` ```", "a-", "1/"),
+        *("<promise>", "</promise>", "<promise>COMPLETE</promise>\n", "RALPH_STATUS:\n"),
+        *("---RALPH_STATUS---", "---RALPH_STATUS---STATUS: X ", "---RALPH_STATUS---\nSTATUS: X\n"),
+        *("not done ", "done. ", "error: x\n", "errorerror", '"error', "]: error", "# Done\n"),
+        *("all of the ", "no more ", "nothing is ", "please ", "pr ", "need more ", "3 of 7 "),
+    ],
+)
+def test_hostile_repetition_takes_time_in_proportion(unit: str) -> None:
+    # A reader that is quadratic in any of these runs into the time limit.
+    run = unit * (SIZE // len(unit))
+    text = f"{run}\n---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: {run}"
+    assert len(read_text(text, run).text) <= len(text)
+
+
+@pytest.mark.slow
+def test_a_block_of_ten_megabytes_is_kept_whole() -> None:
+    value = "x" * 99 + "\n" + "y" * (10 * 1024 * 1024)
+    reading = read_text(f"---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: {value}")
+    assert reading.report is not None
+    assert reading.report.fields["RECOMMENDATION"] == value
+    assert reading.report.problems[-1].code == "block-unclosed"

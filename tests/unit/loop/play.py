@@ -1,0 +1,318 @@
+"""Plays a run: performs every effect in a ``World``, feeds the answers back, checks each step.
+
+The one helper that tests of the loop use; nothing in them calls the reducer otherwise.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ralph_ls.core.loop import effects as order
+from ralph_ls.core.loop.fold import apply, fold
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    AgentLaunched,
+    CommandArrived,
+    EngineFacts,
+    HaltFilesChanged,
+    Input,
+    Prepared,
+    Resumed,
+    Started,
+    TimeCame,
+    ValidationFinished,
+)
+from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.state import Awaits, LoopState, Step
+from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.protocol.commands import COMMAND_TYPES, CommandBase
+from ralph_ls.protocol.config import Config, OnHalt
+from ralph_ls.protocol.events import Event, dump_event, parse_event
+from ralph_ls.protocol.state import RunState
+from tests.unit.loop.world import Turn, World
+
+RUN = "20260131T120000Z-abcd"
+BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)
+_COMMANDS = {str(cls.model_fields["kind"].default): cls for cls in COMMAND_TYPES}
+_ids = itertools.count(1)
+
+LAUNCHED = AgentLaunched(
+    agent="command",
+    argv=("./agent.sh",),
+    pid=4711,
+    process_start_time=1769860800.5,
+    group=4711,
+    prompt_bytes=100,
+)
+
+Person = Callable[["Play"], None]
+"""What a person does; called whenever the run waits for one, and while an agent runs."""
+
+
+def command(kind: str, *, run: str = RUN, id: str | None = None, **fields: Any) -> CommandArrived:  # noqa: A002
+    """A command out of the inbox."""
+    cls: type[CommandBase] = _COMMANDS[kind]
+    made: Any = cls(
+        id=id or f"command-{next(_ids):08d}",
+        run=run,
+        at=BEGIN,
+        by=fields.pop("by", "Ada"),
+        **fields,
+    )
+    return CommandArrived(command=made)
+
+
+def settings(*, wait: bool = False, **fields: Any) -> Config:
+    """Settings of a run; ``breaker_…`` and ``gate_…`` go into their tables."""
+    tables: dict[str, dict[str, Any]] = {"breaker": {}, "gate": {}, "progress": {}}
+    plain: dict[str, Any] = {"on_halt": OnHalt.WAIT if wait else OnHalt.EXIT}
+    for name, value in fields.items():
+        table, _, key = name.partition("_")
+        if table in tables:
+            tables[table][key] = value
+        else:
+            plain[name] = value
+    return Config.model_validate({**plain, **tables})
+
+
+def facts(world: World, config: Config, **fields: Any) -> EngineFacts:
+    return EngineFacts(
+        config=config,
+        version="0.1.0",
+        pid=100,
+        workspace="/project",
+        state_dir="/state",
+        plan_path="@fix_plan.md",
+        branch="main",
+        head=None,
+        halt=world.halt,
+        **fields,
+    )
+
+
+@dataclass
+class Moment:
+    """The run and the world right after a step's events: where a kill may hit."""
+
+    n_events: int
+    """Events that the journal held before the step."""
+    world: World
+
+
+@dataclass
+class Play:
+    """One engine at work in a world."""
+
+    world: World
+    config: Config
+    person: Person | None = None
+    state: LoopState = field(default_factory=LoopState)
+    events: list[Event] = field(default_factory=list)
+    now: datetime = BEGIN
+    prompts: list[PromptContext] = field(default_factory=list)
+    effects: list[order.Effect] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    record: bool = False
+    queue: deque[Input | Callable[[], Input]] = field(default_factory=deque)
+    exit_code: int | None = None
+    stopping: bool = False
+    """What runs now was told to end."""
+
+    @property
+    def run(self) -> RunState:
+        return self.state.run
+
+    def start(self) -> Play:
+        """A new run, played until it ends or waits for somebody who does not come."""
+        self.queue.append(Started(run=RUN, facts=facts(self.world, self.config)))
+        return self.go_on()
+
+    def until(self, awaits: Awaits) -> Play:
+        """A new run, played until it is that one's turn, who then keeps everybody waiting."""
+        self.queue.append(Started(run=RUN, facts=facts(self.world, self.config)))
+        while self.state.awaits is not awaits:
+            given = self.queue.popleft()
+            self.feed(given() if callable(given) else given)
+        return self
+
+    def resume(self, *, by: str = "Ada", config: Config | None = None) -> Play:
+        """A new engine takes up the journal of one that is gone, and goes on."""
+        self.config = config or self.config
+        self.take_up(by=by)
+        return self.go_on()
+
+    def take_up(self, *, by: str = "Ada") -> None:
+        """The first step of a new engine alone."""
+        self.state = LoopState(run=fold(self.events))
+        self.queue.clear()
+        self.exit_code = None
+        self.feed(Resumed(by=by, facts=facts(self.world, self.config)))
+
+    def go_on(self, *inputs: Input) -> Play:
+        """Feed inputs and every answer to what they lead to."""
+        self.queue.extend(inputs)
+        while True:
+            while self.queue:
+                given = self.queue.popleft()
+                self.feed(given() if callable(given) else given)
+            before = len(self.events)
+            if self.person is not None and self.state.awaits is Awaits.PERSON:
+                self.person(self)
+            if not self.queue and len(self.events) == before:
+                return self
+
+    def feed(self, given: Input) -> Step:
+        """One step; whatever follows from it, the promises of ``step`` hold."""
+        self.now += timedelta(seconds=1)
+        taken = step(self.state, given, self.now)
+        self._check(taken)
+        if taken.ignored is not None:
+            self.ignored.append(taken.ignored)
+        for effect in taken.first:
+            self._perform(effect)
+        if self.record:
+            self.moments.append(Moment(len(self.events), copy.deepcopy(self.world)))
+        self.events.extend(taken.events)
+        self.state = taken.state
+        for effect in taken.then:
+            self._perform(effect)
+        if isinstance(given, AgentLaunched) and self.person is not None:
+            self.person(self)
+        return taken
+
+    def tell(self, kind: str, **fields: Any) -> Step:
+        """Give the run a command."""
+        return self.feed(command(kind, **fields))
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+    def told(self, kind: str) -> list[Any]:
+        """Every event of one kind."""
+        return [event for event in self.events if event.kind == kind]
+
+    def warnings(self) -> list[str]:
+        return [event.code for event in self.told("warned")]
+
+    def _check(self, taken: Step) -> None:
+        folded = self.state.run
+        for number, event in enumerate(taken.events, start=self.state.run.seq + 1):
+            assert event.seq == number, "seq counts up by one"
+            assert event.run == RUN
+            folded = apply(folded, parse_event(dump_event(event)))
+        assert folded == taken.state.run, "the fold over the journal is the state"
+        assert (taken.ignored is not None) <= (not taken.events and not taken.effects)
+
+    def _perform(self, effect: order.Effect) -> None:
+        self.effects.append(effect)
+        answer = self._answer(effect)
+        if answer is not None:
+            self.queue.append(answer)
+
+    def _answer(self, effect: order.Effect) -> Input | None:
+        world = self.world
+        match effect:
+            case order.PrepareIteration():
+                world.plan_before = dict(world.tasks)
+                return Prepared(baseline=world.baseline(), plan=world.plan())
+            case order.LaunchAgent(iteration=iteration, attempt=attempt):
+                self.prompts.append(effect.context)
+                self.stopping = False
+                self.queue.append(LAUNCHED)
+                self.queue.append(lambda: self._agent_ends(iteration, attempt))
+            case order.StopAgent():
+                self.stopping = True
+            case order.ReadIteration():
+                return world.read(
+                    effect.iteration, effect.attempt, effect.baseline, lost=effect.lost
+                )
+            case order.Validate(iteration=iteration):
+                self.queue.append(lambda: self._validation_ends(iteration))
+            case order.WaitUntil():
+                return TimeCame()
+            case order.WatchHaltFiles():
+                return HaltFilesChanged(halt=world.halt)
+            case order.Finish(exit_code=exit_code):
+                self.exit_code = exit_code
+            case order.WriteDecide(question=question, answer=answer):
+                world.question, world.answer = question, answer
+            case order.RemoveDecide():
+                world.question = world.answer = None
+            case order.WriteBlocked(reason=reason):
+                world.blocked = reason
+            case order.RemoveBlocked():
+                world.blocked = None
+            case order.CloseIteration():
+                pass
+        return None
+
+    def _agent_ends(self, iteration: int, attempt: int) -> AgentFinished:
+        if self.stopping:
+            self.world.said[iteration, attempt] = Turn(fields=None, silent=True)
+            return AgentFinished(signal=15, stopped=True, seconds=0.5)
+        return self.world.work(iteration, attempt)
+
+    def _validation_ends(self, iteration: int) -> ValidationFinished:
+        current = self.run.current
+        assert current is not None
+        assert current.agent is not None
+        ok = not self.stopping and self.world.validate(iteration, current.agent.attempt)
+        return ValidationFinished(
+            ok=ok, exit_code=0 if ok else 1, timed_out=False, seconds=2.0, tail="tested"
+        )
+
+
+def play(
+    *script: Turn,
+    person: Person | None = None,
+    world: World | None = None,
+    record: bool = False,
+    wait: bool = False,
+    **fields: Any,
+) -> Play:
+    """A new run with that script, played to its end or until nobody moves it any more."""
+    if world is None:
+        world = World(script=list(script))
+    config = settings(wait=wait, **fields)
+    return Play(world=world, config=config, person=person, record=record).start()
+
+
+def check_loop(
+    script: list[Turn],
+    *,
+    ends: tuple[str, int] | None = None,
+    message: str | None = None,
+    iterations: int | None = None,
+    outcomes: list[str] | None = None,
+    breaker: list[str] | None = None,
+    warned: list[str] | None = None,
+    **fields: Any,
+) -> Play:
+    """Play a script; say how it ends, and what was told on the way."""
+    played = play(*script, **fields)
+    end = played.run.end
+    if ends is not None:
+        assert end is not None, f"the run did not end, it is {played.run.phase}"
+        assert (end.reason.value, end.exit_code) == ends, end.message
+        assert played.exit_code == ends[1]
+    if message is not None:
+        assert end is not None
+        assert message in end.message
+    if iterations is not None:
+        assert played.run.iteration == iterations
+    if outcomes is not None:
+        told = [event.outcome.value for event in played.told("iterationEnded")]
+        assert told == outcomes
+    if breaker is not None:
+        moves = [event.to_state.value for event in played.told("circuitBreakerStateChange")]
+        assert moves == breaker
+    if warned is not None:
+        assert played.warnings() == warned
+    return played

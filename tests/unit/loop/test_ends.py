@@ -1,0 +1,372 @@
+"""How a run ends: every end of SPEC §7, in a run that exits and in one that waits for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.loop.course import BY_TERM
+from ralph_ls.core.loop.effects import Finish, StopAgent
+from ralph_ls.core.loop.inputs import EffectFailed, Interrupted
+from ralph_ls.protocol.events import Phase
+from tests.unit.loop.persons import during_turn
+from tests.unit.loop.play import Play, check_loop, play
+from tests.unit.loop.world import (
+    ONE_TASK,
+    Turn,
+    World,
+    asks,
+    claims_all,
+    crash,
+    edits_only,
+    finishes,
+    is_blocked,
+    no_progress,
+    progress,
+    promise,
+    silence,
+    timeout,
+    turn,
+)
+
+ticks_all = turn(files=1, commit=True, ticks=ONE_TASK)
+same_error = turn(files=1, errors=("error: no such file",))
+fails_tests = turn(files=1, TESTS_STATUS="FAILING")
+reports_blocked = turn(STATUS="BLOCKED", RECOMMENDATION="get a key", files=1)
+
+NEVER_PARKS: dict[str, tuple[list[Turn], tuple[str, int], str, dict[str, Any]]] = {
+    "complete by the gate": (
+        [progress, finishes],
+        ("complete", 0),
+        "signals completion",
+        {},
+    ),
+    "complete by a confirming iteration": (
+        [ticks_all, no_progress],
+        ("complete", 0),
+        "confirming iteration found nothing more",
+        {},
+    ),
+    "the one task is done": ([progress, ticks_all], ("complete", 0), "is done", {"task": "a"}),
+    "iterations used up": (
+        [progress, progress],
+        ("limit", 1),
+        "2 of 2 iterations",
+        {"max_iterations": 2},
+    ),
+    "duration used up": ([progress] * 9, ("limit", 1), "duration of 9 s", {"max_duration": 9}),
+    "validation fails": (
+        [turn(files=1, validates=(False,))],
+        ("fatal", 5),
+        "validation script ended with 1 after iteration 1",
+        {},
+    ),
+    "the agent fails three times": (
+        [crash] * 6,
+        ("fatal", 5),
+        "failed in 3 iterations in a row; the last one ended with 3",
+        {},
+    ),
+    "the agent is silent three times": ([silence] * 6, ("fatal", 5), "ended with 0", {}),
+    "a timeout that stops": (
+        [progress, timeout],
+        ("fatal", 5),
+        "longer than 1800 s",
+        {"on_timeout": "stop"},
+    ),
+}
+
+PARKS: dict[str, tuple[list[Turn], tuple[str, int], str, dict[str, Any]]] = {
+    "a BLOCKED promise": (
+        [progress, is_blocked("missing key")],
+        ("blocked", 2),
+        "missing key",
+        {},
+    ),
+    "all tasks blocked": (
+        [turn(files=1, blocks=ONE_TASK)],
+        ("blocked", 2),
+        "all 1 open tasks",
+        {},
+    ),
+    "a DECIDE promise": ([progress, asks("a or b?")], ("decide", 3), "a or b?", {}),
+    "no progress": ([no_progress] * 3, ("stuck", 4), "3 iterations without progress", {}),
+    "the same error": ([same_error] * 5, ("stuck", 4), "the same error in 5 iterations", {}),
+    "failing tests": ([fails_tests] * 5, ("stuck", 4), "tests failing in 5 iterations", {}),
+    "STATUS BLOCKED": ([reports_blocked], ("stuck", 4), "BLOCKED: get a key", {}),
+    "refused completions": (
+        [claims_all] * 3,
+        ("stuck", 4),
+        "3 refused completions",
+        {},
+    ),
+    "max_stuck": (
+        [edits_only] * 2,
+        ("stuck", 4),
+        "2 iterations in a row without a commit",
+        {"max_stuck": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("wait", [False, True], ids=["exit", "wait"])
+@pytest.mark.parametrize("name", NEVER_PARKS)
+def test_these_ends_are_the_same_whether_the_run_may_wait_or_not(name: str, wait: bool) -> None:
+    script, ends, message, fields = NEVER_PARKS[name]
+    played = check_loop(script, ends=ends, message=message, wait=wait, **fields)
+    assert played.world.n_turns == len(script) or name == "duration used up"
+    assert played.events[-1].kind == "runEnded"
+
+
+@pytest.mark.parametrize("name", PARKS)
+def test_what_needs_a_person_ends_a_run_that_may_not_wait(name: str) -> None:
+    script, ends, message, fields = PARKS[name]
+    played = check_loop(script, ends=ends, message=message, **fields)
+    assert played.world.n_turns == len(script)
+
+
+@pytest.mark.parametrize("name", PARKS)
+def test_what_needs_a_person_parks_a_run_that_may_wait(name: str) -> None:
+    script, (reason, code), _, fields = PARKS[name]
+    played = play(*script, wait=True, **fields)
+    assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, reason)
+    played.tell("stop")
+    assert played.run.end is not None
+    assert (played.run.end.reason.value, played.exit_code) == (reason, code)
+    assert played.run.end.message.startswith("stopped while waiting: ")
+    assert played.run.end.by == "Ada"
+
+
+def test_a_signal_ends_a_parked_run_with_what_it_waited_for() -> None:
+    played = play(asks("a or b?"), wait=True).go_on(Interrupted(by="Ctrl-C"))
+    assert played.exit_code == 3
+    assert played.run.end is not None
+    assert played.run.end.message == "stopped while waiting: an answer to: a or b?"
+
+
+def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
+    played = play(edits_only, edits_only, wait=True, max_stuck=2)
+    played.tell("stop")
+    assert played.run.end is not None
+    assert played.run.end.message == (
+        "stopped while waiting: a reset: 2 iterations in a row without a commit"
+    )
+
+
+def interrupted(script: list[Turn], by: str, turn_number: int = 1) -> Play:
+    def person(played: Play) -> None:
+        if played.run.phase is Phase.RUNNING and played.world.n_turns == turn_number:
+            played.feed(Interrupted(by=by))
+
+    return play(*script, person=person)
+
+
+@pytest.mark.parametrize(("by", "code"), [("Ctrl-C", 130), (BY_TERM, 143)])
+def test_a_signal_ends_the_agent_and_the_run(by: str, code: int) -> None:
+    played = interrupted([progress, finishes], by)
+    assert played.run.end is not None
+    assert (played.run.end.reason.value, played.exit_code) == ("stopped", code)
+    assert played.run.end.message == f"stopped by {by}"
+    assert played.run.end.by == by
+    assert StopAgent() in played.effects
+    assert [event.outcome.value for event in played.told("iterationEnded")] == [
+        "progress",
+        "stopped",
+    ]
+
+
+def test_the_same_signal_twice_is_told_once() -> None:
+    def person(played: Play) -> None:
+        if played.run.phase is Phase.RUNNING:
+            played.feed(Interrupted(by="Ctrl-C"))
+            played.feed(Interrupted(by="Ctrl-C"))
+
+    played = play(progress, person=person)
+    stopping = [event for event in played.told("phaseChanged") if event.phase is Phase.STOPPING]
+    assert len(stopping) == 1
+    assert played.exit_code == 130
+
+
+def test_a_TERM_after_a_stop_command_counts_as_TERM() -> None:  # noqa: N802
+    def person(played: Play) -> None:
+        if played.run.phase is Phase.RUNNING:
+            played.tell("stop")
+            played.feed(Interrupted(by=BY_TERM))
+
+    assert play(progress, person=person).exit_code == 143
+
+
+@pytest.mark.parametrize(
+    ("script", "ends"),
+    [
+        pytest.param([progress, progress], ("stopped", 130), id="it only worked"),
+        pytest.param([progress, finishes], ("complete", 0), id="it completed the run"),
+        pytest.param([progress, crash], ("stopped", 130), id="it failed, and is not tried again"),
+        pytest.param([progress, asks("a?")], ("stopped", 130), id="it asked something"),
+        pytest.param(
+            [progress, turn(files=1, validates=(False,))], ("fatal", 5), id="it broke the tests"
+        ),
+    ],
+)
+def test_a_stop_lets_the_iteration_come_to_its_end(
+    script: list[Turn], ends: tuple[str, int]
+) -> None:
+    played = check_loop(script, ends=ends, person=during_turn(1, "stop"), iterations=2)
+    assert StopAgent() not in played.effects
+    assert played.run.end is not None
+    assert played.run.end.by == ("Ada" if ends[0] == "stopped" else "")
+
+
+def test_a_stop_now_ends_the_agent() -> None:
+    played = check_loop(
+        [progress, finishes],
+        ends=("stopped", 130),
+        message="stopped by Ada",
+        person=during_turn(1, "stop", now=True),
+        outcomes=["progress", "stopped"],
+    )
+    assert StopAgent() in played.effects
+
+
+def test_what_an_agent_said_that_was_cut_off_is_not_its_last_word() -> None:
+    def person(played: Play) -> None:
+        if played.world.n_turns == 0:
+            played.tell("stop", now=True)
+            played.world.said[1, 1] = asks("a or b?")
+
+    played = play(finishes, person=person)
+    assert played.run.question is None
+    assert played.exit_code == 130
+
+
+def test_several_meanings_in_one_iteration_the_first_wins() -> None:
+    both = (promise("decide", "a or b?"), promise("blocked", "no key"))
+    blocked = {"STATUS": "BLOCKED", "RECOMMENDATION": "x"}
+    check_loop([turn(promises=both, **blocked)], ends=("blocked", 2))
+    check_loop([asks("a or b?", **blocked)], ends=("decide", 3))
+    check_loop([turn(**blocked)], ends=("stuck", 4), max_iterations=1)
+    check_loop([asks("a?", validates=(False,))], ends=("fatal", 5))
+    completes = turn(files=1, ticks=ONE_TASK, EXIT_SIGNAL="true", words=("a", "b"), promises=both)
+    played = check_loop([completes], ends=("complete", 0), max_iterations=1)
+    assert played.world.question is None
+    assert played.world.blocked is None
+
+
+def test_a_refused_completion_leaves_later_promises_standing() -> None:
+    refused = turn(EXIT_SIGNAL="true", words=("a", "b"), promises=(promise("decide", "a or b?"),))
+    played = check_loop([refused], ends=("decide", 3))
+    assert len(played.told("completionRefused")) == 1
+
+
+@pytest.mark.parametrize("wait", [False, True], ids=["exit", "wait"])
+def test_an_effect_that_fails_is_fatal_and_ends_the_agent(wait: bool) -> None:
+    def person(played: Play) -> None:
+        if played.run.phase is Phase.RUNNING:
+            played.feed(EffectFailed(message="the disk is full"))
+
+    played = check_loop(
+        [progress], ends=("fatal", 5), message="the disk is full", wait=wait, person=person
+    )
+    assert StopAgent() in played.effects
+
+
+def test_an_effect_that_fails_with_no_agent_is_fatal_all_the_same() -> None:
+    played = play(asks("a or b?"), wait=True).go_on(EffectFailed(message="no such folder"))
+    assert played.run.end is not None
+    assert (played.run.end.message, played.exit_code) == ("no such folder", 5)
+    assert StopAgent() not in played.effects
+
+
+def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> None:
+    def person(played: Play) -> None:
+        if played.run.iteration == 1:
+            played.feed(EffectFailed(message="the disk is full"))
+
+    played = play(progress, finishes, person=person).resume()
+    assert played.exit_code == 0
+    outcomes = [event.outcome.value for event in played.told("iterationEnded")]
+    assert outcomes == ["lost", "progress", "progress"]
+
+
+def test_a_run_has_one_end_and_after_it_only_answers() -> None:
+    played = play(finishes)
+    n_events = len(played.events)
+    played.go_on(EffectFailed(message="late"), Interrupted(by="Ctrl-C"))
+    assert len(played.events) == n_events
+    assert played.ignored[-2:] == ["the run has ended"] * 2
+    assert sum(isinstance(effect, Finish) for effect in played.effects) == 1
+
+
+def test_a_task_that_left_the_plan_is_fatal() -> None:
+    check_loop(
+        [],
+        ends=("fatal", 5),
+        message="no longer in the plan",
+        world=World(script=[], tasks={}),
+        task="a",
+    )
+
+
+def test_a_task_that_is_done_already_needs_no_agent() -> None:
+    check_loop(
+        [],
+        ends=("complete", 0),
+        iterations=0,
+        world=World(script=[], tasks={"a": "done"}),
+        task="a",
+    )
+
+
+def test_a_task_of_its_own_is_complete_by_the_plan_alone() -> None:
+    check_loop([claims_all, ticks_all], ends=("complete", 0), iterations=2, task=ONE_TASK[0])
+
+
+def test_an_empty_plan_gets_a_confirming_iteration() -> None:
+    world = World(script=[no_progress], tasks={})
+    played = check_loop([], ends=("complete", 0), iterations=1, world=world)
+    assert played.told("iterationStarted")[0].confirming
+
+
+@pytest.mark.parametrize(
+    ("looks", "iterations"),
+    [
+        pytest.param(turn(adds=("b",)), 4, id="it adds a task"),
+        pytest.param(edits_only, 4, id="it makes progress"),
+        pytest.param(timeout, 3, id="it ran out of time"),
+        pytest.param(crash, 3, id="it failed"),
+    ],
+)
+def test_only_a_confirming_iteration_that_looked_and_found_nothing_confirms(
+    looks: Turn, iterations: int
+) -> None:
+    after_it = [crash, no_progress] if looks is crash else [no_progress]
+    if looks.adds:
+        after_it = [turn(files=1, ticks=("b",)), no_progress]
+    elif looks is edits_only:
+        after_it = [edits_only, no_progress]
+    check_loop([ticks_all, looks, *after_it], ends=("complete", 0), iterations=iterations)
+
+
+@pytest.mark.parametrize(
+    ("looks", "ends"),
+    [
+        pytest.param(turn(STATUS="BLOCKED"), ("stuck", 4), id="STATUS BLOCKED"),
+        pytest.param(asks("really?"), ("decide", 3), id="DECIDE"),
+        pytest.param(is_blocked("no key"), ("blocked", 2), id="BLOCKED"),
+    ],
+)
+def test_a_confirming_iteration_that_needs_a_person_does_not_confirm(
+    looks: Turn, ends: tuple[str, int]
+) -> None:
+    check_loop([ticks_all, looks], ends=ends)
+
+
+def test_a_run_goes_on_until_it_had_its_least_iterations() -> None:
+    check_loop(
+        [finishes, no_progress, no_progress],
+        ends=("complete", 0),
+        iterations=3,
+        min_iterations=3,
+        breaker_enabled=False,
+    )

@@ -1,0 +1,202 @@
+"""A world that is only data: a tree, a plan, halt files, and an agent that follows a script.
+
+It outlives the engine that works in it: what an agent has done stays done when the run is killed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.inputs import AgentFinished, HaltFiles, IterationRead, Notice, PlanFacts
+from ralph_ls.protocol.events import PlanCountsView, TaskRef
+from ralph_ls.protocol.evidence import Baseline, CommitSeen
+from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
+
+ONE_TASK = ("write the letter",)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the agent does and says when it is started once."""
+
+    files: int = 0
+    commit: bool = False
+    ticks: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    fields: dict[str, str] | None = field(default_factory=dict)
+    """The status block's fields; None: no block."""
+    promises: tuple[Promise, ...] = ()
+    words: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    end: AgentFinished = AgentFinished(exit_code=0, seconds=1.0)
+    silent: bool = False
+    deletes_decide: bool = True
+    validates: tuple[bool, ...] = ()
+    """What the validation says each time it runs; empty: there is no script."""
+    notices: tuple[Notice, ...] = ()
+    reverts: bool = False
+    """Leaves the tree as it was at the very first."""
+
+
+def turn(**fields: object) -> Turn:
+    """A turn, its status block's fields in upper case among the arguments."""
+    block = {name: str(value) for name, value in fields.items() if name.isupper()}
+    others = {name: value for name, value in fields.items() if not name.isupper()}
+    others.setdefault("fields", block)
+    return Turn(**others)  # type: ignore[arg-type]
+
+
+def promise(kind: str, text: str = "") -> Promise:
+    return Promise(kind=PromiseKind(kind), text=text)
+
+
+no_progress = turn(STATUS="IN_PROGRESS")
+progress = turn(STATUS="IN_PROGRESS", FILES_MODIFIED=1, files=1, commit=True)
+edits_only = turn(STATUS="IN_PROGRESS", files=1)
+finishes = turn(
+    files=1,
+    commit=True,
+    ticks=ONE_TASK,
+    STATUS="COMPLETE",
+    EXIT_SIGNAL="true",
+    words=("done", "all-tasks-complete"),
+)
+claims_all = turn(EXIT_SIGNAL="true", words=("done", "finished"))
+"""Says that everything is complete, and changes nothing."""
+nothing_left = turn(STATUS="COMPLETE", EXIT_SIGNAL="true", words=("nothing-left", "done"))
+crash = turn(fields=None, end=AgentFinished(exit_code=3, seconds=0.1))
+silence = turn(fields=None, silent=True)
+timeout = turn(fields=None, end=AgentFinished(signal=9, timed_out=True, killed=True, seconds=9.0))
+
+
+def asks(question: str, **fields: object) -> Turn:
+    return turn(promises=(promise("decide", question),), **fields)
+
+
+def is_blocked(reason: str, **fields: object) -> Turn:
+    return turn(promises=(promise("blocked", reason),), **fields)
+
+
+@dataclass
+class World:
+    """Everything outside the loop that a kill leaves as it is."""
+
+    script: list[Turn]
+    tasks: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ONE_TASK, "todo"))
+    afterwards: Turn = field(default_factory=lambda: nothing_left)
+    """What the agent does once its script is over."""
+    n_turns: int = 0
+    """Turns of the script that were played to their end."""
+    content: int = 0
+    """Grows with every change of the tree; one number stands for one content."""
+    n_contents: int = 0
+    commits: list[tuple[str, int]] = field(default_factory=list)
+    """Hash, and how many files it touches outside the loop's own."""
+    plan_before: dict[str, str] = field(default_factory=dict)
+    said: dict[tuple[int, int], Turn] = field(default_factory=dict)
+    """Recorded output by iteration and attempt."""
+    question: str | None = None
+    answer: str | None = None
+    blocked: str | None = None
+    n_validated: int = 0
+
+    @property
+    def next_turn(self) -> Turn:
+        """What the agent will do."""
+        return self.script[self.n_turns] if self.n_turns < len(self.script) else self.afterwards
+
+    @property
+    def halt(self) -> HaltFiles:
+        return HaltFiles(question=self.question, answer=self.answer, blocked=self.blocked)
+
+    def baseline(self) -> Baseline:
+        head = self.commits[-1][0] if self.commits else None
+        return Baseline(head=head, branch="main", fingerprint=f"{self.content:016x}")
+
+    def plan(self) -> PlanFacts:
+        """The plan in numbers; a blocked task is open too."""
+        todo = [title for title, state in self.tasks.items() if state == "todo"]
+        n_blocked = sum(state == "blocked" for state in self.tasks.values())
+        n_done = sum(state == "done" for state in self.tasks.values())
+        return PlanFacts(
+            counts=PlanCountsView(
+                total=len(self.tasks),
+                done=n_done,
+                open_required=len(todo) + n_blocked,
+                blocked_required=n_blocked,
+                required=len(self.tasks),
+                required_done=n_done,
+            ),
+            next_task=TaskRef(id=todo[0], title=todo[0]) if todo else None,
+            open_tasks=tuple(TaskRef(id=title, title=title) for title in todo[:10]),
+        )
+
+    def work(self, iteration: int, attempt: int) -> AgentFinished:
+        """Let the agent do its turn to the end."""
+        played = self.next_turn
+        self.n_turns += 1
+        self.said[iteration, attempt] = played
+        self.change(played)
+        return played.end
+
+    def change(self, played: Turn, *, half: bool = False) -> None:
+        """Do to the tree and the plan what the turn does; half of it is an edit alone."""
+        if played.files:
+            self.n_contents += 1
+            self.content = self.n_contents
+        if half:
+            return
+        if played.reverts:
+            self.content = 0
+        if played.commit:
+            self.commits.append((f"{len(self.commits) + 1:040x}", played.files))
+        self.tasks.update(dict.fromkeys(played.ticks, "done"))
+        self.tasks.update(dict.fromkeys(played.adds, "todo"))
+        self.tasks.update(dict.fromkeys(played.blocks, "blocked"))
+        if self.answer is not None and played.deletes_decide:
+            self.question = self.answer = None
+
+    def read(
+        self, iteration: int, attempt: int, baseline: Baseline, *, lost: bool
+    ) -> IterationRead:
+        """What the agent said, and what differs from the baseline."""
+        played = Turn(fields=None, silent=True) if lost else self.said[iteration, attempt]
+        hashes = [commit[0] for commit in self.commits]
+        known = hashes.index(baseline.head) + 1 if baseline.head is not None else 0
+        report = None
+        if played.fields is not None:
+            report = Report(kind=ReportKind.RALPH_STATUS, fields=played.fields)
+        fingerprint = f"{self.content:016x}"
+        return IterationRead(
+            report=report,
+            promises=played.promises,
+            completion_words=played.words,
+            errors=played.errors,
+            error_patterns=played.errors,
+            said_nothing=played.silent,
+            changes=Changes(
+                commits=tuple(
+                    CommitSeen(hash=commit, subject="change", files=files)
+                    for commit, files in self.commits[known:]
+                ),
+                files=0 if fingerprint == baseline.fingerprint else 1,
+                fingerprint=fingerprint,
+            ),
+            tasks_done=tuple(
+                title
+                for title, state in self.tasks.items()
+                if state == "done" and self.plan_before.get(title) != "done"
+            ),
+            plan=self.plan(),
+            halt=self.halt,
+            must_validate=bool(played.validates) and not lost,
+            notices=played.notices,
+        )
+
+    def validate(self, iteration: int, attempt: int) -> bool:
+        """What the validation script says; its last word stands for all later times."""
+        said = self.said[iteration, attempt].validates
+        self.n_validated += 1
+        return said[min(self.n_validated, len(said)) - 1]
