@@ -22,7 +22,7 @@ from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import EventBase, Phase, RunResumed, RunStarted, dump_event
+from ralph_ls.protocol.events import EventBase, Phase, RunStarted, dump_event
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.watch_run import Output, RunFollower, Seen
@@ -81,14 +81,19 @@ class PlainRenderer:
 
     def __init__(self) -> None:
         self._decoders = _decoders()
+        self._in_line = False
 
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
             if isinstance(item, Output):
-                sys.stdout.write(self._decoders[item.stream].decode(item.data))
+                text = self._decoders[item.stream].decode(item.data)
+                sys.stdout.write(text)
+                self._in_line = not text.endswith("\n") if text else self._in_line
             else:
                 for line in _lines(item):
-                    sys.stdout.write(f"▸ {line.text}\n")
+                    # An agent's last line may have no end; ours never begins inside of it.
+                    sys.stdout.write("\n" * self._in_line + f"▸ {line.text}\n")
+                    self._in_line = False
         sys.stdout.flush()
 
     def close(self) -> None:
@@ -98,11 +103,11 @@ class PlainRenderer:
 class LiveRenderer:
     """A panel at the bottom that tells how the run stands, everything else scrolling above it."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, state: RunState) -> None:
         self._console = console
         self._decoders = _decoders()
         self._partial = ""
-        self._state = RunState()
+        self._state = state
         self._live = Live(
             console=console, get_renderable=self._panel, refresh_per_second=8, transient=True
         )
@@ -117,6 +122,7 @@ class LiveRenderer:
                 self._finish_partial_line()
                 for line in _lines(item):
                     text = Text(f"▸ {line.text}", style=STYLES[line.weight])
+                    text.stylize("bold", 0, 1)
                     self._console.print(text)
 
     def close(self) -> None:
@@ -126,12 +132,12 @@ class LiveRenderer:
     def _print_output(self, text: str) -> None:
         whole, newline, self._partial = (self._partial + text).rpartition("\n")
         if newline:
-            self._console.print(Text.from_ansi(_indented(whole)))
+            self._console.print(Text.from_ansi(_indented(whole)), style="dim")
 
     def _finish_partial_line(self) -> None:
         if self._partial:
             rest, self._partial = self._partial, ""
-            self._console.print(Text.from_ansi(_indented(rest)))
+            self._console.print(Text.from_ansi(_indented(rest)), style="dim")
 
     def _panel(self) -> RenderableType:
         state = self._state
@@ -208,22 +214,20 @@ class Viewer:
                 _discard_stdout()
 
 
-def choose_renderer(*, as_json: bool) -> Callable[[], Renderer]:
-    """What fits where the output goes."""
+def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable[[], Renderer]:
+    """What fits where the output goes; ``state`` is what was known before the first event shown."""
     if as_json:
         return JsonRenderer
     console = Console(highlight=False, soft_wrap=True)
     if console.is_terminal and not console.is_dumb_terminal:
-        return lambda: LiveRenderer(console)
+        return lambda: LiveRenderer(console, RunState() if state is None else state)
     return PlainRenderer
 
 
 def _lines(event: EventBase) -> list[Line]:
     if isinstance(event, RunStarted):
-        texts = header_lines(event, state_dir=event.state_dir, plan=event.plan)
+        texts = header_lines(apply(RunState(), event))
         return [Line(text=text, weight=Weight.QUIET) for text in texts]
-    if isinstance(event, RunResumed):
-        return [Line(text=f"Run {event.run} goes on, resumed by {event.by}", weight=Weight.QUIET)]
     line = line_of(event)
     return [] if line is None else [line]
 

@@ -12,17 +12,21 @@ import typer
 from ralph_ls.cli.context import Place, emit_json, here, say
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.core.agent import reading
+from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.wire import to_json as plan_to_json
+from ralph_ls.core.views.lines import header_lines
 from ralph_ls.core.views.status import answer_six, needs_person
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.journal import read_journal
 from ralph_ls.store.lock import is_held
 from ralph_ls.store.runs import FoundRun, load_state
 
@@ -52,10 +56,15 @@ def watch(as_json: Json = False) -> None:
     """Watch the run that goes on here, from any terminal, until it ends."""
     place = here()
     found = place.require_run()
+    known = None if as_json else _before_this_iteration(found)
+    if known is not None:
+        for line in header_lines(known):
+            say(f"▸ {line}")
     viewer = Viewer(
         found.files,
-        choose_renderer(as_json=as_json),
+        choose_renderer(as_json=as_json, state=known),
         is_live=lambda: is_held(place.worktree.git_dir),
+        after_seq=0 if known is None else known.seq,
         output=not as_json,
     )
     viewer.wait()
@@ -113,6 +122,15 @@ def read_output(
         emit_json(reading.to_json(found))
     else:
         _show_reading(found)
+
+
+def _before_this_iteration(found: FoundRun) -> RunState:
+    """What a late viewer need not be shown event by event: all before the open iteration."""
+    current = found.state.current
+    events = read_journal(found.files.journal).events
+    if current is None:
+        return fold(events[:-1])
+    return fold(event for event in events if event.seq < current.started.seq)
 
 
 def _show_how_it_stands(place: Place) -> None:

@@ -100,13 +100,13 @@ def run_in_foreground(
 
     def show(files: RunFiles) -> None:
         run_files.append(files)
-        seq = load_state(files).seq if resume else 0
+        known = load_state(files) if resume else None
         viewers.append(
             Viewer(
                 files,
-                choose_renderer(as_json=as_json),
+                choose_renderer(as_json=as_json, state=known),
                 is_live=running.is_set,
-                after_seq=seq,
+                after_seq=0 if known is None else known.seq,
                 output=not as_json,
             )
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.engine.agents import command, demo
 from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.agents import command, demo
 from ralph_ls.protocol.config import AgentConfig, Config, PromptBy
 from ralph_ls.protocol.errors import ConfigError
 

@@ -105,7 +105,7 @@ def read_head(git_dir: Path, common_dir: Path) -> Head:
 def take_baseline(
     root: Path, git_dir: Path, common_dir: Path, *, own: OwnFiles, cache: Cache | None = None
 ) -> Baseline:
-    """The work tree as it is now; one git process, one more where HEAD's commit is new to ``cache``.
+    """The work tree as it is now; one git process, and one more where ``cache`` has no such commit.
 
     Blocks, for as long as ``git status`` and the hashing of the dirty files take.
     Raises ``RalphError`` with git's words.
@@ -137,13 +137,14 @@ def changes_between(
     differing = differing_paths(root, before.head, after.head)
     commits: list[CommitSeen] = []
     if after.head is not None and after.head != before.head:
-        elsewhere = before.branch != after.branch or not is_ancestor(root, before.head, after.head)
+        if since is not None and before.branch == after.branch:
+            since = None if is_ancestor(root, before.head, after.head) else since
         commits += commits_between(
             root,
             before.head,
             after.head,
             counts=lambda path: not own.covers(path),
-            since=since if elsewhere else None,
+            since=since,
         )
     commits += _nested_commits(root, before, after, differing, own)
     changed = sorted(_changed(root, before, after, differing, own))
@@ -192,7 +193,8 @@ def find_ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
     if not paths:
         return frozenset()
     # 128: git does not look at paths behind a symbolic link or in a submodule.
-    printed = run_git(root, "check-ignore", "-z", "--", *paths, accept=(0, 1, 128))
+    names = "\0".join(paths).encode("utf-8", "surrogateescape")
+    printed = run_git(root, "check-ignore", "-z", "--stdin", accept=(0, 1, 128), stdin=names)
     return frozenset(told(path) for path in printed.split(b"\0") if path)
 
 
@@ -200,7 +202,8 @@ def find_tracked(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """The tracked files among the paths and below them, sorted."""
     if not paths:
         return ()
-    printed = run_git(root, "ls-files", "-z", "--", *paths)
+    literally = [f":(literal){path}" for path in paths]
+    printed = run_git(root, "ls-files", "-z", "--", *literally)
     return tuple(sorted({told(path) for path in printed.split(b"\0") if path}))
 
 
@@ -337,7 +340,11 @@ def _nested_commits(
     own: OwnFiles,
 ) -> list[CommitSeen]:
     """The commits that appeared in repositories inside this one."""
-    links = {path for path, values in differing.items() if GITLINK in "".join(values)}
+    links = {
+        path
+        for path, values in differing.items()
+        if any(value.startswith(GITLINK) for value in values)
+    }
     commits: list[CommitSeen] = []
     for path in sorted(links | before.nested_heads.keys() | after.nested_heads.keys()):
         place = _repository_at(root / path)
@@ -367,7 +374,9 @@ def _linked(root: Path, commit: str | None, path: str) -> str | None:
     """The commit of the submodule at ``path`` that the commit names."""
     if commit is None:
         return None
-    entry = run_git(root, "ls-tree", "-z", "--full-tree", commit, "--", path).partition(b"\t")[0]
+    literally = f":(literal){path}"
+    printed = run_git(root, "ls-tree", "-z", "--full-tree", commit, "--", literally)
+    entry = printed.partition(b"\t")[0]
     mode, _, rest = entry.partition(b" ")
     return rest.rpartition(b" ")[2].decode() if mode == GITLINK.encode() else None
 

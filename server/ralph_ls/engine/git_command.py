@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from ralph_ls.engine.environment import GIT_REDIRECTIONS
 from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
@@ -22,7 +23,6 @@ _SAFELY = (
     "git",
     "--no-pager",
     "--no-optional-locks",
-    "--literal-pathspecs",
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -35,12 +35,17 @@ _SAFELY = (
 
 
 def run_git(
-    root: Path, *arguments: str, accept: Collection[int] = (0,), git_dir: Path | None = None
+    root: Path,
+    *arguments: str,
+    accept: Collection[int] = (0,),
+    git_dir: Path | None = None,
+    stdin: bytes = b"",
 ) -> bytes:
     """What git prints when run in the work tree ``root``; blocks until it is done.
 
-    With ``git_dir`` git need not find it from ``root``. Raises ``WorkspaceMissing`` where ``root`` is no work tree, and ``RalphError`` with git's own
-    words where it ends with a code that is not in ``accept``.
+    With ``git_dir`` git need not find it from ``root``. Raises ``WorkspaceMissing`` where ``root``
+    is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
+    in ``accept``.
     """
     try:
         # Its import looks for git and takes 0.1 s, which only a run has to spend.
@@ -52,15 +57,19 @@ def run_git(
     # In a session of its own, so that Ctrl-C reaches the loop and not a look at the tree.
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     try:
-        answer = Git(root).execute(
-            [*_SAFELY, *place, *arguments],
-            env=_environment(root),
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            **options,
-        )
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
+            answer = Git(root).execute(
+                [*_SAFELY, *place, *arguments],
+                istream=cast(BinaryIO, given) if stdin else None,
+                env=_environment(root),
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                **options,
+            )
     except GitCommandNotFound as error:
         raise _no_git() from error
     status, printed, complaint = cast(tuple[int, bytes, str], answer)

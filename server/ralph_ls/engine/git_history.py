@@ -121,8 +121,7 @@ def _parse_log(printed: bytes) -> Iterator[tuple[str, int, str, list[str]]]:
     """
     tokens = iter(printed.split(b"\0"))
     commit: tuple[str, int, str, list[str]] | None = None
-    for token in tokens:
-        token = token.lstrip(b"\n")
+    for token in (token.lstrip(b"\n") for token in tokens):
         if token.startswith(b"\x01"):
             if commit is not None:
                 yield commit

@@ -33,7 +33,7 @@ class DirtyPath:
     """One path that git calls changed or untracked."""
 
     name: str
-    """As it is told: ``/``-separated, relative to the root; bytes that are no UTF-8 as ``\\xNN``."""
+    """As it is told: ``/``-separated, relative to the root; what is no UTF-8 as ``\\xNN``."""
     path: Path
     """Where it lies."""
     committed: str
@@ -43,7 +43,7 @@ class DirtyPath:
 
 
 def dirty_paths(root: Path) -> Iterator[DirtyPath]:
-    """Every path that differs from HEAD, in the index or on the disk, each once; one git process."""
+    """Every path that differs from HEAD in index or work tree, each once; one git process."""
     printed = run_git(
         root,
         "status",

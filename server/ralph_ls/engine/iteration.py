@@ -84,7 +84,9 @@ class IterationWork:
         """Start the agent; the second value is its end."""
         workspace = self._workspace
         prompt = self._prompt(effect)
-        write_atomic(workspace.files.prompt, prompt.encode(), mode=PRIVATE_FILE)
+        prompt_file = workspace.files.prompt(effect.iteration)
+        prompt_file.touch(mode=PRIVATE_FILE)
+        prompt_file.write_bytes(prompt.encode())
         agent = workspace.agent
         environment = agent_environment(
             workspace.environment,
@@ -95,7 +97,7 @@ class IterationWork:
             extra=agent.env,
             only=workspace.config.env.only,
         )
-        argv = fill_argv(agent, prompt, workspace.files.prompt)
+        argv = fill_argv(agent, prompt, prompt_file)
         program = find_program(argv[0], environment, workspace.root)
         if effect.attempt == 1:
             self.log.begin(effect.iteration, run.branch, self._clock.local())

@@ -7,6 +7,7 @@ slow ones run as tasks. Every running process can be ended by ``StopAgent``.
 from __future__ import annotations
 
 import asyncio
+import threading
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
@@ -59,6 +60,8 @@ class Performer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._saving = threading.Lock()
+        self._saved = 0
 
     def perform(self, effect: Effect, run: RunState) -> None:
         """Begin an effect; what comes of it is delivered as an input."""
@@ -82,8 +85,7 @@ class Performer:
                 self._watch_halt_files()
             case CloseIteration(ended=ended):
                 self._work.close_iteration(ended)
-                save_snapshot(self._workspace.files, run, offset=self._journal.size)
-                self._start("syncing", asyncio.to_thread(self._journal.sync))
+                self._start("saving", asyncio.to_thread(self._save, run, self._journal.size))
             case _:
                 self._write_halt_file(effect)
 
@@ -97,8 +99,7 @@ class Performer:
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish()
-        save_snapshot(self._workspace.files, run, offset=self._journal.size)
-        await asyncio.to_thread(self._journal.sync)
+        await asyncio.to_thread(self._save, run, self._journal.size)
 
     async def close(self) -> None:
         """Leave nothing behind, whatever went wrong."""
@@ -109,6 +110,14 @@ class Performer:
                 task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish()
+
+    def _save(self, run: RunState, offset: int) -> None:
+        """Beside the next start: neither a sync nor a rename over a file is quick."""
+        self._journal.sync()
+        with self._saving:
+            if offset > self._saved:
+                save_snapshot(self._workspace.files, run, offset=offset)
+                self._saved = offset
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)

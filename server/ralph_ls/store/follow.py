@@ -8,9 +8,11 @@ network mounts and full inotify tables give no events (SPEC §2).
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Generic, TypeVar
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
@@ -23,6 +25,9 @@ LIVE_INTERVAL = 0.5
 
 READ_LIMIT = 1 << 20
 """Bytes of one read."""
+
+
+Item = TypeVar("Item")
 
 
 class FolderWatch:
@@ -80,41 +85,22 @@ class Tail:
         return data
 
 
-class JournalFollower:
-    """Yields a journal's events as they come, until the run has ended or its engine is gone."""
+class JournalTail:
+    """The events that a journal gained since the last look."""
 
-    def __init__(self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0) -> None:
+    def __init__(self, journal: Path, *, after_seq: int = 0) -> None:
         self._tail = Tail(journal)
         self._reader = JournalReader()
-        self._is_live = is_live
         self._after_seq = after_seq
-        self._ended = False
-        self._changed = threading.Event()
-        self._stopped = threading.Event()
+        self.ended = False
+        """The run has ended, and not gone on since, within what is followed."""
 
     @property
     def n_reads(self) -> int:
         return self._tail.n_reads
 
-    def stop(self) -> None:
-        """End the iteration from another thread."""
-        self._stopped.set()
-        self._changed.set()
-
-    def __iter__(self) -> Iterator[list[Event | UnknownEvent]]:
-        with FolderWatch([self._tail.path.parent], self._changed.set):
-            while not self._stopped.is_set():
-                self._changed.clear()
-                # Asked before the read, so that the last words of a dying engine are not missed.
-                live = self._is_live()
-                events = self._read_all()
-                if events:
-                    yield events
-                if self._ended or not live:
-                    return
-                self._changed.wait(timeout=LIVE_INTERVAL)
-
-    def _read_all(self) -> list[Event | UnknownEvent]:
+    def read(self) -> list[Event | UnknownEvent]:
+        """The new events in order, also those up to ``after_seq``."""
         events: list[Event | UnknownEvent] = []
         while data := self._tail.read():
             events.extend(self._reader.feed(data))
@@ -125,8 +111,59 @@ class JournalFollower:
         self._tail.offset -= self._reader.forget_partial()
         for event in events:
             if isinstance(event, RunEnded | RunResumed):
-                self._ended = isinstance(event, RunEnded)
-        return [event for event in events if event.seq > self._after_seq]
+                # What ended before the part that is followed may just be going on again.
+                self.ended = isinstance(event, RunEnded) and event.seq > self._after_seq
+        return events
+
+
+class Follower(ABC, Generic[Item]):
+    """Looks at a run's files whenever they change, until it has ended or its engine is gone."""
+
+    def __init__(self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0) -> None:
+        self._journal = JournalTail(journal, after_seq=after_seq)
+        self._folder = journal.parent
+        self._after_seq = after_seq
+        self._is_live = is_live
+        self._changed = threading.Event()
+        self._stopped = threading.Event()
+
+    @property
+    def n_reads(self) -> int:
+        """How often the journal was read."""
+        return self._journal.n_reads
+
+    def wake(self) -> None:
+        """Look again now, for example because the engine in this process has just ended."""
+        self._changed.set()
+
+    def stop(self) -> None:
+        """End the iteration from another thread."""
+        self._stopped.set()
+        self._changed.set()
+
+    def __iter__(self) -> Iterator[list[Item]]:
+        with FolderWatch([self._folder], self._changed.set):
+            while not self._stopped.is_set():
+                self._changed.clear()
+                # Asked before the read, so that the last words of a dying engine are not missed.
+                live = self._is_live()
+                seen = self._look()
+                if seen:
+                    yield seen
+                if self._journal.ended or not live:
+                    return
+                self._changed.wait(timeout=LIVE_INTERVAL)
+
+    @abstractmethod
+    def _look(self) -> list[Item]:
+        """What is new since the last look."""
+
+
+class JournalFollower(Follower[Event | UnknownEvent]):
+    """Yields a journal's events as they come."""
+
+    def _look(self) -> list[Event | UnknownEvent]:
+        return [event for event in self._journal.read() if event.seq > self._after_seq]
 
 
 class _Handler(FileSystemEventHandler):

@@ -54,10 +54,9 @@ class RunFiles:
         """The plan as it was when the newest iteration began."""
         return self.folder / "plan.before"
 
-    @property
-    def prompt(self) -> Path:
-        """The newest iteration's prompt, as the agent got it."""
-        return self.folder / "prompt.md"
+    def prompt(self, iteration: int) -> Path:
+        """An iteration's prompt, as the agent got it."""
+        return self.folder / f"iteration-{iteration:03d}.prompt.md"
 
     @property
     def scratch(self) -> Path:

@@ -86,7 +86,7 @@ class EngineLock:
 
 
 def read_owner(git_dir: Path) -> Owner | None:
-    """Who holds or last held the work tree; None where no run was ever made, or it is unreadable."""
+    """Who holds or last held the work tree; None where nobody ever did, or it is unreadable."""
     data = read_if_there(git_dir / "ralph.json")
     if data is None:
         return None

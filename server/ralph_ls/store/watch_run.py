@@ -6,8 +6,7 @@ terminal that stands still never holds up the engine.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ralph_ls.protocol.events import (
@@ -16,11 +15,9 @@ from ralph_ls.protocol.events import (
     Event,
     IterationEnded,
     RunEnded,
-    RunResumed,
     UnknownEvent,
 )
-from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, Tail
-from ralph_ls.store.journal import JournalReader
+from ralph_ls.store.follow import Follower, Tail
 from ralph_ls.store.layout import RunFiles
 
 CATCH_UP = 8192
@@ -38,8 +35,8 @@ class Output:
 Seen = Event | UnknownEvent | Output
 
 
-class RunFollower:
-    """Yields what happens in a run until it has ended, or its engine is gone."""
+class RunFollower(Follower[Seen]):
+    """Yields what happens in a run, the agent's output where it belongs between the events."""
 
     def __init__(
         self,
@@ -49,53 +46,21 @@ class RunFollower:
         after_seq: int = 0,
         output: bool = True,
     ) -> None:
+        super().__init__(files.journal, is_live=is_live, after_seq=after_seq)
         self._files = files
-        self._journal = Tail(files.journal)
-        self._reader = JournalReader()
-        self._is_live = is_live
-        self._after_seq = after_seq
         self._output = output
         self._tails: tuple[tuple[str, Tail], ...] = ()
-        self._changed = threading.Event()
-        self._stopped = threading.Event()
-        self._ended = False
-
-    def wake(self) -> None:
-        """Look again now, for example because the engine in this process has just ended."""
-        self._changed.set()
-
-    def stop(self) -> None:
-        """End the iteration from another thread."""
-        self._stopped.set()
-        self._changed.set()
-
-    def __iter__(self) -> Iterator[list[Seen]]:
-        with FolderWatch([self._files.folder], self._changed.set):
-            while not self._stopped.is_set():
-                self._changed.clear()
-                # Asked before the read, so that the last words of a dying engine are not missed.
-                live = self._is_live()
-                seen = self._look()
-                if seen:
-                    yield seen
-                if self._ended or not live:
-                    return
-                self._changed.wait(timeout=LIVE_INTERVAL)
 
     def _look(self) -> list[Seen]:
         seen: list[Seen] = []
-        while data := self._journal.read():
-            for event in self._reader.feed(data):
-                self._follow_agent(event, seen)
+        for event in self._journal.read():
+            self._follow_agent(event, seen)
         seen.extend(self._read_output())
         return seen
 
     def _follow_agent(self, event: Event | UnknownEvent, seen: list[Seen]) -> None:
-        if isinstance(event, AgentExited | IterationEnded):
+        if isinstance(event, AgentExited | IterationEnded | RunEnded):
             seen.extend(self._read_output())
-            self._tails = ()
-        if isinstance(event, RunEnded | RunResumed):
-            self._ended = isinstance(event, RunEnded)
             self._tails = ()
         if isinstance(event, AgentStarted) and self._output:
             self._open_tails(event)

@@ -30,7 +30,9 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
+from ralph_ls.core.loop.transitions import allows
 from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.commands import COMMAND_TYPES, CommandBase
 from ralph_ls.protocol.config import Config, OnHalt
 from ralph_ls.protocol.events import Event, dump_event, parse_event
@@ -66,6 +68,26 @@ def command(kind: str, *, run: str = RUN, id: str | None = None, **fields: Any) 
         **fields,
     )
     return CommandArrived(command=made)
+
+
+def check_step(before: LoopState, given: Input, taken: Step) -> None:
+    """What holds for every step, whatever the input."""
+    folded = before.run
+    for number, event in enumerate(taken.events, start=before.run.seq + 1):
+        assert event.seq == number, "seq counts up by one"
+        assert event.run == RUN
+        folded = apply(folded, parse_event(dump_event(event)))
+    assert folded == taken.state.run, "the fold over the journal is the state"
+    if taken.ignored is not None:
+        assert not taken.events
+        assert not taken.effects
+        assert taken.state == before
+    phase = None if before.awaits is Awaits.START else before.run.phase
+    after = taken.state.run.phase
+    assert allows(phase, type(given), after), f"{phase} {type(given).__name__} {after}"
+    is_open = taken.state.run.breaker.state is BreakerState.OPEN
+    launches = any(isinstance(effect, order.LaunchAgent) for effect in taken.effects)
+    assert not (is_open and launches), "no agent is started while the breaker is OPEN"
 
 
 def settings(*, wait: bool = False, **fields: Any) -> Config:
@@ -172,7 +194,7 @@ class Play:
         """One step; whatever follows from it, the promises of ``step`` hold."""
         self.now += timedelta(seconds=1)
         taken = step(self.state, given, self.now)
-        self._check(taken)
+        check_step(self.state, given, taken)
         if taken.ignored is not None:
             self.ignored.append(taken.ignored)
         for effect in taken.first:
@@ -200,15 +222,6 @@ class Play:
 
     def warnings(self) -> list[str]:
         return [event.code for event in self.told("warned")]
-
-    def _check(self, taken: Step) -> None:
-        folded = self.state.run
-        for number, event in enumerate(taken.events, start=self.state.run.seq + 1):
-            assert event.seq == number, "seq counts up by one"
-            assert event.run == RUN
-            folded = apply(folded, parse_event(dump_event(event)))
-        assert folded == taken.state.run, "the fold over the journal is the state"
-        assert (taken.ignored is not None) <= (not taken.events and not taken.effects)
 
     def _perform(self, effect: order.Effect) -> None:
         self.effects.append(effect)

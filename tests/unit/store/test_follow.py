@@ -101,9 +101,20 @@ class TestFollower:
             journal.append([note(1), ended(2)])
             assert viewer.rest() == [note(1), ended(2)]
 
-    def test_it_ends_at_once_on_a_run_that_ended_long_ago(self, journal: Journal) -> None:
+    def test_an_end_before_what_is_followed_ends_nothing_while_an_engine_lives(
+        self, journal: Journal
+    ) -> None:
         journal.append([note(1), ended(2)])
         with following(journal.path, after_seq=2) as viewer:
+            journal.append([resumed(3), ended(4)])
+            assert viewer.rest() == [resumed(3), ended(4)]
+
+    def test_an_end_before_what_is_followed_is_the_end_without_an_engine(
+        self, journal: Journal
+    ) -> None:
+        journal.append([note(1), ended(2)])
+        with following(journal.path, after_seq=2) as viewer:
+            viewer.live = False
             assert viewer.rest() == []
 
     def test_it_ends_when_the_engine_dies_without_an_end_and_misses_nothing(

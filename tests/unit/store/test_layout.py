@@ -111,7 +111,7 @@ class TestState:
             files.snapshot.name: files.snapshot.parent,
             files.engine_errors.name: files.engine_errors.parent,
             files.plan_before.name: files.plan_before.parent,
-            files.prompt.name: files.prompt.parent,
+            files.prompt(7).name: files.prompt(7).parent,
             files.scratch.name: files.scratch.parent,
         } == dict.fromkeys(
             [
@@ -120,7 +120,7 @@ class TestState:
                 "state.json",
                 "engine.err",
                 "plan.before",
-                "prompt.md",
+                "iteration-007.prompt.md",
                 "scratch",
             ],
             tmp_path / "runs" / RUN,

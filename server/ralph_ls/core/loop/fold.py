@@ -113,7 +113,7 @@ def _run_moved(
             return _phase_changed(event)
         case WaitStarted(until=until):
             return {"until": until}
-        case RunEnded():
+        case _:
             return _run_ended(event)
 
 
@@ -256,7 +256,7 @@ def _halt_moved(
         case BlockedRaised(reason=reason, iteration=iteration):
             blocker = Blocker(reason=reason, iteration=iteration)
             return {"blocked": blocker, "resolved_blocker": None}
-        case BlockedResolved():
+        case _:
             known = state.blocked.reason if state.blocked is not None else None
             return {"blocked": None, "resolved_blocker": known}
 

@@ -32,6 +32,7 @@ from ralph_ls.protocol.events import (
     QuestionAnswered,
     QuestionAsked,
 )
+from ralph_ls.protocol.state import Question
 
 
 def obey(draft: Draft, command: Command) -> None:
@@ -83,12 +84,12 @@ def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
         asked_at = draft.now.replace(microsecond=0)
         draft.tell(QuestionAsked, question=halt.question, path=paths.decide, asked_at=asked_at)
     question = draft.run.question
-    if question is None:
+    if question is None or question.answer is not None:
         return
-    if question.answer is None and halt.answer is not None:
-        _answered(draft, halt.answer, by=paths.decide)
+    if halt.answer is not None:
+        _answered(draft, question, halt.answer, by=paths.decide)
     elif halt.question is None:
-        _write_decide_again(draft)
+        _write_decide(draft, question)
 
 
 def halt_files_changed(draft: Draft, halt: HaltFiles) -> None:
@@ -97,19 +98,18 @@ def halt_files_changed(draft: Draft, halt: HaltFiles) -> None:
     if run.phase is not Phase.PARKED:
         draft.ignore(f"the run does not wait for a person while {run.phase}")
         return
-    question = run.question
-    waits = question is not None and question.answer is None
-    answered = waits and halt.answer is not None
-    resolved = run.blocked is not None and halt.blocked is None
-    if waits and halt.question is None:
-        _write_decide_again(draft)
-    if answered and halt.answer is not None:
-        _answered(draft, halt.answer, by=paths.decide)
-    if resolved:
+    n_before, question, vanished = run.seq, run.question, False
+    if question is not None and question.answer is None:
+        vanished = halt.question is None
+        if halt.answer is not None:
+            _answered(draft, question, halt.answer, by=paths.decide)
+        elif vanished:
+            _write_decide(draft, question)
+    if run.blocked is not None and halt.blocked is None:
         draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
-    if answered or resolved:
+    if draft.run.seq > n_before:
         _leave_if_settled(draft)
-    elif not waits or halt.question is not None:
+    elif not vanished:
         draft.ignore("nothing that the run waits for has changed")
 
 
@@ -192,35 +192,25 @@ def _answer(draft: Draft, command: Answer) -> None:
         who = question.answered_by or "somebody"
         _reject(draft, command, "answered", f"it was answered already, by {who}")
     else:
-        _answered(draft, command.text.strip(), by=command.by)
+        _answered(draft, question, command.text.strip(), by=command.by)
         _accept(draft, command, "the next iteration gets your answer")
-        draft.order(
-            WriteDecide(
-                question=question.question,
-                iteration=question.iteration,
-                asked_at=question.asked_at,
-                answer=command.text.strip(),
-            )
-        )
+        _write_decide(draft, question, command.text.strip())
         _leave_if_settled(draft)
 
 
-def _answered(draft: Draft, answer: str, *, by: str) -> None:
-    question = draft.run.question
-    if question is not None:
-        draft.tell(QuestionAnswered, question=question.question, answer=answer, by=by)
+def _answered(draft: Draft, question: Question, answer: str, *, by: str) -> None:
+    draft.tell(QuestionAnswered, question=question.question, answer=answer, by=by)
 
 
-def _write_decide_again(draft: Draft) -> None:
-    question = draft.run.question
-    if question is not None and question.answer is None:
-        draft.order(
-            WriteDecide(
-                question=question.question,
-                iteration=question.iteration,
-                asked_at=question.asked_at,
-            )
+def _write_decide(draft: Draft, question: Question, answer: str | None = None) -> None:
+    draft.order(
+        WriteDecide(
+            question=question.question,
+            iteration=question.iteration,
+            asked_at=question.asked_at,
+            answer=answer,
         )
+    )
 
 
 def _leave_if_settled(draft: Draft) -> None:

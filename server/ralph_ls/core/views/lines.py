@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.protocol import events as e
+from ralph_ls.protocol.state import RunState
 
 
 class Weight(StrEnum):
@@ -30,24 +31,23 @@ class Line:
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
 
 
-def header_lines(event: e.RunStarted | e.RunResumed, *, state_dir: str, plan: str) -> list[str]:
+def header_lines(state: RunState) -> list[str]:
     """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5)."""
-    config = event.config
-    verb = "Run" if isinstance(event, e.RunStarted) else "Run (resumed)"
+    config = state.config
     limits = [
         "no iteration limit"
         if config.max_iterations is None
         else f"at most {config.max_iterations} iterations"
     ]
     if config.timeout:
-        limits.append(f"{format_duration(config.timeout)} an iteration")
+        limits.append(f"{_limit(config.timeout)} an iteration")
     if config.max_duration is not None:
-        limits.append(f"{format_duration(config.max_duration)} in all")
+        limits.append(f"{_limit(config.max_duration)} in all")
     return [
-        f"{verb}: {event.run}",
-        f"Profile: {config.profile.value}   Agent: {config.agent}   Plan: {plan}",
-        f"Branch: {event.branch or '(detached HEAD)'}",
-        f"State: {state_dir}",
+        f"Run: {state.run}",
+        f"Profile: {config.profile.value}   Agent: {config.agent}   Plan: {state.plan}",
+        f"Branch: {state.branch or '(detached HEAD)'}",
+        f"State: {state.state_dir}",
         f"Limits: {', '.join(limits)}",
     ]
 
@@ -60,7 +60,8 @@ def line_of(event: e.EventBase) -> Line | None:
         case e.AgentExited():
             return _agent_exited(event)
         case e.RalphStatusUpdate(report=report):
-            text = f"Report: {report.status}, {report.files_modified} files, tests "
+            files = report.files_modified
+            text = f"Report: {report.status}, {files} file{'' if files == 1 else 's'}, tests "
             text += report.tests_status.lower().replace("_", " ")
             return Line(text=text + (f". {report.recommendation}" if report.recommendation else ""))
         case e.EvidenceGathered(evidence=evidence):
@@ -83,8 +84,14 @@ def line_of(event: e.EventBase) -> Line | None:
             return _about_people(event)
 
 
+def _limit(seconds: float) -> str:
+    return format_duration(seconds).removesuffix(" 0s").removesuffix(" 0m")
+
+
 def _about_people(event: e.EventBase) -> Line | None:
     match event:
+        case e.RunResumed(run=run, by=by):
+            return Line(text=f"Run {run} goes on, resumed by {by}", weight=Weight.QUIET)
         case e.QuestionAsked(question=question, path=path):
             text = f"Decision needed: {question}\n  ralph answer …, or write it into {path}"
             return Line(text=text, weight=Weight.WARNING)

@@ -1,0 +1,40 @@
+"""What a benchmark hands back, and the small things that all of them need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One line of the report."""
+
+    name: str
+    figure: str
+    """What was measured, with its unit."""
+    ratio: str
+    """Against what it is held, measured in the same run."""
+    target: str
+
+
+def environment() -> dict[str, str]:
+    """This process's environment, in which the package and these benchmarks can be imported."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "server"), str(ROOT)])}
+
+
+def start_module(module: str, *arguments: str | Path) -> subprocess.Popen[str]:
+    """Run one of these modules in a process of its own, reachable over its stdin and stdout."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+    )

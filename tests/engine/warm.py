@@ -1,0 +1,186 @@
+"""The real ``ralph`` in a process of its own, forked from one that has imported it already.
+
+A command line spends most of its time on imports; tests that start a hundred of them share those.
+What is forked is the program as its users start it: own process, own session, own working folder
+and environment, standard streams, signals and exit code. Run as a script, this is the process
+that forks; imported, it is the helper which asks it to.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NoReturn, cast
+
+MAX_REQUEST = 1 << 20
+"""Bytes of one request: arguments, folder and environment."""
+
+
+class ForkedProcess:
+    """As much of a ``subprocess.Popen`` as a test needs."""
+
+    def __init__(self, status: int) -> None:
+        self._status = os.fdopen(status, "rb", buffering=0)
+        self.returncode: int | None = None
+        self.pid = int(self._read_line())
+
+    def poll(self) -> int | None:
+        """The exit code, minus the signal's number where one ended it; None while it lives."""
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = self._look(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(f"ralph {self.pid}", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        self._status.close()
+
+    def _look(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
+            self.returncode = int(self._read_line())
+        return self.returncode
+
+    def _read_line(self) -> bytes:
+        return self._status.readline()
+
+
+class Nursery:
+    """The process that forks, as its user sees it."""
+
+    def __init__(self, server_folder: Path) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket = ours
+        self._asking = threading.Lock()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+
+    def fork(
+        self, folder: Path, arguments: tuple[str, ...], environment: Mapping[str, str], *fds: int
+    ) -> ForkedProcess:
+        """Start ``ralph`` with these standard streams: input, output and error."""
+        request = json.dumps([str(folder), arguments, dict(environment)]).encode()
+        assert len(request) < MAX_REQUEST
+        read_end, write_end = os.pipe()
+        with self._asking:
+            socket.send_fds(self._socket, [request], [*fds, write_end])
+        os.close(write_end)
+        return ForkedProcess(read_end)
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+@contextmanager
+def null_device() -> Iterator[int]:
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def scratch_files(n_files: int) -> Iterator[list[IO[bytes]]]:
+    """Files without a name, for what a process prints."""
+    files = [cast(IO[bytes], tempfile.TemporaryFile()) for _ in range(n_files)]
+    try:
+        yield files
+    finally:
+        for file in files:
+            file.close()
+
+
+def serve(connection: socket.socket) -> None:
+    """Fork on request until nobody can ask any more."""
+    from ralph_ls.cli import live, main, run_command  # noqa: F401
+    from ralph_ls.engine import start  # noqa: F401
+    from ralph_ls.engine.git_command import run_git
+
+    # What the program imports late, for the sake of those who do not need it.
+    run_git(Path("/"), "version", accept=(0, 128))
+    # The keepers are nobody's to wait for.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        request, fds, _, _ = socket.recv_fds(connection, MAX_REQUEST, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            connection.close()
+            _keep(json.loads(request), fds)
+        for descriptor in fds:
+            os.close(descriptor)
+
+
+def _keep(request: tuple[str, list[str], dict[str, str]], fds: list[int]) -> NoReturn:
+    """Be the parent of one ``ralph``: tell its pid, then how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    status = fds[3]
+    pid = os.fork()
+    if pid == 0:
+        os.close(status)
+        _become_ralph(request, fds[:3])
+    for descriptor in fds[:3]:
+        os.close(descriptor)
+    os.write(status, b"%d\n" % pid)
+    _, how = os.waitpid(pid, 0)
+    os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
+    os._exit(0)
+
+
+def _become_ralph(request: tuple[str, list[str], dict[str, str]], fds: list[int]) -> NoReturn:
+    from ralph_ls.cli.main import run
+
+    folder, arguments, environment = request
+    os.setsid()
+    for number, descriptor in enumerate(fds):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["ralph", *arguments]
+    code: object = 70
+    try:
+        run()
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                code = 120
+        os._exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

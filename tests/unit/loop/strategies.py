@@ -1,0 +1,216 @@
+"""Inputs by chance: the answer that is awaited in any shape, or something nobody waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ralph_ls.core.loop.course import BY_TERM
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    CommandArrived,
+    CommandUnreadable,
+    EffectFailed,
+    HaltFiles,
+    HaltFilesChanged,
+    Input,
+    Interrupted,
+    IterationRead,
+    Notice,
+    PendingNote,
+    PlanFacts,
+    Prepared,
+    Resumed,
+    Started,
+    TimeCame,
+    ValidationFinished,
+)
+from ralph_ls.core.loop.state import Awaits
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.events import PlanCountsView, TaskRef
+from ralph_ls.protocol.evidence import Baseline, CommitSeen
+from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
+from tests.unit.loop.play import LAUNCHED, RUN, command, facts, settings
+from tests.unit.loop.world import World
+
+small = st.integers(min_value=0, max_value=3)
+words = st.sampled_from(["done", "finished", "all-tasks-complete"])
+texts = st.sampled_from(["a or b?", "no key", "b  or\nc?", "…"])
+seconds = st.sampled_from([0.0, 0.1, 2.5])
+
+
+def _report(values: tuple[str, str, str, str, int, int]) -> Report:
+    names = ("STATUS", "EXIT_SIGNAL", "TESTS_STATUS", "WORK_TYPE", "FILES_MODIFIED", "TASKS")
+    fields = dict(zip(names, map(str, values), strict=True))
+    fields["TASKS_COMPLETED_THIS_LOOP"] = fields.pop("TASKS")
+    return Report(kind=ReportKind.RALPH_STATUS, fields={**fields, "RECOMMENDATION": "go on"})
+
+
+reports = st.tuples(
+    st.sampled_from(["IN_PROGRESS", "COMPLETE", "BLOCKED", "NEEDS_CLARIFICATION", ""]),
+    st.sampled_from(["true", "false"]),
+    st.sampled_from(["PASSING", "FAILING", "NOT_RUN"]),
+    st.sampled_from(["TESTING", "IMPLEMENTATION"]),
+    small,
+    small,
+).map(_report)
+
+promises = st.builds(Promise, kind=st.sampled_from(PromiseKind), text=texts)
+
+
+def _plan(n_todo: int, n_blocked: int, n_done: int) -> PlanFacts:
+    tasks = tuple(TaskRef(id=f"{number:08x}", title=f"task {number}") for number in range(n_todo))
+    counts = PlanCountsView(
+        total=n_todo + n_blocked + n_done,
+        done=n_done,
+        open_required=n_todo + n_blocked,
+        blocked_required=n_blocked,
+        required=n_todo + n_blocked + n_done,
+        required_done=n_done,
+    )
+    return PlanFacts(counts=counts, next_task=tasks[0] if tasks else None, open_tasks=tasks)
+
+
+plans = st.builds(_plan, small, st.integers(0, 1), small)
+fingerprints = st.integers(0, 4).map(lambda number: f"{number:016x}" if number else "")
+commits = st.builds(
+    CommitSeen,
+    hash=st.integers(1, 9).map(lambda number: f"{number:040x}"),
+    subject=st.just("change"),
+    files=small,
+    repository=st.sampled_from(["", "nested"]),
+)
+changes = st.builds(
+    Changes,
+    commits=st.lists(commits, max_size=2).map(tuple),
+    files=small,
+    fingerprint=fingerprints,
+)
+halts = st.builds(
+    HaltFiles,
+    question=st.none() | texts,
+    answer=st.none() | st.just("a"),
+    blocked=st.none() | texts,
+)
+notices = st.lists(
+    st.builds(Notice, code=st.sampled_from(["left-over", "dirty"]), message=st.just("x")),
+    max_size=1,
+).map(tuple)
+prepared = st.builds(
+    Prepared,
+    baseline=st.builds(Baseline, fingerprint=fingerprints),
+    plan=plans,
+    notices=notices,
+)
+finished = st.builds(
+    AgentFinished,
+    exit_code=st.sampled_from([0, 0, 1]) | st.none(),
+    timed_out=st.booleans(),
+    idle=st.booleans(),
+    stopped=st.booleans(),
+    seconds=seconds,
+)
+errors = st.lists(st.sampled_from(["error: a", "error: b"]), max_size=2, unique=True).map(tuple)
+read = st.builds(
+    IterationRead,
+    report=st.none() | reports,
+    promises=st.lists(promises, max_size=2).map(tuple),
+    completion_words=st.lists(words, max_size=3).map(tuple),
+    errors=errors,
+    error_patterns=errors,
+    said_nothing=st.booleans(),
+    changes=changes | st.just(Changes()),
+    tasks_done=st.lists(st.just("00000001"), max_size=1).map(tuple),
+    plan=plans,
+    halt=halts,
+    must_validate=st.booleans(),
+    notices=notices,
+)
+validated = st.builds(
+    ValidationFinished,
+    ok=st.booleans(),
+    exit_code=st.sampled_from([0, 1]) | st.none(),
+    timed_out=st.booleans(),
+    seconds=seconds,
+    tail=st.just("tested"),
+)
+
+
+def _command(kind: str, number: int, own: bool) -> CommandArrived:
+    name, _, now = kind.partition(" ")
+    fields: dict[str, Any] = {"now": True} if now else {}
+    if name in {"answer", "note"}:
+        fields["text"] = "a"
+    run = RUN if own else "20250101T000000Z-ffff"
+    return command(name, id=f"command-{number}", run=run, **fields)
+
+
+commands = st.builds(
+    _command,
+    st.sampled_from(["stop", "stop now", "pause", "resume", "reset", "answer", "note"]),
+    st.integers(10, 40),
+    st.sampled_from([True] * 5 + [False]),
+)
+unreadable = st.builds(
+    CommandUnreadable,
+    id=st.integers(10, 40).map(lambda number: f"command-{number}"),
+    code=st.just("unreadable"),
+    reason=st.just("no JSON"),
+)
+configs: st.SearchStrategy[Config] = st.builds(
+    settings,
+    wait=st.booleans(),
+    max_iterations=st.none() | st.integers(1, 8),
+    max_duration=st.none() | st.just(60.0),
+    max_stuck=st.none() | st.integers(1, 4),
+    min_iterations=st.sampled_from([0, 3]),
+    cooldown=st.sampled_from([0.0, 1.25]),
+    on_timeout=st.sampled_from(["continue", "stop"]),
+    task=st.none() | st.just("00000001"),
+    breaker_enabled=st.sampled_from([True, True, False]),
+    gate_indicators=st.sampled_from([1, 2]),
+)
+
+
+def started(config: Config, halt: HaltFiles) -> Started:
+    world = World(script=[], question=halt.question, answer=halt.answer, blocked=halt.blocked)
+    notes = (PendingNote(text="use tabs", by="Ada"),)
+    return Started(run=RUN, facts=facts(world, config, notes=notes))
+
+
+starts = st.builds(started, configs, halts | st.just(HaltFiles()))
+resumes = st.builds(lambda start: Resumed(by="Ada", facts=start.facts), starts)
+halt_edits = halts.map(lambda halt: HaltFilesChanged(halt=halt))
+signals = st.sampled_from(["Ctrl-C", BY_TERM]).map(lambda by: Interrupted(by=by))
+failures = st.just(EffectFailed(message="the disk is full"))
+
+anything: st.SearchStrategy[Input] = st.one_of(
+    commands,
+    unreadable,
+    halt_edits,
+    signals,
+    failures,
+    prepared,
+    st.just(LAUNCHED),
+    finished,
+    read,
+    validated,
+    st.just(TimeCame()),
+    starts,
+    resumes,
+)
+
+awaited: dict[Awaits, st.SearchStrategy[Input]] = {
+    Awaits.START: starts,
+    Awaits.PREPARED: prepared,
+    Awaits.LAUNCH: st.just(LAUNCHED),
+    Awaits.EXIT: finished,
+    Awaits.READ: read,
+    Awaits.VALIDATION: validated,
+    Awaits.TIME: st.just(TimeCame()),
+    Awaits.PERSON: commands | halt_edits,
+    Awaits.NOTHING: commands,
+}
+"""What is likely to come next."""

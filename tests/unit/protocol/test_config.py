@@ -1,0 +1,176 @@
+"""Settings: how durations and paths are read, and that nothing unknown slips through."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from ralph_ls.protocol.config import Config, Duration, TreePath, to_seconds
+
+DURATION: TypeAdapter[float] = TypeAdapter(Duration)
+TREE_PATH: TypeAdapter[str] = TypeAdapter(TreePath)
+
+
+def load(settings: dict[str, Any]) -> Config:
+    """As a config file is read: by the names, not by the keys of JSON."""
+    return Config.model_validate(settings, by_alias=False, by_name=True)
+
+
+class TestDuration:
+    @pytest.mark.parametrize(
+        ("written", "seconds"),
+        [
+            ("30m", 1800.0),
+            ("90s", 90.0),
+            ("90", 90.0),
+            (" 1h30m ", 5400.0),
+            ("1H30M", 5400.0),
+            ("1.5h", 5400.0),
+            ("250ms", 0.25),
+            ("2d", 172_800.0),
+            ("5 m", 300.0),
+            ("0", 0.0),
+            ("1d2h3m4s5ms", 93_784.005),
+        ],
+    )
+    def test_a_text_is_seconds(self, written: str, seconds: float) -> None:
+        assert to_seconds(written) == pytest.approx(seconds)
+        assert DURATION.validate_python(written) == pytest.approx(seconds)
+
+    @pytest.mark.parametrize("given", [0, 90, 1.5])
+    def test_a_number_is_seconds(self, given: float) -> None:
+        assert to_seconds(given) == DURATION.validate_python(given) == given
+
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "",
+            "  ",
+            "soon",
+            "30 minutes",
+            "-5m",
+            "m",
+            "1h30",
+            "30 5",
+            ".5h",
+            "1,5h",
+            "1h 30m",
+            "1e3",
+        ],
+    )
+    def test_a_text_that_is_none_is_refused_with_what_to_write(self, written: str) -> None:
+        with pytest.raises(ValueError, match="is no duration; write 30m, 90s or 1h30m"):
+            to_seconds(written)
+
+    @pytest.mark.parametrize("given", [-1, float("nan"), float("inf"), "9" * 400, None, [90]])
+    def test_what_is_no_time_that_can_pass_is_refused(self, given: object) -> None:
+        with pytest.raises(ValidationError):
+            DURATION.validate_python(given)
+
+    @given(
+        text=st.text(" .0159smhdMSHDx", max_size=12)
+        | st.from_regex(r"\A *(\d{1,3}(\.\d)?\s*(ms|s|m|h|d|)){1,3} *\Z").filter(str.isascii)
+    )
+    def test_the_schema_takes_the_same_texts(self, text: str) -> None:
+        (choice,) = (
+            choice for choice in DURATION.json_schema()["anyOf"] if choice["type"] == "string"
+        )
+        try:
+            to_seconds(text)
+        except ValueError:
+            assert not re.search(choice["pattern"], text)
+        else:
+            assert re.search(choice["pattern"], text)
+
+
+class TestTreePath:
+    @pytest.mark.parametrize(
+        "path",
+        ["plan.md", "@fix_plan.md", ".ralph/decide.txt", "a b/ü.md", "..hidden", "a..b/c", "a/c:d"],
+    )
+    def test_a_path_in_the_tree_stays_as_it_is(self, path: str) -> None:
+        assert TREE_PATH.validate_python(path) == path
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "",
+            "..",
+            "../x",
+            "a/../b",
+            "a/..",
+            "a\\..\\b",
+            "/x",
+            "\\x",
+            "\\\\server\\x",
+            "~x",
+            "~/x",
+            "C:x",
+            "C:\\x",
+            "a\0b",
+        ],
+    )
+    def test_one_that_may_leave_it_is_refused(self, path: str) -> None:
+        with pytest.raises(ValidationError, match="must be a path inside the work tree"):
+            TREE_PATH.validate_python(path)
+
+
+class TestConfig:
+    def test_keys_of_a_file_are_snake_case(self) -> None:
+        config = load({"max_iterations": 3, "breaker": {"no_progress_open": 4}, "timeout": "5m"})
+        assert (config.max_iterations, config.breaker.no_progress_open) == (3, 4)
+        assert config.timeout == 300
+
+    @pytest.mark.parametrize(
+        ("settings", "location"),
+        [
+            ({"maxIterations": 3}, ("maxIterations",)),
+            ({"max_iteration": 3}, ("max_iteration",)),
+            ({"breaker": {"noProgressOpen": 3}}, ("breaker", "noProgressOpen")),
+            ({"paths": {"plans": "x"}}, ("paths", "plans")),
+            ({"agents": {"mine": {"args": []}}}, ("agents", "mine", "args")),
+        ],
+    )
+    def test_a_key_that_is_not_known_is_refused_and_named(
+        self, settings: dict[str, Any], location: tuple[str, ...]
+    ) -> None:
+        with pytest.raises(ValidationError) as refused:
+            load(settings)
+        (error,) = refused.value.errors()
+        assert (error["loc"], error["type"]) == (location, "extra_forbidden")
+
+    @pytest.mark.parametrize(
+        ("settings", "location"),
+        [
+            ({"max_iterations": 0}, ("max_iterations",)),
+            ({"max_stuck": 0}, ("max_stuck",)),
+            ({"min_iterations": -1}, ("min_iterations",)),
+            ({"profile": "mine"}, ("profile",)),
+            ({"timeout": "soon"}, ("timeout",)),
+            ({"cooldown": -1}, ("cooldown",)),
+            ({"paths": {"decide": "../decide.txt"}}, ("paths", "decide")),
+            ({"gate": {"complete_word": "done!"}}, ("gate", "complete_word")),
+            ({"gate": {"indicators": 0}}, ("gate", "indicators")),
+            ({"progress": {"evidence": ["hope"]}}, ("progress", "evidence", 0)),
+            ({"agents": {"mine": {"argv": "run me"}}}, ("agents", "mine", "argv")),
+        ],
+    )
+    def test_a_value_that_cannot_be_is_refused_and_named(
+        self, settings: dict[str, Any], location: tuple[str | int, ...]
+    ) -> None:
+        with pytest.raises(ValidationError) as refused:
+            load(settings)
+        (error,) = refused.value.errors()
+        assert error["loc"] == location
+
+    def test_in_json_the_keys_are_camel_case_and_come_back(self) -> None:
+        config = load({"max_iterations": 3, "on_halt": "wait", "env": {"only": ["PATH"]}})
+        text = config.model_dump_json(by_alias=True)
+        assert {"maxIterations", "onHalt", "validateTimeout"} <= json.loads(text).keys()
+        assert Config.model_validate_json(text) == config

@@ -1,0 +1,93 @@
+"""What the loop reads out of a report, whatever an agent has written into it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.protocol.report import Report, ReportKind
+
+
+def report(**fields: str) -> Report:
+    return Report(kind=ReportKind.RALPH_STATUS, fields=fields)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        pytest.param("COMPLETE", "COMPLETE", id="as it should be"),
+        pytest.param("  in_progress \n", "IN_PROGRESS", id="any case and space"),
+        pytest.param("", "IN_PROGRESS", id="empty"),
+        pytest.param("   ", "IN_PROGRESS", id="blank"),
+        pytest.param("almost", "ALMOST", id="off the list"),
+    ],
+)
+def test_status(written: str, read: str) -> None:
+    assert report(STATUS=written).status == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("true", True),
+        (" TRUE ", True),
+        ("Yes", True),
+        ("false", False),
+        ("no", False),
+        ("", False),
+        ("1", False),
+        ("true, but not yet", False),
+        ("not true", False),
+    ],
+)
+def test_flags(written: str, read: bool) -> None:
+    assert report(EXIT_SIGNAL=written).exit_signal is read
+    assert report(PR_READY=written).pr_ready is read
+    assert report(CLARIFICATION_NEEDED=written).clarification_needed is read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("3", 3),
+        (" 12 files", 12),
+        ("12", 12),
+        ("007", 7),
+        ("2.9", 2),
+        ("1,000", 1),
+        ("-3", 0),
+        ("+3", 0),
+        ("", 0),
+        ("none", 0),
+        ("three", 0),
+        ("about 4", 0),
+        ("٣", 0),
+        ("²", 0),
+        ("1٣", 1),
+        ("9" * 5000, 999_999_999),
+    ],
+)
+def test_numbers(written: str, read: int) -> None:
+    assert report(FILES_MODIFIED=written).files_modified == read
+    assert report(TASKS_COMPLETED_THIS_LOOP=written).tasks_completed == read
+
+
+def test_words() -> None:
+    said = report(
+        TESTS_STATUS=" failing ",
+        WORK_TYPE="testing",
+        RECOMMENDATION=" Fix the date.\nThen the tax line. ",
+        CLARIFICATION_QUESTIONS="Which bank?",
+        WORK_SUMMARY="Rounding",
+    )
+    assert (said.tests_status, said.work_type) == ("FAILING", "TESTING")
+    assert said.recommendation == "Fix the date.\nThen the tax line."
+    assert said.clarification_questions == "Which bank?"
+    assert said.work_summary == "Rounding"
+
+
+def test_an_empty_report_has_the_defaults_of_the_format() -> None:
+    said = report()
+    assert (said.status, said.tests_status, said.work_type) == ("IN_PROGRESS", "NOT_RUN", "")
+    assert (said.exit_signal, said.pr_ready, said.clarification_needed) == (False, False, False)
+    assert (said.files_modified, said.tasks_completed) == (0, 0)
+    assert said.recommendation == said.clarification_questions == said.work_summary == ""
