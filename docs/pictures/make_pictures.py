@@ -17,6 +17,8 @@ import sys
 import tempfile
 import termios
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -109,8 +111,8 @@ class Screen:
         lines = []
         for row in self._rows[-ROWS:]:
             line = Text()
-            for character, style in row:
-                line.append(character, style)
+            for style, cells in groupby(row, key=itemgetter(1)):
+                line.append("".join(character for character, _ in cells), style)
             line.rstrip()
             lines.append(line)
         return lines

@@ -35,7 +35,14 @@ from ralph_ls.engine import git
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import Clock, SystemClock
 from ralph_ls.engine.environment import agent_environment, find_program
-from ralph_ls.engine.plans import facts_of, find_plan, parse_plan, read_plan_text, require_task
+from ralph_ls.engine.plans import (
+    counts_view,
+    facts_of,
+    find_plan,
+    parse_plan,
+    read_plan_text,
+    require_task,
+)
 from ralph_ls.engine.process_tree import end_orphan, end_tree
 from ralph_ls.engine.runner import Engine
 from ralph_ls.engine.workspace import Workspace
@@ -301,6 +308,9 @@ def _facts(
         workspace=str(workspace.root),
         state_dir=str(workspace.state.folder),
         plan_path=workspace.plan_path,
+        counts=counts_view(
+            parse_plan(read_plan_text(workspace.root, workspace.plan_path), workspace.config)
+        ),
         branch=head.branch,
         head=head.commit,
         halt=look_at_halt_files(workspace.root, workspace.config.paths),

@@ -10,11 +10,15 @@ import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
 
+CONFIG_FILE = ".ralph/config.toml"
+"""Where the settings of a work tree lie, relative to its root (SPEC §4)."""
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -38,10 +42,16 @@ def to_seconds(value: object) -> object:
 
 
 def _inside_the_tree(path: str) -> str:
-    parts = re.split(r"[/\\]", path)
-    if not path or path[0] in "/\\~" or ".." in parts or ":" in parts[0] or "\0" in path:
+    """The path with single slashes and no dots; raises ValueError where it leaves the tree."""
+    names = re.split(r"[/\\]", path)
+    kept = [name for name in names if name not in {"", "."}]
+    leaves = not kept or path[0] in "/\\~" or ".." in kept or ":" in names[0]
+    if leaves or _CONTROL.search(path):
         raise ValueError(f"{path!r} must be a path inside the work tree")
-    return path
+    # Windows drops dots and spaces at the end of a name, and knows .git by a short name as well.
+    if any(name.rstrip(". ").lower() in {".git", "git~1"} for name in kept):
+        raise ValueError(f"{path!r} lies in git's own folder; name another path")
+    return "/".join(kept)
 
 
 _DurationInput = (
@@ -167,6 +177,16 @@ class PathsConfig(StrictWireModel):
     validate_script: TreePath = ".ralph/validate.sh"
     prompts: TreePath = ".ralph/prompts"
     progress: TreePath = "PROGRESS.md"
+
+    @model_validator(mode="after")
+    def _keep_apart(self) -> PathsConfig:
+        """No file of the loop may stand where another one does: it would be written over."""
+        keys: dict[str, str] = {CONFIG_FILE: "the settings"}
+        for key in type(self).model_fields:
+            path: str | None = getattr(self, key)
+            if path is not None and keys.setdefault(path, key) != key:
+                raise ValueError(f"{key} and {keys[path]} are both {path!r}; keep them apart")
+        return self
 
 
 class EnvConfig(StrictWireModel):

@@ -107,6 +107,8 @@ class RunStarted(EventBase):
     config: Config
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
+    counts: PlanCountsView = PlanCountsView()
+    """The plan as it stands at the start."""
 
 
 class RunResumed(EventBase):
@@ -120,6 +122,7 @@ class RunResumed(EventBase):
     head: str | None = None
     config: Config
     overrides: dict[str, Any] = Field(default_factory=dict)
+    counts: PlanCountsView = PlanCountsView()
     orphans_ended: int = 0
     """Processes of a killed engine's agent that this start ended."""
 

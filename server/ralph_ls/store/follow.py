@@ -7,6 +7,7 @@ network mounts and full inotify tables give no events (SPEC §2).
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,9 @@ LIVE_INTERVAL = 0.5
 
 READ_LIMIT = 1 << 20
 """Bytes of one read."""
+
+# When a watch ends, watchdog may complain of its own race; that belongs on nobody's terminal.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 
 Item = TypeVar("Item")

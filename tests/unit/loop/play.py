@@ -82,6 +82,7 @@ def check_step(before: LoopState, given: Input, taken: Step) -> None:
         assert not taken.events
         assert not taken.effects
         assert taken.state == before
+        return
     phase = None if before.awaits is Awaits.START else before.run.phase
     after = taken.state.run.phase
     assert allows(phase, type(given), after), f"{phase} {type(given).__name__} {after}"

@@ -5,21 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.evidence import Changes, judge
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.inputs import Input, IterationRead, Prepared, Resumed, Started
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    HaltFiles,
+    Input,
+    IterationRead,
+    Prepared,
+    Resumed,
+    Started,
+)
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.protocol.config import EvidenceKind
 from ralph_ls.protocol.events import EndReason, Event, RunEnded, dump_event, parse_event
+from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.report import Report
 from tests.unit.loop import strategies
-from tests.unit.loop.play import BEGIN, check_step
+from tests.unit.loop.play import BEGIN, LAUNCHED, check_step, settings
 
-N_STEPS = 60
+N_STEPS = 40
 
 
 class Chance:
@@ -87,6 +97,7 @@ def check_end(before: LoopState, given_input: Input, taken: Step) -> None:
             assert looked.plan.counts.open_required == 0
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_sequence_of_inputs_keeps_the_promises_of_a_step(data: st.DataObject) -> None:
     chance = Chance(data)
@@ -116,10 +127,11 @@ def test_no_report_alone_is_ever_progress(report: Report | None, seen: list[str]
         assert evidence.why
 
 
+@pytest.mark.slow
 @given(st.lists(strategies.read, min_size=1, max_size=8))
 def test_no_sequence_of_reports_alone_moves_the_loop(said: list[IterationRead]) -> None:
     state = LoopState()
-    start = strategies.started(strategies.settings(breaker_enabled=False), strategies.HaltFiles())
+    start = strategies.started(settings(breaker_enabled=False), HaltFiles())
     now = BEGIN
     inputs: list[Input] = [start]
     for one in said:
@@ -127,8 +139,8 @@ def test_no_sequence_of_reports_alone_moves_the_loop(said: list[IterationRead]) 
             one, changes=Changes(), promises=(), must_validate=False, said_nothing=False
         )
         plan = strategies._plan(1, 0, 0)
-        prepared = Prepared(baseline=strategies.Baseline(fingerprint="0" * 16), plan=plan)
-        inputs += [prepared, strategies.LAUNCHED, strategies.AgentFinished(exit_code=0), nothing]
+        prepared = Prepared(baseline=Baseline(fingerprint="0" * 16), plan=plan)
+        inputs += [prepared, LAUNCHED, AgentFinished(exit_code=0), nothing]
     for each in inputs:
         now += timedelta(seconds=1)
         taken = step(state, each, now)

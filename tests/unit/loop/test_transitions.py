@@ -1,27 +1,98 @@
-"""The reducer's table: every phase and input has an answer, and no run leaves it."""
+"""The reducer's table: every phase and input has an answer, and no run leaves it.
+
+That no run leaves it is checked in every step that any test of the loop takes (``check_step``).
+"""
 
 from __future__ import annotations
 
-import pytest
+from hypothesis import HealthCheck, given, settings
 
-from ralph_ls.core.loop.inputs import CommandArrived, Input, Resumed, Started
+from ralph_ls.core.loop.inputs import Input, Started
 from ralph_ls.core.loop.reducer import step
-from ralph_ls.core.loop.state import LoopState
-from ralph_ls.core.loop.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS, allows
+from ralph_ls.core.loop.state import Awaits, LoopState
+from ralph_ls.core.loop.transitions import (
+    INPUTS,
+    LIVE_PHASES,
+    TAKE_UP,
+    TRANSITIONS,
+    allows,
+)
 from ralph_ls.protocol.events import Phase
-from tests.unit.loop.play import BEGIN, check_step, play
+from tests.unit.loop.play import RUN, Play, check_step, facts, play
 from tests.unit.loop.strategies import anything
 from tests.unit.loop.test_commands import HELD
 from tests.unit.loop.world import finishes
 
-# One input of each kind, whatever it says.
-SAMPLES: dict[type[Input], Input] = {}
+PHASES_HELD = {
+    "preparing": Phase.PREPARING,
+    "running": Phase.RUNNING,
+    "settling": Phase.SETTLING,
+    "waiting": Phase.WAITING,
+    "stopping": Phase.STOPPING,
+    "paused": Phase.PAUSED,
+    "decide": Phase.PARKED,
+    "ended": Phase.ENDED,
+}
+RUNS: dict[Phase, Play] = {phase: HELD[name]() for name, phase in PHASES_HELD.items()}
 
 
-def sample(kind: type[Input]) -> Input:
-    """One input of a kind that asks for nothing of its own."""
-    from hypothesis import find
+def test_every_phase_and_input_has_an_answer() -> None:
+    assert len(INPUTS) == 13
+    assert set(TAKE_UP) == set(INPUTS)
+    assert set(TRANSITIONS) == set(LIVE_PHASES)
+    assert set(LIVE_PHASES) == set(Phase) - {Phase.STARTING, Phase.CRASHED}
+    for row in (TAKE_UP, *TRANSITIONS.values()):
+        assert set(row) == set(INPUTS)
+        for answer in row.values():
+            assert answer, "a reason, or at least one phase"
+            assert isinstance(answer, str) or answer <= set(LIVE_PHASES)
 
-    if kind not in SAMPLES:
-        SAMPLES[kind] = find(anything, lambda each: isinstance(each, kind))
-    return SAMPLES[kind]
+
+def test_the_runs_that_are_tried_are_in_every_phase() -> None:
+    assert set(RUNS) == set(LIVE_PHASES)
+    assert all(held.run.phase is phase for phase, held in RUNS.items())
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(anything)
+def test_what_the_table_ignores_is_ignored(given_input: Input) -> None:
+    for phase, held in RUNS.items():
+        taken = step(held.state, given_input, held.now)
+        check_step(held.state, given_input, taken)
+        if isinstance(TRANSITIONS[phase][type(given_input)], str):
+            assert taken.ignored
+    fresh = LoopState(run=RUNS[Phase.RUNNING].run)
+    taken = step(fresh, given_input, RUNS[Phase.RUNNING].now)
+    check_step(fresh, given_input, taken)
+    if isinstance(TAKE_UP[type(given_input)], str):
+        assert taken.ignored == TAKE_UP[type(given_input)]
+
+
+def test_what_is_ignored_leads_nowhere() -> None:
+    for phase, row in TRANSITIONS.items():
+        for kind, answer in row.items():
+            led_to = {after for after in Phase if allows(phase, kind, after)}
+            assert led_to == (set() if isinstance(answer, str) else answer)
+
+
+def test_a_run_that_has_begun_is_not_started_again() -> None:
+    played = play(finishes)
+    given_input = Started(run=RUN, facts=facts(played.world, played.config))
+    taken = step(LoopState(run=played.run), given_input, played.now)
+    assert taken.ignored == "a run that has begun is resumed, not started"
+
+
+def test_a_complete_run_is_not_resumed() -> None:
+    played = play(finishes)
+    n_events = len(played.events)
+    played.take_up()
+    assert played.ignored == ["the run is complete"]
+    assert len(played.events) == n_events
+
+
+def test_there_is_nothing_to_resume_without_a_run() -> None:
+    played = play(finishes)
+    played.events = []
+    played.take_up()
+    assert played.ignored == ["there is no run to go on with"]
+    assert played.state.awaits is Awaits.START

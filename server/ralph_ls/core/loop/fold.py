@@ -123,6 +123,7 @@ def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
         "branch": event.branch,
         "config": event.config,
         "overrides": event.overrides,
+        "counts": event.counts,
         "stop_requested": None,
         "pause_requested": False,
         "end": None,

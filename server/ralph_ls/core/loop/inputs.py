@@ -62,6 +62,7 @@ class EngineFacts:
     workspace: str
     state_dir: str
     plan_path: str
+    counts: PlanCountsView = PlanCountsView()
     branch: str | None
     head: str | None
     halt: HaltFiles = HaltFiles()

@@ -139,6 +139,7 @@ def _start(draft: Draft, given: Started) -> None:
         plan=facts.plan_path,
         config=facts.config,
         overrides=facts.overrides,
+        counts=facts.counts,
     )
     draft.tell(PhaseChanged, phase=Phase.STARTING)
     _tell_facts(draft, facts)
@@ -163,6 +164,7 @@ def _resume(draft: Draft, given: Resumed) -> None:
         head=facts.head,
         config=facts.config,
         overrides=facts.overrides,
+        counts=facts.counts,
         orphans_ended=given.orphans_ended,
     )
     _tell_facts(draft, facts)

@@ -175,6 +175,6 @@ TAKE_UP: Mapping[type[Input], LeadsTo | Ignored] = MappingProxyType(
 
 
 def allows(before: Phase | None, given: type[Input], after: Phase) -> bool:
-    """Whether the table lets an input lead there; ``before`` is None for an engine's first one."""
+    """Whether an input that is not ignored may lead there; ``before`` None: an engine's first."""
     answer = TAKE_UP[given] if before is None else TRANSITIONS[before][given]
-    return after == before if isinstance(answer, str) else after in answer
+    return not isinstance(answer, str) and after in answer

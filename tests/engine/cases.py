@@ -1,0 +1,156 @@
+"""What the tests of whole runs share: a ``ralph`` that starts at once, and agents that are sh."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ralph_ls.protocol.events import Event, UnknownEvent, parse_event
+from tests.engine.loop import (
+    PATIENCE,
+    Completed,
+    Running,
+    end_marked,
+    make_repository,
+    newest_run,
+    write_agent,
+)
+from tests.engine.warm import ForkedProcess, Nursery
+
+PRELUDE = """\
+kept={kept}
+cat >"$kept/prompt-$RALPH_ITERATION"
+say() {{ printf '%s\\n' "$@"; }}
+report() {{ say '---RALPH_STATUS---' "$@" '---END_RALPH_STATUS---'; }}
+work() {{ echo "$RALPH_ITERATION" >>work.txt; }}
+commit() {{ git add -A; git commit -q -m "${{1:-Work $RALPH_ITERATION}}"; }}
+mark() {{ sed "s/\\[ \\] $2/[$1] $2/" @fix_plan.md >"$kept/plan"; cat "$kept/plan" >@fix_plan.md; }}
+wait_here() {{ : >"$kept/here"; read -r _ <"$kept/go"; }}
+"""
+"""What every agent here begins with; it keeps its prompt, so that a test can read it."""
+
+
+class Ralph:
+    """Runs ``ralph``, and remembers what it started."""
+
+    def __init__(self, nursery: Nursery, at_the_end: ExitStack) -> None:
+        self._nursery = nursery
+        self._at_the_end = at_the_end
+
+    def __call__(
+        self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        """Run it in ``folder`` to its end."""
+        return self.start(folder, *arguments, env=env).wait()
+
+    def start(
+        self,
+        folder: Path,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        stdout: int | None = None,
+    ) -> Running:
+        """Start it in ``folder``; its output goes into files, so that it never waits for us."""
+        out, err = (cast(IO[bytes], tempfile.TemporaryFile()) for _ in range(2))
+        with Path(os.devnull).open("rb") as nothing:
+            process = self._nursery.fork(
+                folder,
+                arguments,
+                {**os.environ, **(env or {})},
+                nothing.fileno(),
+                out.fileno() if stdout is None else stdout,
+                err.fileno(),
+            )
+        for thing in (out, err, process):
+            self._at_the_end.callback(thing.close)
+        self._at_the_end.callback(_end, process, folder)
+        return Running(cast(Any, process), folder, out, err)
+
+
+class Scene:
+    """A repository, an agent that lies beside it, and what was kept of them."""
+
+    def __init__(self, ralph: Ralph, folder: Path) -> None:
+        self.ralph = ralph
+        self.repository = folder / "repository"
+        self.kept = folder / "kept"
+        self.kept.mkdir()
+        self._command = ""
+
+    def plan(self, *tasks: str, files: Mapping[str, str] | None = None) -> Scene:
+        """Make the repository."""
+        make_repository(self.repository, tasks or ("First task",), files=files)
+        return self
+
+    def agent(self, body: str) -> Scene:
+        """Write the agent, in sh; without a repository yet, make a plain one."""
+        if not self.repository.exists():
+            self.plan()
+        prelude = PRELUDE.format(kept=shlex.quote(str(self.kept)))
+        self._command = write_agent(self.kept / "bin", prelude + body)
+        return self
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Completed:
+        """A run with the agent, to its end."""
+        return self.start(*arguments, env=env).wait()
+
+    def start(
+        self, *arguments: str, env: Mapping[str, str] | None = None, stdout: int | None = None
+    ) -> Running:
+        """A run with the agent."""
+        given = ("run", *arguments, "--agent-command", self._command)
+        return self.ralph.start(self.repository, *given, env=env, stdout=stdout)
+
+    def tell(self, *arguments: str) -> Completed:
+        """Any other command of ``ralph``."""
+        return self.ralph(self.repository, *arguments)
+
+    def prompt(self, iteration: int) -> str:
+        """What the agent was told."""
+        return (self.kept / f"prompt-{iteration}").read_text(encoding="utf-8")
+
+    def file(self, name: str) -> Path:
+        """A file of the repository."""
+        return self.repository / name
+
+    def run_folder(self) -> Path:
+        """The newest run's folder in the state."""
+        found = newest_run(self.repository)
+        assert found is not None
+        return found.files.folder
+
+    def make_gate(self) -> None:
+        """What an agent that calls ``wait_here`` waits for."""
+        os.mkfifo(self.kept / "go")
+
+    def open_gate(self) -> None:
+        """Let the agent that waits go on; waits for it where it is not there yet."""
+        with (self.kept / "go").open("w", encoding="utf-8") as gate:
+            gate.write("go\n")
+
+
+def events_in(stdout: str) -> tuple[Event | UnknownEvent, ...]:
+    """The events that ``--json`` printed; fails where a line is none."""
+    return tuple(parse_event(line) for line in stdout.splitlines())
+
+
+def told(done: Completed, kind: str) -> list[Any]:
+    """Every event of one kind."""
+    return [event for event in done.events if getattr(event, "kind", "") == kind]
+
+
+def warnings(done: Completed) -> list[str]:
+    """The codes of what was warned of."""
+    return [event.code for event in told(done, "warned")]
+
+
+def _end(process: ForkedProcess, folder: Path) -> None:
+    if process.poll() is None:
+        process.kill()
+        process.wait(PATIENCE)
+        end_marked(folder)

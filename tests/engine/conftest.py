@@ -1,0 +1,34 @@
+"""What tests of whole runs are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.engine.cases import Ralph, Scene
+from tests.engine.loop import ROOT
+from tests.engine.warm import Nursery
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """One process that forks, for all tests of a session."""
+    made = Nursery(ROOT / "server")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ralph(nursery: Nursery) -> Iterator[Ralph]:
+    """Starts ``ralph`` at once; whatever of it still lives when the test ends is killed."""
+    with ExitStack() as at_the_end:
+        yield Ralph(nursery, at_the_end)
+
+
+@pytest.fixture
+def scene(ralph: Ralph, tmp_path: Path) -> Scene:
+    """A place for a repository and an agent."""
+    return Scene(ralph, tmp_path)

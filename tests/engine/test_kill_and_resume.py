@@ -1,0 +1,306 @@
+"""The engine is killed after every event of a recorded run, and goes on as if nothing happened.
+
+Each engine is a real one in a process of its own (``crash_engine``); its agent is a script that
+looks at the repository to see what comes next, as a real agent does. The person in these tests
+answers, resolves and resumes, and never looks into the journal.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.events import (
+    AgentExited,
+    CircuitBreakerStateChange,
+    EndReason,
+    Event,
+    IterationEnded,
+    IterationStarted,
+    Outcome,
+    RunEnded,
+    UnknownEvent,
+    Warned,
+)
+from ralph_ls.store.journal import read_journal
+from ralph_ls.store.runs import load_state
+from tests.engine.loop import ROOT, git, make_repository, marked_processes, newest_run, write_agent
+
+PARTS = 4
+"""Into how many tests the moments of one recorded run are dealt."""
+
+MOST_ENGINES = 8
+"""More than any of these runs needs to come to its end."""
+
+TOOLS = r"""
+prompt=$(cat)
+echo "$RALPH_ITERATION" >>"$RALPH_SCRATCH/ran"
+is_there() { git cat-file -e "HEAD:$1" 2>/dev/null; }
+work() {
+    echo "$1" >"$1"
+    sed -i "s/^- \[ \] $1/- [x] $1/" @fix_plan.md
+    git add -A
+    git commit -q -m "$1"
+}
+report() {
+    printf '%s\n' RALPH_STATUS: "STATUS: $1" "EXIT_SIGNAL: $2" END_RALPH_STATUS
+}
+"""
+
+BREAKER = r"""
+touch "$RALPH_SCRATCH/idle"
+if ! is_there one; then
+    work one
+    report IN_PROGRESS false
+elif ! is_there two && [ "$(wc -l <"$RALPH_SCRATCH/idle")" -lt 2 ]; then
+    echo idle >>"$RALPH_SCRATCH/idle"
+    report IN_PROGRESS false
+elif ! is_there two; then
+    work two
+    report COMPLETE true
+else
+    report COMPLETE true
+fi
+"""
+
+HALTS = r"""
+if is_there one; then
+    report COMPLETE true
+else case $prompt in
+*"as blue as the sea"*)
+    work one
+    report IN_PROGRESS false
+    echo '<promise>BLOCKED:The sea is closed</promise>'
+    ;;
+*)
+    echo '<promise>DECIDE:Which colour?</promise>'
+    ;;
+esac fi
+"""
+
+SCRIPTS = {"breaker": (BREAKER, ["one", "two"]), "halts": (HALTS, ["one"])}
+
+
+class Driver:
+    """A process that turns orders into engines, one after the other."""
+
+    def __init__(self, process: subprocess.Popen[str], output: Path) -> None:
+        self._process = process
+        self.output = output
+
+    def ralph(
+        self, folder: Path, *arguments: str, kill_at: int = 0, n_bytes: int | None = None
+    ) -> int:
+        order = {
+            "folder": str(folder),
+            "arguments": arguments,
+            "killAt": kill_at,
+            "bytes": n_bytes,
+            "output": str(self.output),
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@dataclass
+class Story:
+    """One run from its start to its end, under as many engines as it took."""
+
+    repository: Path
+    exit_codes: list[int] = field(default_factory=list)
+
+    @property
+    def events(self) -> tuple[Event | UnknownEvent, ...]:
+        found = newest_run(self.repository)
+        assert found is not None
+        read = read_journal(found.files.journal)
+        assert (read.torn, read.unreadable) == (0, ())
+        return read.events
+
+    @property
+    def ended(self) -> list[IterationEnded]:
+        return [event for event in self.events if isinstance(event, IterationEnded)]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A scripted agent and a repository to copy."""
+
+    template: Path
+    command: str
+    folder: Path
+    driver: Driver
+
+    def play(self, name: str, *, kill_at: int = 0, n_bytes: int | None = None) -> Story:
+        """Start a run, do what it asks for until it is over; one engine dies on the way."""
+        story = Story(self.folder / name)
+        shutil.copytree(self.template, story.repository)
+        arguments = ["run", "--agent-command", self.command]
+        while len(story.exit_codes) < MOST_ENGINES:
+            code = self.driver.ralph(story.repository, *arguments, kill_at=kill_at, n_bytes=n_bytes)
+            story.exit_codes.append(code)
+            if code == -signal.SIGKILL:
+                kill_at = 0
+            elif not _help(story.repository, code):
+                return story
+            arguments = ["run", "--resume"]
+        raise AssertionError(f"no end after {story.exit_codes}: {self.told()}")
+
+    def told(self) -> str:
+        return self.driver.output.read_text(encoding="utf-8")
+
+
+def _help(repository: Path, code: int) -> bool:
+    """Do what a person would; whether there was anything to do."""
+    if code == 3:
+        with (repository / ".ralph" / "decide.txt").open("a", encoding="utf-8") as file:
+            file.write("As blue as the sea: as blue as the sea.\n")
+    elif code == 2:
+        (repository / ".ralph" / "blocked.txt").unlink()
+    return code in {2, 3}
+
+
+@contextmanager
+def staged(folder: Path, script: str) -> Iterator[Stage]:
+    body, tasks = SCRIPTS[script]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.engine.crash_engine"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "server"), str(ROOT)])},
+    ) as process:
+        try:
+            yield Stage(
+                template=make_repository(folder / "template", tasks),
+                command=write_agent(folder / "bin", TOOLS + body),
+                folder=folder,
+                driver=Driver(process, folder / "output"),
+            )
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+def check(story: Story, recorded: Story) -> None:
+    """It ended as the recorded one, and nothing was lost or done twice on the way."""
+    events, ended = story.events, story.ended
+    found = newest_run(story.repository)
+    assert found is not None
+    end = load_state(found.files).end
+    assert end is not None
+    assert (end.reason, end.exit_code) == (EndReason.COMPLETE, 0)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert {event.run for event in events} == {found.state.run}
+
+    numbers = [event.iteration for event in ended]
+    started = [event.iteration for event in events if isinstance(event, IterationStarted)]
+    assert numbers == started == list(range(1, len(ended) + 1))
+    lost = {event.iteration for event in ended if event.outcome is Outcome.LOST}
+    exited = [event.iteration for event in events if isinstance(event, AgentExited)]
+    assert sorted(exited) == [number for number in numbers if number not in lost]
+    # A lost iteration may have done its work before it was lost.
+    assert len(ended) - len(lost) in {len(recorded.ended) - len(lost), len(recorded.ended)}
+
+    ran = (found.files.scratch / "ran").read_text(encoding="utf-8").split()
+    times = Counter(int(number) for number in ran)
+    assert all(times[number] == 1 for number in numbers if number not in lost)
+    assert all(times[number] <= 1 for number in lost)
+
+    subjects = git(story.repository, "log", "--format=%s").split("\n")
+    assert sorted(subjects) == sorted(git(recorded.repository, "log", "--format=%s").split("\n"))
+    assert "[ ]" not in (story.repository / "@fix_plan.md").read_text(encoding="utf-8")
+    assert git(story.repository, "status", "--porcelain") == ""
+    assert not (story.repository / ".ralph" / "decide.txt").exists()
+    assert not (story.repository / ".ralph" / "blocked.txt").exists()
+    with (story.repository / ".ralph/logs/summary.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["iteration"]) for row in rows] == numbers
+    assert marked_processes(found.state.run) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
+    tmp_path: Path, script: str, part: int
+) -> None:
+    with staged(tmp_path, script) as stage:
+        recorded = stage.play("recorded")
+        check(recorded, recorded)
+        n_events = len(recorded.events)
+        n_engines = len(recorded.exit_codes)
+        for seq in range(1 + part, n_events + 1, PARTS):
+            story = stage.play(f"killed-{seq}", kill_at=seq)
+            assert story.exit_codes.count(-signal.SIGKILL) == 1, f"killed at {seq}"
+            if seq == n_events:
+                # It had told its end, so there is nothing left to go on with.
+                assert story.exit_codes[-1] == 64
+                assert "is complete; start a new one" in stage.told()
+            else:
+                assert story.exit_codes[-1] == 0, f"killed at {seq}: {stage.told()}"
+            # A person has to do no more than resume once more.
+            assert len(story.exit_codes) <= n_engines + 2
+            try:
+                check(story, recorded)
+            except AssertionError as error:
+                kinds = [f"{event.seq} {getattr(event, 'kind', '')}" for event in story.events]
+                raise AssertionError(f"killed at {seq}: {story.exit_codes} {kinds}") from error
+            shutil.rmtree(story.repository)
+
+
+def test_the_recorded_run_takes_the_way_that_these_tests_are_about(tmp_path: Path) -> None:
+    with staged(tmp_path, "breaker") as stage:
+        story = stage.play("recorded")
+        moves = [
+            (event.from_state.value, event.to_state.value)
+            for event in story.events
+            if isinstance(event, CircuitBreakerStateChange)
+        ]
+        assert moves == [("CLOSED", "HALF_OPEN"), ("HALF_OPEN", "CLOSED")]
+        assert story.exit_codes == [0]
+        assert [event.outcome.value for event in story.ended] == [
+            *["progress", "noProgress", "noProgress"],
+            *["progress", "noProgress"],
+        ]
+
+
+def test_the_other_recorded_run_waits_for_a_person_twice(tmp_path: Path) -> None:
+    with staged(tmp_path, "halts") as stage:
+        story = stage.play("recorded")
+        assert story.exit_codes == [3, 2, 0]
+        ends = [event.reason.value for event in story.events if isinstance(event, RunEnded)]
+        assert ends == ["decide", "blocked", "complete"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_bytes", [0, 1, 40])
+def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path, n_bytes: int) -> None:
+    with staged(tmp_path, "breaker") as stage:
+        recorded = stage.play("recorded")
+        kinds = [getattr(event, "kind", "") for event in recorded.events]
+        for kind in ("agentStarted", "agentExited", "evidenceGathered", "iterationEnded"):
+            seq = recorded.events[kinds.index(kind)].seq
+            story = stage.play(f"torn-at-{kind}", kill_at=seq, n_bytes=n_bytes)
+            assert story.exit_codes == [-signal.SIGKILL, 0]
+            check(story, recorded)
+            warned = [event for event in story.events if isinstance(event, Warned)]
+            torn = [event.message for event in warned if event.code == "journal-torn"]
+            dropped = f"the journal's torn last line ({n_bytes} bytes) was dropped"
+            assert torn == ([dropped] if n_bytes else [])
