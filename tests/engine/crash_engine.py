@@ -65,9 +65,9 @@ def _redirect(output: Path) -> None:
     os.dup2(null, 0)
     os.dup2(file, 1)
     os.dup2(file, 2)
-    sys.stdin = open(0, closefd=False)  # noqa: PTH123, SIM115
-    sys.stdout = open(1, "w", closefd=False)  # noqa: PTH123, SIM115
-    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: PTH123, SIM115
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
 
 
 def _deadly(seq: int, n_bytes: int | None) -> Any:

@@ -13,10 +13,10 @@ import typer
 from ralph_ls.cli.context import Place, emit_json, here, say
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
-from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.store import trust
-from ralph_ls.store.config_file import CONFIG_FILE, load_settings
+from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.files import write_atomic
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable
+from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.agent.reading import Reading, read_text
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
-from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -46,6 +46,9 @@ READ_LIMIT = 16 << 20
 """Bytes from the end of an agent's output that are read for signals."""
 
 TAIL_CHARACTERS = 2000
+
+KEPT_ERRORS = 200
+"""Error lines of one iteration that are passed on; a flood says nothing more."""
 
 
 class IterationWork:
@@ -132,7 +135,7 @@ class IterationWork:
         if self._process is not None:
             self._process.stop()
 
-    async def read(self, effect: ReadIteration) -> IterationRead:
+    async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent said and what changed since the iteration's baseline."""
         workspace = self._workspace
         said, after, text = await asyncio.gather(
@@ -146,6 +149,7 @@ class IterationWork:
             effect.baseline,
             after,
             own=workspace.own_files,
+            since=None if run.current is None else run.current.started.at,
         )
         self._after = (after, text)
         plan = parse_plan(text, workspace.config)
@@ -159,15 +163,10 @@ class IterationWork:
             report=said.report,
             promises=said.promises,
             completion_words=said.completion,
-            errors=said.errors,
-            error_patterns=said.error_patterns,
+            errors=said.errors[:KEPT_ERRORS],
+            error_patterns=said.error_patterns[:KEPT_ERRORS],
             said_nothing=not said.text.strip(),
-            changes=Changes(
-                commits=commits,
-                files=found.files,
-                paths=found.paths,
-                fingerprint=after.fingerprint,
-            ),
+            changes=replace(found, commits=commits),
             tasks_done=newly_done(before, plan),
             plan=facts_of(plan),
             halt=look_at_halt_files(workspace.root, workspace.config.paths),

@@ -74,7 +74,7 @@ class Performer:
             case StopAgent():
                 self._work.stop()
             case ReadIteration():
-                self._start("reading", self._answer(self._work.read(effect)))
+                self._start("reading", self._answer(self._work.read(effect, run)))
             case Validate(iteration=iteration):
                 self._start("validating", self._answer(self._work.validate(iteration)))
             case WaitUntil(until=until):

@@ -57,9 +57,7 @@ def _inside_the_tree(path: str) -> str:
 _DurationInput = (
     Annotated[float, Field(ge=0)]
     # What ``to_seconds`` takes, in the words of a schema.
-    | Annotated[
-        str, Field(pattern=r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?\s*([Mm]?[Ss]|[MmHhDd]))+)\s*$")
-    ]
+    | Annotated[str, Field(pattern=r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?\s*([Mm]?[Ss]|[MmHhDd]))+)\s*$")]
 )
 
 Duration = Annotated[
@@ -180,9 +178,9 @@ class PathsConfig(StrictWireModel):
 
     @model_validator(mode="after")
     def _keep_apart(self) -> PathsConfig:
-        """No file of the loop may stand where another one does: it would be written over."""
+        """What the loop writes must not stand where something else does, and be lost for it."""
         keys: dict[str, str] = {CONFIG_FILE: "the settings"}
-        for key in type(self).model_fields:
+        for key in ("plan", "decide", "blocked", "logs", "validate_script", "prompts"):
             path: str | None = getattr(self, key)
             if path is not None and keys.setdefault(path, key) != key:
                 raise ValueError(f"{key} and {keys[path]} are both {path!r}; keep them apart")

@@ -16,13 +16,16 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import ConfigError, UsageError
-from ralph_ls.store.files import read_if_there
-
-CONFIG_FILE = ".ralph/config.toml"
+from ralph_ls.protocol.config import CONFIG_FILE, Config
+from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
+from ralph_ls.store.files import read_regular
 
 DEFAULT = Config().profile
+
+LARGEST_FILE = 1 << 20
+"""Bytes of a config file; a larger one is somebody else's, or meant to do harm."""
+
+_KEY_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)\s*""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +69,13 @@ def load_settings(
 
 def read_config_file(path: Path) -> dict[str, Any]:
     """The file's tables, checked; empty where there is no file. Raises ``ConfigError``."""
-    data = read_if_there(path)
+    try:
+        data = read_regular(path, LARGEST_FILE)
+    except StateUnusable as error:
+        raise ConfigError(error.message) from error
     if data is None:
         return {}
-    try:
-        text = data.decode("utf-8-sig")
-        tables = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        bad_line = data.count(b"\n", 0, error.start) + 1
-        message = f"{path}, line {bad_line}: this is not UTF-8; save the file as UTF-8"
-        raise ConfigError(message) from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: this is not TOML: {error}") from error
+    text, tables = _parsed(path, data)
     try:
         _validated(tables)
     except ValidationError as error:
@@ -87,6 +85,26 @@ def read_config_file(path: Path) -> dict[str, Any]:
         where = f"{path}, line {line}" if line else str(path)
         raise ConfigError(f"{where}: {'.'.join(keys)}: {_advice(first)}") from error
     return tables
+
+
+def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
+    try:
+        # An editor may have put a mark of the byte order in front.
+        text = data.decode("utf-8-sig")
+        return text, tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        bad_line = data.count(b"\n", 0, error.start) + 1
+        message = f"{path}, line {bad_line}: this is not UTF-8; save the file as UTF-8"
+        raise ConfigError(message) from error
+    except tomllib.TOMLDecodeError as error:
+        problem, _, place = str(error).partition(" (at ")
+        found = re.match(r"line (\d+)", place)
+        bad_line = int(found[1]) if found else text.count("\n") + 1
+        message = f"{path}, line {bad_line}: this is not TOML: {problem}; mend that line"
+        raise ConfigError(message) from error
+    except (RecursionError, ValueError) as error:
+        message = f"{path}: this is no sensible TOML: its values are too deep or too long"
+        raise ConfigError(message) from error
 
 
 def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -146,22 +164,41 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, boo
             yield f"{prefix}{name}", tuple in origins
 
 
-def _line_of(text: str, keys: list[str]) -> int | None:
-    """The line in which the key stands, as far as plain TOML tells it; None where it does not."""
-    table = ""
-    wanted = ".".join(keys)
-    best: int | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+def _line_of(text: str, wanted: list[str]) -> int | None:
+    """The line of the key, or of the nearest table around it; None where neither is found."""
+    table: list[str] = []
+    best, best_depth = None, 0
+    quotes = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if quotes:
+            quotes = "" if quotes in line else quotes
+            continue
         stripped = line.strip()
-        if header := re.match(r"\[\[?\s*([^\]]+?)\s*\]", stripped):
-            table = header[1].replace('"', "").replace(" ", "") + "."
-            if wanted + "." == table:
-                best = number
-        elif (key := re.match(r"([\w\".\- ]+?)\s*=", stripped)) and wanted.startswith(
-            table + key[1].replace('"', "")
-        ):
+        header = stripped.startswith("[")
+        keys = _keys_of(stripped.lstrip("[")) if stripped else []
+        if header:
+            table = keys
+        path = table if header else [*table, *keys]
+        if keys and path[: len(wanted)] == wanted:
             return number
+        if keys and wanted[: len(path)] == path and len(path) > best_depth:
+            best, best_depth = number, len(path)
+        quotes = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
     return best
+
+
+def _keys_of(line: str) -> list[str]:
+    """The parts of the dotted key that a line begins with; empty where it begins with none."""
+    keys: list[str] = []
+    position = 0
+    while match := _KEY_PART.match(line, position):
+        part = match[1]
+        keys.append(str(tomllib.loads(f"k = {part}")["k"]) if part[0] in "\"'" else part)
+        position = match.end()
+        if line[position : position + 1] != ".":
+            return keys if line[position : position + 1] in {"=", "]"} else []
+        position += 1
+    return []
 
 
 def _describe(error: ValidationError) -> str:
@@ -174,5 +211,5 @@ def _advice(error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
         return "there is no such setting; see ralph run --help or the schema of the file"
     given = error.get("input")
-    shown = f" (it is {given!r})" if isinstance(given, str | int | float | bool) else ""
+    shown = f" (it is {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
     return f"{message}{shown}"

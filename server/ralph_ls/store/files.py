@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import stat
 from pathlib import Path
 
 from ralph_ls.protocol.errors import StateUnusable
@@ -76,6 +77,33 @@ def read_if_there(path: Path) -> bytes | None:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def read_regular(path: Path, limit: int) -> bytes | None:
+    """The bytes of a file that a repository may have brought, or None where there is none.
+
+    Raises ``StateUnusable`` where it is no regular file (a pipe would be waited for, a device be
+    read for ever), is larger than ``limit`` bytes, or cannot be read.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise StateUnusable(f"{path} is no regular file; remove it, or put a file there")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read(limit + 1)
+        finally:
+            os.close(descriptor)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StateUnusable(
+            f"{path} cannot be read: {error.strerror or error}; mend that, or remove it"
+        ) from error
+    if len(data) > limit:
+        raise StateUnusable(f"{path} is larger than {limit} bytes; make it smaller, or remove it")
+    return data
 
 
 def content_hash(data: bytes) -> str:

@@ -8,8 +8,11 @@ command line or in the environment needs no leave.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,17 @@ from pydantic import Field, ValidationError
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import NotAllowed
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    make_private_folder,
+    read_if_there,
+    read_regular,
+    write_atomic,
+)
 from ralph_ls.store.layout import StateFolder
+
+LARGEST_FILE = 64 << 20
+"""Bytes of a file that can be shown and allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +56,22 @@ class TrustRecord(WireModel):
 
 
 def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """Everything that this repository brings and that could run, sorted by key."""
+    """Everything that this repository brings and that could run, sorted by key.
+
+    Raises ``StateUnusable`` for a file that cannot be read, or is too large to be shown.
+    """
     claims: list[Claim] = []
     for name, table in from_file.get("agents", {}).items():
         text = json.dumps(table, ensure_ascii=False, indent=2, sort_keys=True)
         claims.append(_claim(f"agents.{name}", text.encode(), agent=name))
-        for path in _files_named_by(root, table.get("argv", ())):
-            data = (root / path).read_bytes()
-            claims.append(_claim(f"agents.{name}: {path}", data, agent=name))
-    claims.extend(
-        _claim(path, (root / path).read_bytes()) for path in _scripts_and_prompts(root, config)
-    )
+        claims.extend(
+            _claim(f"agents.{name}: {path}", data, agent=name)
+            for path, data in _files_named_by(root, table)
+        )
+    for path in _scripts_and_prompts(root, config):
+        data = read_regular(root / path, LARGEST_FILE)
+        if data is not None:
+            claims.append(_claim(_told(path), data))
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
@@ -71,10 +88,10 @@ def claims_of_run(
 
 
 def require_allowed(state: StateFolder, claims: Iterable[Claim]) -> None:
-    """Raise ``NotAllowed`` naming the first claims that were not allowed as they are now."""
+    """Raise ``NotAllowed`` naming every claim that was not allowed as it is now."""
     missing = not_allowed(state, claims)
     if missing:
-        names = ", ".join(claim.key for claim in missing[:5])
+        names = ", ".join(claim.key for claim in missing)
         raise NotAllowed(
             f"this repository brings things that would run and that you have not allowed: {names}; "
             "look at them and allow them with: ralph allow"
@@ -118,15 +135,34 @@ def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
     return [path for path in found if (root / path).is_file()]
 
 
-def _files_named_by(root: Path, argv: Iterable[str]) -> list[str]:
-    """The files of the tree that a command line names."""
+def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The files of the tree that an agent's table names, with what is in them."""
     real_root = root.resolve()
-    paths = [part for part in argv if "\0" not in part and len(part) < 4096]
-    return [
-        part
-        for part in paths
-        if (root / part).is_file() and (root / part).resolve().is_relative_to(real_root)
-    ]
+    for word in dict.fromkeys(_words(table)):
+        path = root / word
+        if "\0" in word or len(word) >= 4096 or not path.is_file():
+            continue
+        if path.resolve().is_relative_to(real_root):
+            data = read_regular(path, LARGEST_FILE)
+            if data is not None:
+                yield word, data
+
+
+def _words(table: Mapping[str, Any]) -> Iterator[str]:
+    """What in a table may name a file: arguments, words of ``sh -c``, variables such as paths."""
+    argv = [str(part) for part in table.get("argv", ())]
+    yield from argv
+    for option, script in itertools.pairwise(argv):
+        if re.fullmatch(r"-\w*c", option):
+            yield from filter(None, re.split(r"[\s\"'`;|&<>()=,$:]+", script))
+    for value in table.get("env", {}).values():
+        yield value
+        yield from filter(None, re.split(r"[\s:;=,]+", value))
+
+
+def _told(path: str) -> str:
+    """A path as a key; bytes in it that are no UTF-8 are shown as ``\\xNN``."""
+    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
 def _claim(key: str, data: bytes, *, agent: str | None = None) -> Claim:
