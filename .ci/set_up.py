@@ -45,7 +45,8 @@ def main() -> int:
             if isinstance(error, subprocess.CalledProcessError):
                 # An older environment stays as it was: pip fetches everything before it installs.
                 UNFINISHED.unlink(missing_ok=True)
-                _say("pip failed, see above; .venv is not ready")
+                sys.stderr.write((error.output or b"").decode(errors="replace"))
+                _say("it failed, as said above; .venv is not ready")
                 return error.returncode
             raise
         UNFINISHED.unlink()
@@ -95,20 +96,17 @@ def _make_environment() -> None:
 
 
 def _pip(*arguments: str) -> None:
-    """Install in silence; when it fails, all that pip said is shown."""
+    """Install in silence; what pip said goes with the error when it fails."""
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     command = [_python(), "-m", "pip", "install", *options, *arguments]
-    result = subprocess.run(
+    subprocess.run(
         command,
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        check=False,
+        check=True,
     )
-    if result.returncode != 0:
-        sys.stderr.write(result.stdout.decode(errors="replace"))
-        raise subprocess.CalledProcessError(result.returncode, command)
 
 
 def _python() -> str:

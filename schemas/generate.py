@@ -212,7 +212,7 @@ def member_docstrings(word: type[BaseModel] | type[Enum]) -> dict[str, str]:
         name: _plain(text)
         for parent in reversed(word.__mro__)
         if parent in _words().values()
-        for name, text in _strings_below_members(parent)
+        for name, text in _strings_below_members(parent.__module__)[parent.__name__].items()
     }
     if issubclass(word, Enum):
         return {str(member.value): said[member.name] for member in word if member.name in said}
@@ -222,17 +222,22 @@ def member_docstrings(word: type[BaseModel] | type[Enum]) -> dict[str, str]:
     return said | in_json
 
 
-def _strings_below_members(word: type) -> Iterator[tuple[str, str]]:
-    for class_definition in ast.parse(inspect.getsource(word)).body:
-        body = getattr(class_definition, "body", [])
-        for member, below in itertools.pairwise(body):
-            match member, below:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name))
-                    | ast.Assign(targets=[ast.Name(id=name)]),
-                    ast.Expr(value=ast.Constant(value=str(text))),
-                ):
-                    yield name, text
+@functools.cache
+def _strings_below_members(module_name: str) -> Mapping[str, Mapping[str, str]]:
+    """For each class of a module, each member with a string below it, and that string."""
+    source = inspect.getsource(importlib.import_module(module_name))
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    return {node.name: dict(_named_strings(node.body)) for node in classes}
+
+
+def _named_strings(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for member, below in itertools.pairwise(body):
+        match member, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, text
 
 
 @functools.cache

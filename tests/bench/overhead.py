@@ -109,8 +109,7 @@ def _gaps(times: Path) -> list[float]:
     if len(rows) != N_ITERATIONS:
         raise RuntimeError(f"the agent ran {len(rows)} times instead of {N_ITERATIONS}")
     return [
-        (float(following[0]) - float(row[1])) * 1000
-        for row, following in itertools.pairwise(rows)
+        (float(following[0]) - float(row[1])) * 1000 for row, following in itertools.pairwise(rows)
     ]
 
 

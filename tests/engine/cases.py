@@ -57,6 +57,8 @@ class Ralph:
     ) -> Running:
         """Start it in ``folder``; its output goes into files, so that it never waits for us."""
         out, err = (cast(IO[bytes], tempfile.TemporaryFile()) for _ in range(2))
+        for file in (out, err):
+            self._at_the_end.callback(file.close)
         with Path(os.devnull).open("rb") as nothing:
             process = self._nursery.fork(
                 folder,
@@ -66,8 +68,7 @@ class Ralph:
                 out.fileno() if stdout is None else stdout,
                 err.fileno(),
             )
-        for thing in (out, err, process):
-            self._at_the_end.callback(thing.close)
+        self._at_the_end.callback(process.close)
         self._at_the_end.callback(_end, process, folder)
         return Running(cast(Any, process), folder, out, err)
 

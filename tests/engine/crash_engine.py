@@ -23,8 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import ralph_ls.cli.live
-import ralph_ls.engine.start  # noqa: F401 - what ``ralph run`` would import
+# What a run would import on its way.
+import git  # noqa: F401
+
 from ralph_ls.cli.main import main as ralph
 from ralph_ls.protocol.events import EventBase, dump_event
 from ralph_ls.store.files import write_all

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import dump_event
 from tests.engine.cases import Ralph, Scene, events_in, told, warnings
-from tests.engine.loop import events_of, git, make_repository, write_agent
+from tests.engine.loop import Completed, make_repository, marked_processes
 
 FINISHES = """\
 work; mark x First; commit
@@ -96,16 +93,16 @@ report 'STATUS: IN_PROGRESS'
         reason="blocked",
         message="all 2 open tasks in the plan are blocked",
         iterations=0,
-        next_step="",
+        next_step="unblock a task in @fix_plan.md, then: ralph run --resume",
         tasks=("[BLOCKED] First task", "[BLOCKED] Second task"),
     ),
     "blocked-as-the-last-task-becomes": Ending(
         agent="mark '!' First; work; commit; report 'STATUS: IN_PROGRESS'",
         code=2,
         reason="blocked",
-        message="all 1 open tasks in the plan are blocked",
+        message="the only open task in the plan is blocked",
         iterations=1,
-        next_step="",
+        next_step="unblock a task in @fix_plan.md, then: ralph run --resume",
     ),
     "decide": Ending(
         agent="say '<promise>DECIDE:WebSockets or polling?</promise>'",
@@ -158,7 +155,7 @@ report 'STATUS: IN_PROGRESS'
         agent="work; report 'STATUS: IN_PROGRESS'",
         code=4,
         reason="stuck",
-        message="1 iterations in a row without a commit",
+        message="an iteration without a commit",
         iterations=1,
         next_step="see what went wrong: ralph status; then: ralph run --resume",
         arguments=("9", "--max-stuck", "1"),
@@ -196,7 +193,7 @@ report 'STATUS: IN_PROGRESS'
         reason="fatal",
         message="@fix_plan.md cannot be read: No such file or directory; put it back, "
         "for example with: git checkout -- @fix_plan.md",
-        iterations=1,
+        iterations=0,  # The one that was open is settled by a run that goes on.
         next_step="mend what the message says, then: ralph run --resume",
     ),
     "fatal-as-the-agent-takes-too-long": Ending(
@@ -212,30 +209,164 @@ report 'STATUS: IN_PROGRESS'
 }
 
 
+ALSO_FOR_PEOPLE = (
+    "complete-by-the-gate",
+    "limit",
+    "blocked-by-a-promise",
+    "decide",
+    "stuck-without-progress",
+    "fatal-as-the-agent-fails",
+)
+
+
 @pytest.mark.parametrize("ending", [pytest.param(one, id=name) for name, one in ENDINGS.items()])
-@pytest.mark.parametrize("as_json", [False, True], ids=["human", "json"])
-def test_a_run_ends_with_its_code_and_says_why(scene: Scene, ending: Ending, as_json: bool) -> None:
+def test_a_run_ends_with_its_code_and_tells_a_program_why(scene: Scene, ending: Ending) -> None:
+    done = run_to(ending, scene, "--json")
+    check_told(ending, done, done.stderr)
+    assert events_in(done.stdout) == done.events
+
+
+@pytest.mark.parametrize("name", ALSO_FOR_PEOPLE)
+def test_a_run_ends_with_its_code_and_tells_a_person_why(scene: Scene, name: str) -> None:
+    ending = ENDINGS[name]
+    done = run_to(ending, scene)
+    check_told(ending, done, done.stdout)
+    assert f"▸ Ended: {ending.reason}: {told(done, 'runEnded')[0].message}\n" in done.stdout
+    assert done.stderr == ""
+
+
+def run_to(ending: Ending, scene: Scene, *more: str) -> Completed:
     files = {".ralph/config.toml": ending.config} if ending.config else {}
-    scene.plan(*ending.tasks, files=files).agent(ending.agent)
-    done = scene.run(*ending.arguments, *(["--json"] if as_json else []))
-    assert done.exit_code == ending.code, done.stdout + done.stderr
+    return (
+        scene.plan(*ending.tasks, files=files)
+        .agent(ending.agent)
+        .run(*ending.arguments, *more)
+    )
+
+
+def check_told(ending: Ending, done: Completed, summary: str) -> None:
     (end,) = told(done, "runEnded")
-    assert (end.reason, end.exit_code) == (ending.reason, ending.code)
+    assert (done.exit_code, end.exit_code, end.reason) == (ending.code, ending.code, ending.reason)
     assert ending.message in end.message
-    assert [event.iteration for event in told(done, "iterationEnded")] == [
-        number + 1 for number in range(ending.iterations)
-    ]
-    assert set(warnings(done)) - {"excluded", "claim-without-evidence"} >= set(ending.warns)
-    lines = (done.stderr if as_json else done.stdout).splitlines()
+    ended = [event.iteration for event in told(done, "iterationEnded")]
+    assert ended == list(range(1, ending.iterations + 1))
+    assert [code for code in warnings(done) if code in ending.warns] == list(ending.warns)
+    lines = summary.splitlines()
     assert f"Exit:        {ending.reason.upper()} (code {ending.code})" in lines
-    if ending.next_step is None:
-        assert not [line for line in lines if line.startswith("Next:")]
-    elif ending.next_step:
-        assert lines[-1] == f"Next:        {ending.next_step}"
-    if as_json:
-        assert events_in(done.stdout) == done.events
-    else:
-        assert f"▸ Ended: {ending.reason}: {end.message}" in lines
-        assert done.stderr == ""
-    status = git(scene.repository, "status", "--porcelain", "--", ".", ":!work.txt")
-    assert status.split() in ([], ["D", "@fix_plan.md"])
+    following = [line for line in lines if line.startswith("Next:")]
+    assert following == ([] if ending.next_step is None else [f"Next:        {ending.next_step}"])
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "by"),
+    [
+        pytest.param(signal.SIGINT, 130, "Ctrl-C", id="ctrl-c"),
+        pytest.param(signal.SIGTERM, 143, "a TERM signal", id="term"),
+        pytest.param(signal.SIGHUP, 130, "a closed terminal", id="hang-up"),
+    ],
+)
+def test_a_signal_ends_the_run_and_the_agent_and_says_by_whom(
+    scene: Scene, number: signal.Signals, code: int, by: str
+) -> None:
+    scene.agent("exec sleep 60")
+    running = scene.start("9")
+    run = running.wait_for("agentStarted").run
+    running.signal(number)
+    done = running.wait()
+    assert done.exit_code == code
+    assert marked_processes(run) == []
+    (end,) = told(done, "runEnded")
+    assert (end.reason, end.exit_code, end.by) == ("stopped", code, by)
+    assert [event.outcome for event in told(done, "iterationEnded")] == ["stopped"]
+    assert f"Exit:        STOPPED (code {code})\n" in done.stdout
+    assert done.stdout.endswith("Next:        ralph run --resume\n")
+
+
+BAD_SETTINGS = {
+    "unknown-key": (
+        'profile = "fixplan"\nmax_iteration = 5\n',
+        "line 2: max_iteration: there is no such setting",
+    ),
+    "unknown-key-in-a-table": (
+        "[breaker]\nno_progress_open = 3\nno_progres = 2\n",
+        "line 3: breaker.no_progres: there is no such setting",
+    ),
+    "value-off-the-list": (
+        'agent = "command"\non_halt = "sometimes"\n',
+        "line 2: on_halt: Input should be 'exit' or 'wait' (it is 'sometimes')",
+    ),
+    "value-of-another-type": (
+        'max_iterations = "many"\n',
+        "line 1: max_iterations: Input should be a valid integer",
+    ),
+    "value-out-of-bounds": (
+        "max_iterations = 0\n",
+        "line 1: max_iterations: Input should be greater than or equal to 1 (it is 0)",
+    ),
+    "no-duration": (
+        'timeout = "soon"\n',
+        "line 1: timeout: 'soon' is no duration; write 30m, 90s or 1h30m",
+    ),
+    "path-out-of-the-tree": (
+        '[paths]\nlogs = "../logs"\n',
+        "line 2: paths.logs: '../logs' must be a path inside the work tree",
+    ),
+    "no-toml": ("max_iterations = \n", "this is not TOML: Invalid value (at line 1, column 18)"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [pytest.param(*value, id=name) for name, value in BAD_SETTINGS.items()]
+)
+def test_bad_settings_end_with_78_and_name_file_line_and_key(
+    scene: Scene, text: str, message: str
+) -> None:
+    scene.plan(files={".ralph/config.toml": text}).agent(IDLES)
+    done = scene.run("9")
+    assert done.exit_code == 78
+    assert done.stderr.startswith(f"ralph: {scene.file('.ralph/config.toml')}")
+    assert message in done.stderr
+    assert (done.stdout, done.events) == ("", ())
+
+
+BAD_FLAGS = {
+    "unknown-flag": (("run", "--frobnicate"), "No such option: --frobnicate"),
+    "no-number": (("run", "many"), "'many' is not a valid int"),
+    "number-too-small": (("run", "0"), "0 is not in the range x>=1"),
+    "value-off-the-list": (("run", "--on-halt", "sometimes"), "on_halt: Input should be 'exit' or"),
+    "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
+    "unknown-profile": (("run", "--profile", "waterfall"), "profile: Input should be 'spec'"),
+    "two-agents": (
+        ("run", "--agent", "demo", "--agent-command", "true"),
+        "give --agent or --agent-command, not both",
+    ),
+    "bad-quoting": (("run", "--agent-command", "it's"), "is not well quoted"),
+    "unknown-task": (("run", "--agent", "demo", "--task", "nope"), "the plan has no task 'nope'"),
+    "unknown-command": (("fly",), "No such command 'fly'"),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [pytest.param(*value, id=name) for name, value in BAD_FLAGS.items()]
+)
+def test_bad_flags_end_with_64_and_say_what_is_wrong(
+    scene: Scene, arguments: tuple[str, ...], message: str
+) -> None:
+    done = scene.plan().tell(*arguments)
+    assert done.exit_code == 64
+    assert message in done.stderr
+    assert done.stderr.startswith("ralph: ")
+    assert (done.stdout, done.events) == ("", ())
+
+
+def test_what_is_missing_ends_with_5_before_any_event(ralph: Ralph, tmp_path: Path) -> None:
+    outside = tmp_path / "no-repository"
+    outside.mkdir()
+    done = ralph(outside, "run", "--agent", "demo")
+    assert done.exit_code == 5
+    assert f"{outside} is not in a git work tree" in done.stderr
+    repository = make_repository(tmp_path / "no-plan")
+    (repository / "@fix_plan.md").unlink()
+    done = ralph(repository, "run", "--agent", "demo")
+    assert (done.exit_code, done.events) == (5, ())
+    assert f"there is no plan in {repository}: looked for @fix_plan.md" in done.stderr

@@ -47,12 +47,14 @@ MOST_ENGINES = 8
 TOOLS = r"""
 prompt=$(cat)
 echo "$RALPH_ITERATION" >>"$RALPH_SCRATCH/ran"
-is_there() { git cat-file -e "HEAD:$1" 2>/dev/null; }
+done=$(git log --format=%s)
+has() {
+    case $done in *"$1"*) ;; *) false ;; esac
+}
 work() {
-    echo "$1" >"$1"
+    echo "$1" >>work
     sed -i "s/^- \[ \] $1/- [x] $1/" @fix_plan.md
-    git add -A
-    git commit -q -m "$1"
+    git commit -q -a -m "$1"
 }
 report() {
     printf '%s\n' RALPH_STATUS: "STATUS: $1" "EXIT_SIGNAL: $2" END_RALPH_STATUS
@@ -60,14 +62,16 @@ report() {
 """
 
 BREAKER = r"""
-touch "$RALPH_SCRATCH/idle"
-if ! is_there one; then
+if ! has one; then
     work one
     report IN_PROGRESS false
-elif ! is_there two && [ "$(wc -l <"$RALPH_SCRATCH/idle")" -lt 2 ]; then
-    echo idle >>"$RALPH_SCRATCH/idle"
+elif ! has two && ! [ -e "$RALPH_SCRATCH/second" ]; then
+    if [ -e "$RALPH_SCRATCH/first" ]; then
+        : >"$RALPH_SCRATCH/second"
+    fi
+    : >"$RALPH_SCRATCH/first"
     report IN_PROGRESS false
-elif ! is_there two; then
+elif ! has two; then
     work two
     report COMPLETE true
 else
@@ -76,7 +80,7 @@ fi
 """
 
 HALTS = r"""
-if is_there one; then
+if has one; then
     report COMPLETE true
 else case $prompt in
 *"as blue as the sea"*)
@@ -188,7 +192,7 @@ def staged(folder: Path, script: str) -> Iterator[Stage]:
     ) as process:
         try:
             yield Stage(
-                template=make_repository(folder / "template", tasks),
+                template=make_repository(folder / "template", tasks, files={"work": ""}),
                 command=write_agent(folder / "bin", TOOLS + body),
                 folder=folder,
                 driver=Driver(process, folder / "output"),
@@ -231,7 +235,8 @@ def check(story: Story, recorded: Story) -> None:
     assert not (story.repository / ".ralph" / "blocked.txt").exists()
     with (story.repository / ".ralph/logs/summary.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["iteration"]) for row in rows] == numbers
+    summed = [int(row["iteration"]) for row in rows]
+    assert summed == numbers
     assert marked_processes(found.state.run) == []
 
 

@@ -95,12 +95,12 @@ class Nursery:
 
 def serve(connection: socket.socket) -> None:
     """Fork on request until nobody can ask any more."""
-    from ralph_ls.cli import live, main, run_command  # noqa: F401
-    from ralph_ls.engine import start  # noqa: F401
-    from ralph_ls.engine.git_command import run_git
+    # With what the program imports late, for the sake of those who do not need it.
+    import git.cmd  # noqa: F401
 
-    # What the program imports late, for the sake of those who do not need it.
-    run_git(Path("/"), "version", accept=(0, 128))
+    from ralph_ls.cli import main, run_command  # noqa: F401
+    from ralph_ls.engine import start  # noqa: F401
+
     # The keepers are nobody's to wait for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:

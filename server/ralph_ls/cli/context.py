@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from rich.console import Console
 
 from ralph_ls.core.loop.profiles import PROFILES
+from ralph_ls.core.views.visible import tame
 from ralph_ls.protocol.errors import NoEngine
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
 from ralph_ls.store.runs import FoundRun, find_run
@@ -57,12 +58,12 @@ def console() -> Console:
 
 def complain(message: str) -> None:
     """Tell an error."""
-    sys.stderr.write(f"ralph: {message}\n")
+    sys.stderr.write(f"ralph: {tame(message)}\n")
 
 
 def say(message: str) -> None:
-    """Tell a person something, plainly."""
-    sys.stdout.write(f"{message}\n")
+    """Tell a person something, plainly; what strangers wrote in it steers no terminal."""
+    sys.stdout.write(f"{tame(message)}\n")
 
 
 def emit_json(value: Any) -> None:

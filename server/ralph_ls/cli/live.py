@@ -21,6 +21,7 @@ from rich.text import Text
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.visible import tame
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import EventBase, Phase, RunStarted, dump_event
 from ralph_ls.protocol.state import RunState
@@ -151,13 +152,13 @@ class LiveRenderer:
         reason = f" ({state.phase_reason})" if state.phase_reason else ""
         table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
         task = state.current.started.task if state.current is not None else None
-        table.add_row("Task", Text(task.title if task is not None else "-"))
+        table.add_row("Task", Text(tame(task.title) if task is not None else "-"))
         done, required = state.counts.required_done, state.counts.required
         table.add_row("Plan", f"{done}/{required} tasks done")
         breaker = state.breaker
         words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
         if breaker.state is not BreakerState.CLOSED:
-            words.append(f"  {breaker.reason}", style="")
+            words.append(f"  {tame(breaker.reason)}", style="")
         table.add_row("Breaker", words)
         table.add_row("Tests", _tests(state))
         table.add_row("Time", format_duration(state.active_seconds))
@@ -227,9 +228,9 @@ def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable
 def _lines(event: EventBase) -> list[Line]:
     if isinstance(event, RunStarted):
         texts = header_lines(apply(RunState(), event))
-        return [Line(text=text, weight=Weight.QUIET) for text in texts]
+        return [Line(text=tame(text), weight=Weight.QUIET) for text in texts]
     line = line_of(event)
-    return [] if line is None else [line]
+    return [] if line is None else [Line(text=tame(line.text), weight=line.weight)]
 
 
 def _tests(state: RunState) -> Text:

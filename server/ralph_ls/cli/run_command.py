@@ -20,7 +20,7 @@ from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
 from ralph_ls.protocol.events import Phase
 from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.launch import launch_detached
-from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.runs import load_state
 
 Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
@@ -60,6 +60,8 @@ def run_verb(
     run_id: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
+    if run_id is not None and not RUN_ID.fullmatch(run_id):
+        raise UsageError(f"--run-id {run_id!r} is no run id")
     overrides = {
         "max_iterations": n,
         "profile": profile,

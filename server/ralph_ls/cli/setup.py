@@ -13,15 +13,17 @@ import typer
 from ralph_ls.cli.context import Place, emit_json, here, say
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
+from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
-from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.files import write_atomic
+from ralph_ls.store.files import resolve_inside, write_atomic
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
-SHOWN_LINES = 40
+SHOWN_BYTES = 100_000
+"""A longer text is named by its hash: nobody reads it in a terminal."""
 
 STARTER_CONFIG = """\
 # Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*.
@@ -83,15 +85,25 @@ def init(
         raise UsageError(f"--profile {profile!r}: it must be one of {', '.join(ProfileName)}")
     chosen = profile_of(ProfileName(profile))
     root = place.worktree.root
+    plan, logs = chosen.plan_files[0], Config().paths.logs
+    has_plan = any((root / name).exists() for name in chosen.plan_files)
+    # Each may be a link that the repository brought; all are looked at before one is written.
+    for name in (CONFIG_FILE, logs, ".gitignore", *(() if has_plan else (plan,))):
+        resolve_inside(root, name)
     written: list[str] = []
-    if not any((root / name).exists() for name in chosen.plan_files):
-        write_atomic(root / chosen.plan_files[0], fix_plan_skeleton().encode())
-        written.append(chosen.plan_files[0])
+    if not has_plan:
+        write_atomic(root / plan, fix_plan_skeleton().encode())
+        written.append(plan)
+    try:
+        (root / logs).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateUnusable(
+            f"the folder {root / logs} cannot be made: {error.strerror or error}; "
+            "mend that, and try again"
+        ) from error
     if not (root / CONFIG_FILE).exists():
-        (root / CONFIG_FILE).parent.mkdir(exist_ok=True)
         write_atomic(root / CONFIG_FILE, STARTER_CONFIG.encode())
         written.append(CONFIG_FILE)
-    (root / Config().paths.logs).mkdir(parents=True, exist_ok=True)
     if _ignore(root):
         written.append(".gitignore")
     if as_json:
@@ -155,22 +167,18 @@ def _show_claims(
         return
     for claim in claims:
         state = "not allowed yet" if claim in missing else "allowed"
-        say(f"── {claim.key} ({state})")
-        lines = _visible(claim.text).splitlines()
-        for line in lines[:SHOWN_LINES]:
+        say(f"── {uncover(claim.key)} ({state})")
+        for line in _shown(claim):
             say(f"   {line}")
-        if len(lines) > SHOWN_LINES:
-            say(
-                f"   … and {len(lines) - SHOWN_LINES} lines more; read the file before you allow it"
-            )
 
 
-def _visible(text: str) -> str:
-    """No escape sequence may hide from its reader what is about to be allowed."""
-    return "".join(
-        character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
-        for character in text
-    )
+def _shown(claim: trust.Claim) -> list[str]:
+    """All that would run, so that nothing hides behind what is shown; a program by its hash."""
+    size = len(claim.text.encode("utf-8", errors="replace"))
+    if "\0" in claim.text or size > SHOWN_BYTES:
+        what = "no text" if "\0" in claim.text else f"longer than {SHOWN_BYTES} bytes"
+        return [f"({what}; SHA-256 {claim.digest}; look at the file before you allow it)"]
+    return uncover(claim.text).splitlines()
 
 
 def _claims_json(

@@ -8,7 +8,9 @@ This module must never know what the answers are for.
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Collection
@@ -20,7 +22,6 @@ from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
 from ralph_ls.store.layout import find_worktree
 
 _SAFELY = (
-    "git",
     "--no-pager",
     "--no-optional-locks",
     "-c",
@@ -47,8 +48,11 @@ def run_git(
     is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
     in ``accept``.
     """
+    program = _find_git(os.environ.get("PATH", ""), os.path.realpath(root))
+    # Its import runs git once, and would look for it in the current folder, where PATH says so.
+    os.environ.setdefault("GIT_PYTHON_GIT_EXECUTABLE", program)
     try:
-        # Its import looks for git and takes 0.1 s, which only a run has to spend.
+        # The import takes 0.1 s, which only a run has to spend.
         from git.cmd import Git
         from git.exc import GitCommandNotFound
     except ImportError as error:
@@ -61,7 +65,7 @@ def run_git(
             given.write(stdin)
             given.seek(0)
             answer = Git(root).execute(
-                [*_SAFELY, *place, *arguments],
+                [program, *_SAFELY, *place, *arguments],
                 istream=cast(BinaryIO, given) if stdin else None,
                 env=_environment(root),
                 with_extended_output=True,
@@ -82,6 +86,18 @@ def run_git(
         )
     words = " ".join(complaint.split()) or f"it ended with code {status}"
     raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
+
+
+@functools.cache
+def _find_git(path: str, real_root: str) -> str:
+    """Find git as a person would, but never one that the work tree brings."""
+    entries = [entry for entry in path.split(os.pathsep) if Path(entry).is_absolute()]
+    own = [entry for entry in entries if Path(os.path.realpath(entry)).is_relative_to(real_root)]
+    searched = [entry for entry in entries if entry not in own]
+    found = shutil.which("git", path=os.pathsep.join(searched)) if searched else None
+    if found is None:
+        raise _no_git()
+    return found
 
 
 def _no_git() -> RalphError:

@@ -47,6 +47,9 @@ READ_LIMIT = 16 << 20
 
 TAIL_CHARACTERS = 2000
 
+GRACE_SECONDS = 1.5
+"""Between TERM and KILL, so that Ctrl-C ends a run within two seconds."""
+
 KEPT_ERRORS = 200
 """Error lines of one iteration that are passed on; a flood says nothing more."""
 
@@ -115,6 +118,7 @@ class IterationWork:
             marker=workspace.marker(effect.iteration),
             timeout_seconds=workspace.config.timeout or None,
             idle_timeout_seconds=workspace.config.idle_timeout or None,
+            grace_seconds=GRACE_SECONDS,
         )
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
@@ -198,6 +202,7 @@ class IterationWork:
             marker=workspace.marker(iteration),
             timeout_seconds=workspace.config.validate_timeout or None,
             idle_timeout_seconds=None,
+            grace_seconds=GRACE_SECONDS,
         )
         printed: list[bytes] = []
 

@@ -86,6 +86,8 @@ class Engine:
 
     def _take(self, given: Input) -> None:
         taken = step(self._state, given, self._clock.now())
+        for effect in taken.first:
+            self._performer.perform(effect, taken.state.run)
         self._journal.append(taken.events)
         self._state = taken.state
         if isinstance(given, Started | Resumed):
@@ -94,7 +96,7 @@ class Engine:
             self._settle_posted(given.command.id)
         elif isinstance(given, CommandUnreadable):
             self._settle_posted(given.id)
-        for effect in taken.effects:
+        for effect in taken.then:
             if isinstance(effect, Finish):
                 self._exit_code = effect.exit_code
             else:

@@ -47,12 +47,12 @@ from ralph_ls.engine.process_tree import end_orphan, end_tree
 from ralph_ls.engine.runner import Engine
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import NotAllowed, UsageError
 from ralph_ls.protocol.events import EndReason, IterationEnded, Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import Settings, load_settings
-from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.files import make_private_folder, resolve_inside
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.journal import Journal, JournalRead, read_journal
 from ralph_ls.store.layout import (
@@ -185,6 +185,7 @@ class _Start:
 def _prepare_start(
     request: RunRequest, worktree: Worktree, state: StateFolder, clock: Clock
 ) -> _Start:
+    _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
@@ -194,7 +195,8 @@ def _prepare_start(
     trust.require_allowed(state, claims)
     agent = choose_agent(config)
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
-    _find_program(agent.argv[0], request, worktree, config)
+    _find_program(agent.argv[0], request, worktree, settings)
+    resolve_inside(worktree.root, config.paths.logs)
     plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
     if config.task is not None:
         whole = parse_plan(read_plan_text(worktree.root, plan_path), config)
@@ -253,7 +255,8 @@ def _listen_to_signals(engine: Engine) -> None:
     loop = asyncio.get_running_loop()
     for name, by in names.items():
         number = getattr(signal, name, None)
-        if number is None:
+        if number is None or signal.getsignal(number) is signal.SIG_IGN:
+            # Ignored by whoever started us, as nohup does it: that wish holds.
             continue
         if sys.platform == "win32":
             # Proactor loops have no add_signal_handler; the handler runs in the main thread.
@@ -350,8 +353,13 @@ def _claims(worktree: Worktree, settings: Settings) -> tuple[trust.Claim, ...]:
     return trust.claims_of_run(claims, settings.config, settings.overrides)
 
 
-def _find_program(name: str, request: RunRequest, worktree: Worktree, config: Config) -> None:
-    """Raise ``AgentUnavailable`` before the run begins rather than in its first iteration."""
+def _find_program(name: str, request: RunRequest, worktree: Worktree, settings: Settings) -> None:
+    """Raise what keeps the agent from starting before the run begins, not in its first iteration.
+
+    A program that PATH finds in the work tree comes with the repository, but nobody was shown it:
+    ``NotAllowed``, unless a person named it for this run.
+    """
+    config = settings.config
     environment = agent_environment(
         request.environment,
         marker="",
@@ -361,7 +369,27 @@ def _find_program(name: str, request: RunRequest, worktree: Worktree, config: Co
         extra=config.agents[config.agent].env if config.agent in config.agents else {},
         only=config.env.only,
     )
-    find_program(name, environment, worktree.root)
+    program = find_program(name, environment, worktree.root)
+    is_given = f"agents.{config.agent}" in settings.overrides
+    folder = Path(os.path.realpath(program.parent))
+    if Path(name).name == name and not is_given and folder.is_relative_to(worktree.root):
+        raise NotAllowed(
+            f"the agent's program {name!r} was found on PATH inside the work tree, as {program}; "
+            "name it by its path in argv and allow it with: ralph allow, "
+            "or give it with --agent-command"
+        )
+
+
+def _require_utf8(*paths: Path) -> None:
+    """The journal and everything that is told of a run is UTF-8, its places included."""
+    for path in paths:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError as error:
+            shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
+            raise StateUnusable(
+                f"the path {shown} is not UTF-8, so a run there cannot be told; rename the folder"
+            ) from error
 
 
 def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:

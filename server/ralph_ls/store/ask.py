@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from ralph_ls.protocol.commands import Command, Stop
 from ralph_ls.protocol.errors import NoEngine
 from ralph_ls.protocol.events import CommandAccepted, CommandRejected
-from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, Tail
+from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, JournalTail
 from ralph_ls.store.inbox import post
-from ralph_ls.store.journal import JournalReader
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.lock import is_held, is_same_process, read_owner
 from ralph_ls.store.runs import FoundRun
@@ -51,8 +50,7 @@ def ask(worktree: Worktree, run: FoundRun, command: Command) -> Reply:
     if not run.live:
         raise NoEngine(f"no engine runs in {worktree.root}; start one with: ralph run")
     state = StateFolder(folder=run.files.folder.parent.parent)
-    tail, reader = Tail(run.files.journal), JournalReader()
-    tail.offset = run.files.journal.stat().st_size
+    journal = JournalTail(run.files.journal, offset=run.files.journal.stat().st_size)
     changed = threading.Event()
     patience = STOP_NOW_PATIENCE if isinstance(command, Stop) and command.now else None
     with FolderWatch([run.files.folder], changed.set):
@@ -61,7 +59,7 @@ def ask(worktree: Worktree, run: FoundRun, command: Command) -> Reply:
         while True:
             changed.clear()
             alive = is_held(worktree.git_dir)
-            if reply := _find_reply(reader, tail, command.id):
+            if reply := _find_reply(journal, command.id):
                 return reply
             if not alive:
                 path.unlink(missing_ok=True)
@@ -74,15 +72,13 @@ def ask(worktree: Worktree, run: FoundRun, command: Command) -> Reply:
                 waited += LIVE_INTERVAL
 
 
-def _find_reply(reader: JournalReader, tail: Tail, command_id: str) -> Reply | None:
-    found: Reply | None = None
-    while data := tail.read():
-        for event in reader.feed(data):
-            if isinstance(event, CommandAccepted) and event.command == command_id:
-                found = Reply(accepted=True, code="accepted", text=event.text, by=event.by)
-            if isinstance(event, CommandRejected) and event.command == command_id:
-                found = Reply(accepted=False, code=event.code, text=event.reason, by=event.by)
-    return found
+def _find_reply(journal: JournalTail, command_id: str) -> Reply | None:
+    for event in journal.read():
+        if isinstance(event, CommandAccepted) and event.command == command_id:
+            return Reply(accepted=True, code="accepted", text=event.text, by=event.by)
+        if isinstance(event, CommandRejected) and event.command == command_id:
+            return Reply(accepted=False, code=event.code, text=event.reason, by=event.by)
+    return None
 
 
 def _signal(worktree: Worktree) -> Reply:

@@ -21,6 +21,9 @@ from watchdog.observers import Observer
 from ralph_ls.protocol.events import Event, RunEnded, RunResumed, UnknownEvent
 from ralph_ls.store.journal import JournalReader
 
+# An observer that is stopped while events come in says so; nobody can act on it.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
+
 LIVE_INTERVAL = 0.5
 """Seconds between two looks at a live run's files."""
 
@@ -92,8 +95,8 @@ class Tail:
 class JournalTail:
     """The events that a journal gained since the last look."""
 
-    def __init__(self, journal: Path, *, after_seq: int = 0) -> None:
-        self._tail = Tail(journal)
+    def __init__(self, journal: Path, *, after_seq: int = 0, offset: int = 0) -> None:
+        self._tail = Tail(journal, offset=offset)
         self._reader = JournalReader()
         self._after_seq = after_seq
         self.ended = False

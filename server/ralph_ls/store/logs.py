@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ralph_ls.core.views.summary import CSV_HEADER, csv_row, frame_foot, frame_head
 from ralph_ls.protocol.config import LogForm
+from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.store.files import write_all, write_atomic
 
@@ -80,7 +81,8 @@ class RunLog:
             self._file = self.folder / f"iteration-{iteration:03d}.log"
         elif self._file is None:
             self._file = _next_of_the_day(self.folder, self._started)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        # A link would lead the agent's output somewhere else.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         self._descriptor = os.open(self._file, flags, 0o644)
 
     def _write(self, data: bytes) -> None:
@@ -105,6 +107,8 @@ class RunLog:
                 write_atomic(self.summary, whole)
         except OSError as error:
             self._note(error)
+        except StateUnusable as error:
+            self.problem = self.problem or error.message
 
     def _note(self, error: OSError) -> None:
         if self.problem is None:
@@ -112,10 +116,14 @@ class RunLog:
 
 
 def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
-    """Move what an earlier run left to ``logs/run-<id>/``; None where there was nothing."""
+    """Move what an earlier run left to ``logs/run-<id>/``; None where there was nothing.
+
+    Raises ``StateUnusable`` where it cannot be moved: it would be written over.
+    """
     try:
         names = sorted(name for name in os.listdir(folder) if _OLD_FILES.fullmatch(name))
-    except FileNotFoundError:
+    except OSError:
+        # Nothing there, or nothing that can be written into: the log itself tells that.
         return None
     if not names:
         return None
@@ -124,9 +132,15 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
     while target.exists():
         number += 1
         target = folder / f"run-{earlier_run or 'earlier'}-{number}"
-    target.mkdir()
-    for name in names:
-        (folder / name).replace(target / name)
+    try:
+        target.mkdir()
+        for name in names:
+            (folder / name).replace(target / name)
+    except OSError as error:
+        raise StateUnusable(
+            f"the logs of an earlier run cannot be moved to {target}: {error.strerror or error}; "
+            "move them away, or mend the permissions"
+        ) from error
     return target
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.follow import Tail
 from ralph_ls.store.journal import JournalReader, read_journal
-from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree, state_folder, state_root
+from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.lock import Owner, is_held, read_owner
 
 
@@ -83,6 +84,8 @@ def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
     process would put it; without it the newest run in ``state`` is taken.
     """
     owner = read_owner(worktree.git_dir)
+    if owner is not None and not _is_credible(owner, worktree, state):
+        owner = None
     if owner is not None and RUN_ID.fullmatch(owner.run):
         folder = StateFolder(folder=Path(owner.state_dir))
         if folder.run(owner.run).journal.exists():
@@ -93,12 +96,19 @@ def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
     return _found(state.run(runs[-1]), owner, live=is_held(worktree.git_dir))
 
 
-def where_is_state(worktree: Worktree, environment: dict[str, str]) -> StateFolder:
-    """The state folder of a work tree: where its engine put it, else where one would."""
-    owner = read_owner(worktree.git_dir)
-    if owner is not None and not environment.get("RALPH_STATE_DIR"):
-        return StateFolder(folder=Path(owner.state_dir))
-    return state_folder(state_root(environment), worktree)
+def _is_credible(owner: Owner, worktree: Worktree, state: StateFolder) -> bool:
+    """Whether the owner's file may say where the state lies.
+
+    A git directory that came out of an archive could name a journal beside it, whose commands a
+    resumed run would take for the ones that a person gave.
+    """
+    if "\0" in owner.state_dir:
+        return False
+    folder = Path(owner.state_dir)
+    real = Path(os.path.realpath(folder))
+    brought = (worktree.root, worktree.git_dir.resolve(), worktree.common_dir)
+    inside = any(real.is_relative_to(place) for place in brought)
+    return folder == state.folder or (folder.is_absolute() and not inside)
 
 
 def _found(files: RunFiles, owner: Owner | None, *, live: bool) -> FoundRun:

@@ -161,7 +161,7 @@ def _words(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _told(path: str) -> str:
-    """A path as a key; bytes in it that are no UTF-8 are shown as ``\\xNN``."""
+    """A path as a key, also where its bytes are no UTF-8."""
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 

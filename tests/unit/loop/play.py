@@ -5,7 +5,6 @@ The one helper that tests of the loop use; nothing in them calls the reducer oth
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections import deque
 from collections.abc import Callable
@@ -183,6 +182,7 @@ class Play:
         self.queue.extend(inputs)
         while True:
             while self.queue:
+                assert len(self.events) < 2000, "this run comes to no end"
                 given = self.queue.popleft()
                 self.feed(given() if callable(given) else given)
             before = len(self.events)
@@ -201,7 +201,7 @@ class Play:
         for effect in taken.first:
             self._perform(effect)
         if self.record:
-            self.moments.append(Moment(len(self.events), copy.deepcopy(self.world)))
+            self.moments.append(Moment(len(self.events), self.world.copy()))
         self.events.extend(taken.events)
         self.state = taken.state
         for effect in taken.then:

@@ -23,7 +23,7 @@ def errors(*lines: str, progress: bool = True) -> IterationFacts:
     return facts(progress=progress, error_patterns=lines)
 
 
-def tests(status: str) -> IterationFacts:
+def ran(status: str) -> IterationFacts:
     return facts(progress=True, tests_status=status)
 
 
@@ -75,14 +75,14 @@ C, H, O = "CLOSED", "HALF_OPEN", "OPEN"  # noqa: E741
             [C] * 5,
             id="no line is shared by all",
         ),
-        pytest.param([tests("FAILING")] * 5, [C] * 4 + [O], id="failing tests"),
+        pytest.param([ran("FAILING")] * 5, [C] * 4 + [O], id="failing tests"),
         pytest.param(
-            [tests("FAILING")] * 4 + [tests("NOT_RUN"), tests("ODD"), tests("FAILING")],
+            [ran("FAILING")] * 4 + [ran("NOT_RUN"), ran("ODD"), ran("FAILING")],
             [C] * 6 + [O],
             id="tests that were not run leave the count",
         ),
         pytest.param(
-            [tests("FAILING")] * 4 + [tests("PASSING")] + [tests("FAILING")] * 4,
+            [ran("FAILING")] * 4 + [ran("PASSING")] + [ran("FAILING")] * 4,
             [C] * 9,
             id="passing tests zero it",
         ),
@@ -101,7 +101,7 @@ def test_the_table(history: list[IterationFacts], expected: list[str]) -> None:
         pytest.param([none] * 3, {"no_progress_half_open": 0}, [C, C, O], id="no half open"),
         pytest.param([none] * 4, {"no_progress_open": 0}, [C, H, H, H], id="never opens"),
         pytest.param([errors("e")] * 2, {"same_error_open": 2}, [C, O], id="same error at 2"),
-        pytest.param([tests("FAILING")], {"failing_tests_open": 1}, [O], id="failing at 1"),
+        pytest.param([ran("FAILING")], {"failing_tests_open": 1}, [O], id="failing at 1"),
         pytest.param([refused], {"refused_completions_open": 1}, [O], id="refused at 1"),
         pytest.param([blocked], {"blocked_opens": False}, [C], id="BLOCKED does not open"),
         pytest.param([none, blocked, none], {"enabled": False}, [C, C, C], id="off"),
@@ -135,7 +135,7 @@ def test_the_record_is_kept() -> None:
 
 
 def test_progress_does_not_zero_what_it_does_not_mend() -> None:
-    last = count([errors("e"), replace(errors("e"), tests_status="FAILING"), some])[1]
+    last = count([errors("e"), replace(errors("e"), tests_status="FAILING")])[-1]
     assert (last.consecutive_same_error, last.consecutive_failing_tests) == (2, 1)
 
 

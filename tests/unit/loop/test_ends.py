@@ -87,7 +87,7 @@ PARKS: dict[str, tuple[list[Turn], tuple[str, int], str, dict[str, Any]]] = {
     "all tasks blocked": (
         [turn(files=1, blocks=ONE_TASK)],
         ("blocked", 2),
-        "all 1 open tasks",
+        "the only open task in the plan is blocked",
         {},
     ),
     "a DECIDE promise": ([progress, asks("a or b?")], ("decide", 3), "a or b?", {}),

@@ -7,7 +7,14 @@ from datetime import timedelta
 import pytest
 
 from ralph_ls.core.loop.fold import active_seconds, apply, fold
-from ralph_ls.protocol.events import Event, Phase, UnknownEvent, dump_event, parse_event
+from ralph_ls.protocol.events import (
+    BlockedResolved,
+    Event,
+    Phase,
+    UnknownEvent,
+    dump_event,
+    parse_event,
+)
 from ralph_ls.protocol.state import RunState
 from tests.unit.loop.persons import helpful
 from tests.unit.loop.play import BEGIN, RUN, command, play
@@ -53,8 +60,8 @@ def test_an_answer_without_its_question_is_kept() -> None:
 
 
 def test_a_resolved_blocker_that_nobody_knows_leaves_no_trace() -> None:
-    resolved = play(wait=True, person=helpful)
-    assert resolved.run.resolved_blocker is None
+    resolved = BlockedResolved(seq=1, at=BEGIN, run=RUN, by="Ada")
+    assert fold([resolved]).resolved_blocker is None
 
 
 def test_only_engine_time_counts() -> None:

@@ -6,7 +6,6 @@ nothing, or half of its turn, or all of it with nobody there to read what it sai
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -233,7 +232,7 @@ def killed(
         events = whole.events[:n_events]
         left = next(each.world for each in reversed(whole.moments) if each.n_events < n_events)
         for damage in story.damages if may_be_at_work(events) else ("nothing",):
-            world = copy.deepcopy(left)
+            world = left.copy()
             if damage != "nothing":
                 world.change(world.next_turn, half=damage == "half")
             if damage == "whole":

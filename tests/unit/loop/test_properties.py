@@ -128,7 +128,7 @@ def test_no_report_alone_is_ever_progress(report: Report | None, seen: list[str]
 
 
 @pytest.mark.slow
-@given(st.lists(strategies.read, min_size=1, max_size=8))
+@given(st.lists(strategies.read, min_size=1, max_size=5))
 def test_no_sequence_of_reports_alone_moves_the_loop(said: list[IterationRead]) -> None:
     state = LoopState()
     start = strategies.started(settings(breaker_enabled=False), HaltFiles())

@@ -5,7 +5,7 @@ It outlives the engine that works in it: what an agent has done stays done when 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import AgentFinished, HaltFiles, IterationRead, Notice, PlanFacts
@@ -101,6 +101,16 @@ class World:
     answer: str | None = None
     blocked: str | None = None
     n_validated: int = 0
+
+    def copy(self) -> World:
+        """The world as it is now, for another future."""
+        return replace(
+            self,
+            tasks=dict(self.tasks),
+            commits=list(self.commits),
+            plan_before=dict(self.plan_before),
+            said=dict(self.said),
+        )
 
     @property
     def next_turn(self) -> Turn:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -40,19 +41,20 @@ def found(value: Any, name: str) -> list[str]:
     return problems(value, loaded, loaded)
 
 
-def generate(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, root / "schemas" / "generate.py", *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "server"), "COLUMNS": "100"},
-    )
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    """The script as a module, to write and check in another place than this project."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "schemas" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The generator with all that it writes and reads beside the package."""
+    """All that the generator writes, and the golden files that it reads."""
     for part in ("schemas", "tests/golden"):
         shutil.copytree(ROOT / part, tmp_path / part)
     (tmp_path / "docs").mkdir()
@@ -63,43 +65,46 @@ def copy(tmp_path: Path) -> Path:
 class TestGenerator:
     @pytest.mark.slow
     def test_what_is_committed_is_up_to_date(self) -> None:
-        result = generate(ROOT, "--check")
+        command = [sys.executable, str(ROOT / "schemas" / "generate.py"), "--check"]
+        result = subprocess.run(command, check=False, capture_output=True, text=True)
         assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
     @pytest.mark.slow
-    def test_each_stale_file_is_named_with_what_mends_it(self, copy: Path) -> None:
+    def test_each_stale_file_is_named_with_what_mends_it(
+        self, generator: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         (copy / "schemas" / "VERSION").write_text("0\n", encoding="utf-8")
         (copy / "schemas" / "config.schema.json").unlink()
         golden = copy / "tests" / "golden" / "events" / "noteAdded.json"
         golden.write_text(golden.read_text(encoding="utf-8").replace("winter", "summer"))
-        result = generate(copy, "--check")
-        assert result.returncode == 1
-        assert result.stderr.splitlines() == [
+        assert generator.check(copy) == 1
+        assert capsys.readouterr().err.splitlines() == [
             "schemas/config.schema.json is stale; run: make generate",
             "schemas/VERSION is stale; run: make generate",
             "docs/protocol.md is stale; run: make generate",
         ]
         assert not (copy / "schemas" / "config.schema.json").exists()
-        result = generate(copy, "--write")
-        assert result.returncode == 0
-        assert result.stdout.count("wrote ") == 3
-        assert generate(copy, "--check").returncode == 0
+        assert generator.write(copy) == 0
+        assert capsys.readouterr().out.count("wrote ") == 3
+        assert generator.check(copy) == 0
         assert "in summer time" in (copy / "docs" / "protocol.md").read_text(encoding="utf-8")
 
     @pytest.mark.slow
-    def test_a_page_without_its_markers_is_told(self, copy: Path) -> None:
+    def test_a_page_without_its_markers_is_told_and_stays(
+        self, generator: ModuleType, copy: Path
+    ) -> None:
         (copy / "docs" / "protocol.md").write_text("# Protocol\n", encoding="utf-8")
-        result = generate(copy, "--write")
-        assert result.returncode == 1
-        assert "docs/protocol.md lacks <!-- generated: version -->" in result.stderr
+        with pytest.raises(ValueError, match=r"protocol\.md lacks <!-- generated: version -->"):
+            generator.write(copy)
         assert (copy / "docs" / "protocol.md").read_text(encoding="utf-8") == "# Protocol\n"
 
-    @pytest.mark.slow
-    def test_asked_for_nothing_it_says_what_it_can(self, copy: Path) -> None:
-        result = generate(copy)
-        assert result.returncode == 0
-        assert "--write" in result.stdout
-        assert "--check" in result.stdout
+    def test_asked_for_nothing_it_says_what_it_can(
+        self, generator: ModuleType, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert generator.main([]) == 0
+        shown = capsys.readouterr().out
+        assert "--write" in shown
+        assert "--check" in shown
 
 
 class TestHeads:

@@ -11,6 +11,7 @@ from ralph_ls.store.files import (
     content_hash,
     make_private_folder,
     read_if_there,
+    read_regular,
     resolve_inside,
     write_all,
     write_atomic,
@@ -131,6 +132,40 @@ def test_a_file_that_is_not_there_reads_as_none(tmp_path: Path) -> None:
     assert read_if_there(tmp_path / "file") == b"here"
     assert read_if_there(tmp_path / "none") is None
     assert read_if_there(tmp_path / "file" / "below") is None
+
+
+class TestReadRegular:
+    def test_a_plain_file_or_none(self, tmp_path: Path) -> None:
+        (tmp_path / "validate.sh").write_bytes(b"#!/bin/sh\n")
+        (tmp_path / "link").symlink_to("validate.sh")
+        assert read_regular(tmp_path / "validate.sh", 10) == b"#!/bin/sh\n"
+        assert read_regular(tmp_path / "link", 10) == b"#!/bin/sh\n"
+        assert read_regular(tmp_path / "none", 10) is None
+        assert read_regular(tmp_path / "validate.sh" / "below", 10) is None
+
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "config.toml")
+        with pytest.raises(StateUnusable, match=r"config\.toml is no regular file; remove it"):
+            read_regular(tmp_path / "config.toml", 10)
+
+    def test_a_device_is_not_read_for_ever(self, tmp_path: Path) -> None:
+        (tmp_path / "config.toml").symlink_to("/dev/zero")
+        with pytest.raises(StateUnusable, match="is no regular file"):
+            read_regular(tmp_path / "config.toml", 10)
+
+    def test_one_that_is_too_large_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "config.toml").write_bytes(b"x" * 11)
+        with pytest.raises(StateUnusable, match="is larger than 10 bytes; make it smaller"):
+            read_regular(tmp_path / "config.toml", 10)
+
+    def test_a_folder_in_its_place_is_told(self, tmp_path: Path) -> None:
+        with pytest.raises(StateUnusable, match="is no regular file"):
+            read_regular(tmp_path, 10)
+
+    def test_one_that_cannot_be_opened_is_told_with_the_reason(self, tmp_path: Path) -> None:
+        (tmp_path / "config.toml").symlink_to("config.toml")
+        with pytest.raises(StateUnusable, match="cannot be read: Too many levels of symbolic"):
+            read_regular(tmp_path / "config.toml", 10)
 
 
 def test_the_hash_of_a_content_is_short_and_its_own() -> None:

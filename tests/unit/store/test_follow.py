@@ -151,6 +151,12 @@ class TestFollower:
             viewer.follower.stop()
             assert viewer.rest() == []
 
+    def test_it_can_be_woken_to_see_that_its_engine_is_gone(self, journal: Journal) -> None:
+        with following(journal.path) as viewer:
+            viewer.live = False
+            viewer.follower.wake()
+            assert viewer.rest() == []
+
     def test_half_a_line_is_no_event_until_it_is_whole(self, journal: Journal) -> None:
         line = to_lines([note(2, "größer als 0")])
         journal.append([note(1)])

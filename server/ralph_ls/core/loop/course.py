@@ -163,8 +163,7 @@ def end_before_iteration(draft: Draft, plan: PlanFacts) -> bool:
     elif run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
         end(draft, EndReason.COMPLETE, run.verdict.message)
     elif plan.next_task is None and not all_done:
-        count = plan.counts.blocked_required
-        halt(draft, EndReason.BLOCKED, f"all {count} open tasks in the plan are blocked")
+        halt(draft, EndReason.BLOCKED, _all_blocked(run.config, plan.counts.blocked_required))
     elif message := limit_reached(run.config, run.counted, run.active_seconds):
         end(draft, EndReason.LIMIT, message)
     else:
@@ -186,7 +185,8 @@ def is_stuck(breaker: Breaker, stuck_count: int, config: Config) -> str | None:
     if breaker.state is BreakerState.OPEN:
         return breaker.reason
     if config.max_stuck is not None and stuck_count >= config.max_stuck:
-        return f"{stuck_count} iterations in a row without a commit"
+        several = f"{stuck_count} iterations in a row"
+        return f"{'an iteration' if stuck_count == 1 else several} without a commit"
     return None
 
 
@@ -210,10 +210,8 @@ def reset_if_stuck(draft: Draft, *, by: str) -> None:
 
 
 def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
-    """What the agent of the iteration is told: notes and answers that came before it began."""
+    """What the agent of the iteration is told; a note that came after it began waits."""
     question, task = run.question, started.task
-    if question is not None and (question.answer is None or question.answered_seq > started.seq):
-        question = None
     return PromptContext(
         iteration=started.iteration,
         max_iterations=run.config.max_iterations,
@@ -229,3 +227,9 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         recommendation=run.recommendation,
         notes=tuple(note.text for note in run.notes if note.seq < started.seq),
     )
+
+
+def _all_blocked(config: Config, n_blocked: int) -> str:
+    several = f"all {n_blocked} open tasks in the plan are blocked"
+    whole_plan = several if n_blocked > 1 else "the only open task in the plan is blocked"
+    return whole_plan if config.task is None else f"the task {config.task} is blocked in the plan"

@@ -11,7 +11,7 @@ import re
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.templates import BUILD_TEMPLATE
 
-PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]+)\s*\}\}")
+PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")
 
 
 def render(context: PromptContext, template: str | None = None) -> str:
@@ -54,11 +54,11 @@ def values_of(context: PromptContext) -> dict[str, str]:
 def _task(context: PromptContext) -> str:
     if context.task is None:
         return (
-            "No required task is open in the plan. Check that this is so: look for work that the "
-            "specifications ask for and the plan does not name, and for tests that fail. If you "
-            "find some, add it to the plan as a task and stop. If not, change nothing."
+            "The plan names no required task that is open. Check that this is so: look for work "
+            "that the specifications ask for and the plan does not name, and for tests that fail. "
+            "If you find some, add it to the plan as a task and stop. If not, change nothing."
         )
-    return f"Task: {context.task}"
+    return f"Task: {' '.join(context.task.split())}"
 
 
 def _answer(context: PromptContext) -> str:
@@ -76,7 +76,7 @@ def _answer(context: PromptContext) -> str:
 def _recommendation(context: PromptContext) -> str:
     if not context.recommendation:
         return ""
-    return f"The last iteration recommends: {context.recommendation}"
+    return f"## The last iteration recommends\n\n{_quoted(context.recommendation)}"
 
 
 def _notes(context: PromptContext) -> str:

@@ -66,16 +66,16 @@ RECOMMENDATION: <one line: what to do next>
 
 - STATUS is COMPLETE when everything in the plan is done, IN_PROGRESS while work is left, BLOCKED \
 when you cannot go on without a person.
-- EXIT_SIGNAL is true only when nothing at all is left to do; then also say in plain words that \
-all tasks are complete.
+- EXIT_SIGNAL is true only when nothing at all is left to do; then say so in plain words as well, \
+such as "all tasks are complete".
 
 Exit scenarios:
-1. All tasks done: EXIT_SIGNAL true.
-2. You only tested and implemented nothing: EXIT_SIGNAL false; the loop goes on and warns.
-3. The same error again and again: report it; the loop stops by itself.
-4. No work remaining, all specifications are met: EXIT_SIGNAL true.
-5. Progress made, work left: EXIT_SIGNAL false.
-6. You need a person: STATUS BLOCKED.
+1. If all tasks are done: EXIT_SIGNAL true.
+2. If you only tested and implemented nothing: EXIT_SIGNAL false; the loop goes on and warns.
+3. If the same error comes again and again: report it; the loop stops by itself.
+4. If no work remains and all specifications are met: EXIT_SIGNAL true.
+5. If you made progress and work is left: EXIT_SIGNAL false.
+6. If you need a person: STATUS BLOCKED.
 
 If only a person can help, put exactly one of these on a line of its own before the block:
 

@@ -24,6 +24,7 @@ FRAME = "━" * 40
 NEXT_STEPS = {
     "limit": "ralph run --resume with a higher limit, such as: ralph run 40 --resume",
     "blocked": "solve what blocks it, then: ralph resume, or remove {blocked} and: ralph run",
+    "plan-blocked": "unblock a task in {plan}, then: ralph run --resume",
     "decide": 'ralph answer "…", or write below ## Answer in {decide}, then: ralph run',
     "stuck": "see what went wrong: ralph status; then: ralph run --resume",
     "fatal": "mend what the message says, then: ralph run --resume",
@@ -67,9 +68,9 @@ def next_step(state: RunState) -> str | None:
     """The next command to type; None after a complete run."""
     if state.end is None or state.end.reason.value not in NEXT_STEPS:
         return None
-    paths = state.config.paths
-    text = NEXT_STEPS[state.end.reason.value]
-    return text.format(blocked=paths.blocked, decide=paths.decide)
+    paths, reason = state.config.paths, state.end.reason.value
+    text = NEXT_STEPS["plan-blocked" if reason == "blocked" and state.blocked is None else reason]
+    return text.format(blocked=paths.blocked, decide=paths.decide, plan=state.plan)
 
 
 def csv_row(ended: IterationEnded) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph_ls.engine.demo.repository import run_git
 from ralph_ls.engine.demo.suite import SuiteResult, run_suite
-from ralph_ls.engine.demo.workspace import PLAN_NAME
+from ralph_ls.engine.demo.workspace import PLAN_NAME, mark_sample
 from ralph_ls.protocol.errors import UsageError
 
 _NAMES_ON_DISK = {"gitignore": ".gitignore"}
@@ -43,6 +43,7 @@ def lay_out(folder: Path) -> Path:
     # An empty template and a branch of our own: neither hooks nor names come from elsewhere.
     run_git(project, "init", "--quiet", "--template=", "--initial-branch=main")
     (project / ".git" / "no-hooks").mkdir()
+    mark_sample(project)
     for key, value in _LOCAL_CONFIG:
         run_git(project, "config", "--local", key, value)
     names = _copy(resources.files("ralph_ls.engine.demo") / "files", project)

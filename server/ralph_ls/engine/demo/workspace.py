@@ -22,6 +22,8 @@ LARGEST_FILE_BYTES = 1_000_000
 ENOUGH_TO_RECOGNISE = 3
 """How many of the five repairs must fit: a person may have rewritten the place of one or two."""
 
+MARK_NAME = "ralph-demo"
+
 _ITEM = re.compile(r"^(\s*[-*+] \[)([ xX~])(\] +)(\S.*?)[ \t]*$", re.MULTILINE)
 
 
@@ -39,12 +41,18 @@ class PlanItem:
     """Where the box's mark stands in the text."""
 
 
-def is_sample(root: Path) -> bool:
-    """Whether ``root`` is the sample project, told by the very texts that would be mended.
+def mark_sample(root: Path) -> None:
+    """Remember in the repository's git folder, which no clone brings along, that we laid it out."""
+    (root / ".git" / MARK_NAME).write_text("laid out by ralph demo\n", encoding="ascii")
 
-    It has to be a repository of its own. Reads a few small files and runs nothing.
+
+def is_sample(root: Path) -> bool:
+    """Whether ``root`` is a sample project that was laid out here, and can still be recognised.
+
+    Somebody else's repository may hold the same texts, and tests which do harm. Reads a few small
+    files and runs nothing.
     """
-    if not (root / ".git").exists():
+    if not _is_marked(root):
         return False
     fitting = [repair for repair in REPAIRS if EditState.UNKNOWN not in edit_states(root, repair)]
     return len(fitting) >= ENOUGH_TO_RECOGNISE
@@ -127,6 +135,22 @@ def tick(root: Path, title: str) -> bool:
         return text
 
     return rewrite(root, PLAN_NAME, ticked)
+
+
+def _is_marked(root: Path) -> bool:
+    try:
+        return (_git_folder(root) / MARK_NAME).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _git_folder(root: Path) -> Path:
+    """The git folder of a work tree, of a linked one that of its repository."""
+    if (root / ".git").is_dir():
+        return root / ".git"
+    linked = (root / ".git").read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+    folder = root / linked
+    return folder / (folder / "commondir").read_text(encoding="utf-8").strip()
 
 
 def _temporary_for(root: Path, path: Path) -> Path:
