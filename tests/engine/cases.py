@@ -56,9 +56,10 @@ class Ralph:
         stdout: int | None = None,
     ) -> Running:
         """Start it in ``folder``; its output goes into files, so that it never waits for us."""
-        out, err = (cast(IO[bytes], tempfile.TemporaryFile()) for _ in range(2))
-        for file in (out, err):
-            self._at_the_end.callback(file.close)
+        out, err = (
+            cast(IO[bytes], self._at_the_end.enter_context(tempfile.TemporaryFile()))
+            for _ in range(2)
+        )
         with Path(os.devnull).open("rb") as nothing:
             process = self._nursery.fork(
                 folder,

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -138,9 +139,14 @@ def _become_ralph(request: tuple[str, list[str], dict[str, str]], fds: list[int]
     for number, descriptor in enumerate(fds):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    # The old ones know what kind of file they had before them.
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", closefd=False, errors="backslashreplace")
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    time.tzset()
     sys.argv = ["ralph", *arguments]
     # It leaves by SystemExit, through everything that this process was before.
     run()

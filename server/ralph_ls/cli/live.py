@@ -133,12 +133,12 @@ class LiveRenderer:
     def _print_output(self, text: str) -> None:
         whole, newline, self._partial = (self._partial + text).rpartition("\n")
         if newline:
-            self._console.print(Text.from_ansi(_indented(whole)), style="dim")
+            self._console.print(_as_output(whole))
 
     def _finish_partial_line(self) -> None:
         if self._partial:
             rest, self._partial = self._partial, ""
-            self._console.print(Text.from_ansi(_indented(rest)), style="dim")
+            self._console.print(_as_output(rest))
 
     def _panel(self) -> RenderableType:
         state = self._state
@@ -240,8 +240,11 @@ def _tests(state: RunState) -> Text:
     return Text(words, style=style)
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))
+def _as_output(text: str) -> Text:
+    """The agent's words, set back from the loop's own."""
+    output = Text.from_ansi("\n".join(f"  {line}" for line in text.split("\n")))
+    output.style = "dim"
+    return output
 
 
 def _decoders() -> dict[str, codecs.IncrementalDecoder]:

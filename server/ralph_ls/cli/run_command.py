@@ -13,7 +13,6 @@ import typer
 
 from ralph_ls.cli.context import emit_json, here, say
 from ralph_ls.cli.live import Viewer, choose_renderer
-from ralph_ls.core.prompt.render import render
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.config import OnHalt, PromptBy, to_seconds
 from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
@@ -171,7 +170,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
 
     request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
     seen = preview(request)
-    prompt = render(seen.prompt_context)
+    prompt = seen.prompt
     if as_json:
         emit_json(
             {

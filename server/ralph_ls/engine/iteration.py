@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable
-from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.agent.reading import Reading, read_text
@@ -24,16 +23,15 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
 )
 from ralph_ls.core.plan.select import newly_done
-from ralph_ls.core.prompt.render import render
 from ralph_ls.engine import git, process
 from ralph_ls.engine.agent_choice import fill_argv
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.messages import MessageLog
 from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text
+from ralph_ls.engine.prompts import fill_template, template_path
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import PromptBy
-from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
@@ -126,7 +124,7 @@ class IterationWork:
         self._process = started
         launched = AgentLaunched(
             agent=agent.name,
-            argv=tuple(workspace.redactor.redact(part) for part in agent.argv),
+            argv=agent.argv,
             pid=started.pid,
             process_start_time=started.start_time,
             group=started.group,
@@ -158,10 +156,6 @@ class IterationWork:
         self._after = (after, text)
         plan = parse_plan(text, workspace.config)
         before = parse_plan(self._remembered_plan(text), workspace.config)
-        commits = tuple(
-            commit.model_copy(update={"subject": workspace.redactor.redact(commit.subject)})
-            for commit in found.commits
-        )
         must_validate, notices = self._validation(lost=effect.lost)
         return IterationRead(
             report=said.report,
@@ -170,7 +164,7 @@ class IterationWork:
             errors=said.errors[:KEPT_ERRORS],
             error_patterns=said.error_patterns[:KEPT_ERRORS],
             said_nothing=not said.text.strip(),
-            changes=replace(found, commits=commits),
+            changes=found,
             tasks_done=newly_done(before, plan),
             plan=facts_of(plan),
             halt=look_at_halt_files(workspace.root, workspace.config.paths),
@@ -259,16 +253,12 @@ class IterationWork:
 
     def _prompt(self, effect: LaunchAgent) -> str:
         workspace = self._workspace
-        path = f"{workspace.config.paths.prompts}/PROMPT_build.md"
-        data = read_if_there(workspace.root / path)
-        if data is None:
-            return render(effect.context)
-        claims = trust.claims_of(workspace.root, workspace.config, {})
-        trust.require_allowed(workspace.state, [claim for claim in claims if claim.key == path])
-        try:
-            return render(effect.context, data.decode("utf-8", errors="replace"))
-        except ValueError as error:
-            raise ConfigError(f"{path}: {error}") from error
+        path = template_path(workspace.config)
+        if (workspace.root / path).exists():
+            claims = trust.claims_of(workspace.root, workspace.config, {})
+            wanted = [claim for claim in claims if claim.key == path]
+            trust.require_allowed(workspace.state, wanted)
+        return fill_template(workspace.root, workspace.config, effect.context)
 
     def _look_at_tree(self) -> Baseline:
         place = self._workspace.worktree

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ralph_ls.core.loop.effects import Finish
 from ralph_ls.core.loop.inputs import (
@@ -20,6 +19,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import LoopState
+from ralph_ls.engine.cleaning import clean
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.perform import Performer
 from ralph_ls.engine.watching import Wakeup
@@ -85,6 +85,7 @@ class Engine:
             await self._performer.close()
 
     def _take(self, given: Input) -> None:
+        given = clean(given, self._workspace.redactor.redact)
         taken = step(self._state, given, self._clock.now())
         for effect in taken.first:
             self._performer.perform(effect, taken.state.run)
@@ -110,13 +111,9 @@ class Engine:
                 self.deliver(self._input_of(posted))
 
     def _input_of(self, posted: inbox.Posted) -> Input:
-        command: Any = posted.command
-        if command is None:
+        if posted.command is None:
             return CommandUnreadable(id=posted.id, code="unreadable", reason=posted.problem)
-        if hasattr(command, "text"):
-            clean = self._workspace.redactor.redact(command.text)
-            command = command.model_copy(update={"text": clean})
-        return CommandArrived(command=command)
+        return CommandArrived(command=posted.command)
 
     def _settle_posted(self, command_id: str) -> None:
         for name, posted in list(self._posted.items()):

@@ -44,10 +44,11 @@ from ralph_ls.engine.plans import (
     require_task,
 )
 from ralph_ls.engine.process_tree import end_orphan, end_tree
+from ralph_ls.engine.prompts import fill_template
 from ralph_ls.engine.runner import Engine
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import NotAllowed, UsageError
+from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
 from ralph_ls.protocol.events import EndReason, IterationEnded, Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
@@ -94,7 +95,7 @@ class Preview:
     settings: Config
     argv: tuple[str, ...]
     task: str | None
-    prompt_context: PromptContext
+    prompt: str
     plan_path: str
     not_allowed: tuple[str, ...]
 
@@ -165,7 +166,7 @@ def preview(request: RunRequest) -> Preview:
         settings=config,
         argv=agent.argv,
         task=title,
-        prompt_context=context,
+        prompt=fill_template(worktree.root, config, context),
         plan_path=plan_path,
         not_allowed=tuple(claim.key for claim in trust.not_allowed(state, claims)),
     )
@@ -189,6 +190,7 @@ def _prepare_start(
     found = find_run(worktree, state)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
+    _require_whole(overrides)
     settings = load_settings(worktree.root, request.environment, overrides)
     config = settings.config
     claims = _claims(worktree, settings)
@@ -318,10 +320,7 @@ def _facts(
         head=head.commit,
         halt=look_at_halt_files(workspace.root, workspace.config.paths),
         notices=tuple(notices),
-        notes=tuple(
-            PendingNote(text=workspace.redactor.redact(text), by=by)
-            for text, by in take_notes(workspace.state)
-        ),
+        notes=tuple(PendingNote(text=text, by=by) for text, by in take_notes(workspace.state)),
     )
 
 
@@ -390,6 +389,16 @@ def _require_utf8(*paths: Path) -> None:
             raise StateUnusable(
                 f"the path {shown} is not UTF-8, so a run there cannot be told; rename the folder"
             ) from error
+
+
+def _require_whole(overrides: Mapping[str, Any]) -> None:
+    """A secret on the first command line was not kept, so it cannot be used again."""
+    for key, value in overrides.items():
+        if "[redacted " in str(value):
+            raise UsageError(
+                f"the run was started with a secret in {key}, which is not kept; "
+                "give that flag again with --resume"
+            )
 
 
 def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -173,8 +173,8 @@ def _resume(draft: Draft, given: Resumed) -> None:
         course.follow(draft, verdict)
         return
     course.reset_if_stuck(draft, by=given.by)
+    steering.find_halt_files(draft, facts.halt)
     if current is None:
-        steering.find_halt_files(draft, facts.halt)
         course.set_out(draft)
         return
     draft.tell(PhaseChanged, phase=Phase.SETTLING)

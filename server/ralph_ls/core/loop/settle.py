@@ -266,7 +266,8 @@ def _raise_promises(draft: Draft, settlement: Settlement) -> None:
                 path=paths.decide,
                 asked_at=draft.now.replace(microsecond=0),
             )
-        if promise.kind is PromiseKind.BLOCKED and blocked is None:
+        was_raised = "blockedRaised" in settlement.current.told
+        if promise.kind is PromiseKind.BLOCKED and blocked is None and not was_raised:
             draft.tell(BlockedRaised, iteration=number, reason=promise.text, path=paths.blocked)
     asked, blocked = draft.run.question, draft.run.blocked
     if asked is not None and asked.iteration == number and asked.answer is None:

@@ -69,12 +69,17 @@ def interrupt(draft: Draft, by: str) -> None:
 
 
 def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
-    """At a start: take over what stands in the halt files (SPEC §7)."""
+    """At a start: take over what stands in the halt files (SPEC §7).
+
+    An open iteration may have asked already, and a person may have answered meanwhile; a file
+    that the journal knows nothing of is then that iteration's, whose engine died on writing it.
+    """
     run, paths = draft.run, draft.config.paths
+    iteration = None if run.current is None else run.current.started.iteration
     if halt.blocked is not None and _same(halt.blocked, run.resolved_blocker):
         draft.order(RemoveBlocked())
     elif halt.blocked is not None and run.blocked is None:
-        draft.tell(BlockedRaised, reason=halt.blocked, path=paths.blocked)
+        draft.tell(BlockedRaised, iteration=iteration, reason=halt.blocked, path=paths.blocked)
     elif halt.blocked is None and run.blocked is not None:
         draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
     question = draft.run.question
@@ -82,7 +87,13 @@ def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
         draft.order(RemoveDecide())
     elif halt.question is not None and question is None:
         asked_at = draft.now.replace(microsecond=0)
-        draft.tell(QuestionAsked, question=halt.question, path=paths.decide, asked_at=asked_at)
+        draft.tell(
+            QuestionAsked,
+            iteration=iteration,
+            question=halt.question,
+            path=paths.decide,
+            asked_at=asked_at,
+        )
     question = draft.run.question
     if question is None or question.answer is not None:
         return
