@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -56,10 +56,8 @@ class Ralph:
         stdout: int | None = None,
     ) -> Running:
         """Start it in ``folder``; its output goes into files, so that it never waits for us."""
-        out, err = (
-            cast(IO[bytes], self._at_the_end.enter_context(tempfile.TemporaryFile()))
-            for _ in range(2)
-        )
+        out = self._at_the_end.enter_context(_scratch_file())
+        err = self._at_the_end.enter_context(_scratch_file())
         with Path(os.devnull).open("rb") as nothing:
             process = self._nursery.fork(
                 folder,
@@ -149,6 +147,12 @@ def told(done: Completed, kind: str) -> list[Any]:
 def warnings(done: Completed) -> list[str]:
     """The codes of what was warned of."""
     return [event.code for event in told(done, "warned")]
+
+
+@contextmanager
+def _scratch_file() -> Iterator[IO[bytes]]:
+    with tempfile.TemporaryFile() as file:
+        yield cast(IO[bytes], file)
 
 
 def _end(process: ForkedProcess, folder: Path) -> None:

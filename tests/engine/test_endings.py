@@ -438,8 +438,7 @@ def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(scene: Scene) -
     assert len(frames) == 4
     assert re.fullmatch(
         rf"3\nBranch: main\nStarted: {started:%Y-%m-%d %H:%M:}\d\d\n{rule}\n\n"
-        r"(out 3\nerr 3\n|err 3\nout 3\n|out 3\n---RALPH_STATUS---\n[^━]*err 3\n)?[^━]*"
-        rf"\n{rule}\nCompleted: [-\d]{{10}} [:\d]{{8}}\nDuration: \d+s\n"
+        rf"[^━]*out 3\n[^━]*\n{rule}\nCompleted: [-\d]{{10}} [:\d]{{8}}\nDuration: \d+s\n"
         rf"Commit: {commit}\n{rule}\n\n",
         frames[3],
     )
@@ -500,8 +499,7 @@ def test_the_recommendation_and_notes_reach_the_next_agent_alone(scene: Scene) -
     done = scene.run("3", "--max-stuck", "9")
     assert [event.text for event in told(done, "noteAdded")] == ["prefer `sqlite`"]
     prompts = [scene.prompt(number) for number in (1, 2, 3)]
-    said = "The last iteration recommends: look at the cache first\n"
-    print(done.stdout, prompts[1][:900])
+    said = "> look at the cache first\n"
     assert [said in prompt for prompt in prompts] == [False, True, False]
     assert ["> prefer `sqlite`\n" in prompt for prompt in prompts] == [True, False, False]
     assert [f"iteration {number} of 3" in prompts[number - 1] for number in (1, 2, 3)] == [True] * 3

@@ -65,8 +65,9 @@ def main(arguments: list[str]) -> int:
         return 0
     except Exception as error:
         # Typer carries its own copy of click, so its errors are told by what they can do.
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-            complain(f"{error.format_message().rstrip(chr(46))}; see: ralph --help")
+        in_words = getattr(error, "format_message", None)
+        if callable(in_words) and hasattr(error, "exit_code"):
+            complain(f"{str(in_words()).rstrip('.')}; see: ralph --help")
             return USAGE
         if type(error).__name__ == "Abort":
             return INTERRUPTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -134,7 +135,7 @@ def demo(
     stream.write(
         f"\nThe sample's tests pass and its plan is done: {root}\n"
         f"Look at what the loop did:\n"
-        f"  cd {root}\n"
+        f"  cd {shlex.quote(str(root))}\n"
         f"  git log --oneline        the commits, one a task\n"
         f"  python3 -m unittest      the tests, green\n"
         f"  ralph status             how the run stands\n"

@@ -12,12 +12,15 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The present in UTC, cut to whole milliseconds as the journal keeps it."""
+        ...
 
     def local(self) -> datetime:
         """The present in local time, for people's logs."""
+        ...
 
     def monotonic(self) -> float:
         """Seconds that never go backwards, from some beginning."""
+        ...
 
 
 class SystemClock:

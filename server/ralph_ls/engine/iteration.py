@@ -77,7 +77,7 @@ class IterationWork:
                 asyncio.to_thread(self._look_at_tree), asyncio.to_thread(self._plan_text)
             )
         if text != self._plan_before:
-            write_atomic(self._workspace.files.plan_before, _encode(text), mode=PRIVATE_FILE)
+            self._remember_plan(text)
             self._plan_before = text
         facts = facts_of(parse_plan(text, self._workspace.config))
         return Prepared(baseline=baseline, plan=facts)
@@ -260,6 +260,10 @@ class IterationWork:
             trust.require_allowed(workspace.state, wanted)
         return fill_template(workspace.root, workspace.config, effect.context)
 
+    def _remember_plan(self, text: str) -> None:
+        data = self._workspace.redactor.redact_bytes(text.encode("utf-8", errors="replace"))
+        write_atomic(self._workspace.files.plan_before, data, mode=PRIVATE_FILE)
+
     def _look_at_tree(self) -> Baseline:
         place = self._workspace.worktree
         return git.take_baseline(
@@ -320,7 +324,3 @@ def _read_tail(path: Path) -> str:
     except OSError:
         return ""
     return data.decode("utf-8", errors="replace")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", errors="replace")

@@ -181,11 +181,11 @@ class _Handler(FileSystemEventHandler):
         if not event.is_directory:
             self._on_change()
 
-    def on_created(self, _event: FileSystemEvent) -> None:
+    def on_created(self, event: FileSystemEvent) -> None:  # noqa: ARG002
         self._on_change()
 
-    def on_moved(self, _event: FileSystemEvent) -> None:
+    def on_moved(self, event: FileSystemEvent) -> None:  # noqa: ARG002
         self._on_change()
 
-    def on_deleted(self, _event: FileSystemEvent) -> None:
+    def on_deleted(self, event: FileSystemEvent) -> None:  # noqa: ARG002
         self._on_change()

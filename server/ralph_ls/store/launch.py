@@ -64,20 +64,20 @@ def launch_detached(
 def _start(
     arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], errors: Path
 ) -> subprocess.Popen[bytes]:
-    detached: dict[str, object] = {"start_new_session": True}
+    flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
-        detached = {"creationflags": flags}
     errors.touch(mode=PRIVATE_FILE)
     with errors.open("ab") as error_file:
-        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen(
             command_line(arguments),
             cwd=cwd,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=error_file,
-            **detached,
+            start_new_session=sys.platform != "win32",
+            creationflags=flags,
         )
 
 

@@ -139,12 +139,14 @@ def _git_environment(caller: Mapping[str, str]) -> dict[str, str]:
 
 def _wait_for_locks(repository: Repository) -> None:
     """Wait a little for a git that lives; raises ``GitBusy`` if it keeps its lock."""
-    for round_number in range(BUSY_ROUNDS + 1):
-        held = remove_left_locks(repository)
+    held = remove_left_locks(repository)
+    for _ in range(BUSY_ROUNDS):
         if not held:
             return
-        if round_number < BUSY_ROUNDS:
-            wait(BUSY_WAIT_SECONDS)
+        wait(BUSY_WAIT_SECONDS)
+        held = remove_left_locks(repository)
+    if not held:
+        return
     names = ", ".join(path.name for path in held)
     raise GitBusy(f"Another git is at work here ({names}); committing waits for the next iteration")
 
