@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ from ralph_ls.store.journal import read_journal
 from ralph_ls.store.runs import load_state
 from tests.engine.loop import ROOT, git, make_repository, marked_processes, newest_run, write_agent
 
-PARTS = 4
+PARTS = 3
 """Into how many tests the moments of one recorded run are dealt."""
 
 MOST_ENGINES = 8
@@ -94,6 +95,8 @@ else case $prompt in
 esac fi
 """
 
+ANSWER = "As it was before: as blue as the sea."
+
 SCRIPTS = {"breaker": (BREAKER, ["one", "two"]), "halts": (HALTS, ["one"])}
 
 
@@ -128,7 +131,7 @@ class Story:
     repository: Path
     exit_codes: list[int] = field(default_factory=list)
 
-    @property
+    @cached_property
     def events(self) -> tuple[Event | UnknownEvent, ...]:
         found = newest_run(self.repository)
         assert found is not None
@@ -136,9 +139,16 @@ class Story:
         assert (read.torn, read.unreadable) == (0, ())
         return read.events
 
-    @property
+    @cached_property
     def ended(self) -> list[IterationEnded]:
         return [event for event in self.events if isinstance(event, IterationEnded)]
+
+    @cached_property
+    def subjects(self) -> list[str]:
+        return sorted(git(self.repository, "log", "--format=%s").split("\n"))
+
+    def n_told(self, kind: str) -> int:
+        return [getattr(event, "kind", "") for event in self.events].count(kind)
 
 
 @dataclass(frozen=True)
@@ -150,18 +160,31 @@ class Stage:
     folder: Path
     driver: Driver
 
-    def play(self, name: str, *, kill_at: int = 0, n_bytes: int | None = None) -> Story:
-        """Start a run, do what it asks for until it is over; one engine dies on the way."""
+    def play(
+        self, name: str, *, kill_at: int = 0, n_bytes: int | None = None, is_quick: bool = False
+    ) -> Story:
+        """Start a run, do what it asks for until it is over; one engine dies on the way.
+
+        A quick person does what a halt file asks for as soon as it lies there; another one when
+        the run ends for it.
+        """
         story = Story(self.folder / name)
         shutil.copytree(self.template, story.repository)
         arguments = ["run", "--agent-command", self.command]
         while len(story.exit_codes) < MOST_ENGINES:
-            code = self.driver.ralph(story.repository, *arguments, kill_at=kill_at, n_bytes=n_bytes)
+            code = self.driver.ralph(
+                story.repository, *arguments, kill_at=kill_at, n_bytes=n_bytes
+            )
             story.exit_codes.append(code)
-            if code == -signal.SIGKILL:
-                kill_at = 0
-            elif not _help(story.repository, code):
-                return story
+            match code:
+                case 2 | 3:
+                    _help(story.repository)
+                case -signal.SIGKILL:
+                    kill_at = 0
+                    if is_quick:
+                        _help(story.repository)
+                case _:
+                    return story
             arguments = ["run", "--resume"]
         raise AssertionError(f"no end after {story.exit_codes}: {self.told()}")
 
@@ -169,14 +192,13 @@ class Stage:
         return self.driver.output.read_text(encoding="utf-8")
 
 
-def _help(repository: Path, code: int) -> bool:
-    """Do what a person would; whether there was anything to do."""
-    if code == 3:
-        with (repository / ".ralph" / "decide.txt").open("a", encoding="utf-8") as file:
-            file.write("As blue as the sea: as blue as the sea.\n")
-    elif code == 2:
-        (repository / ".ralph" / "blocked.txt").unlink()
-    return code in {2, 3}
+def _help(repository: Path) -> None:
+    """Answer and resolve what there is."""
+    decide, blocked = repository / ".ralph" / "decide.txt", repository / ".ralph" / "blocked.txt"
+    if decide.exists() and ANSWER not in decide.read_text(encoding="utf-8"):
+        with decide.open("a", encoding="utf-8") as file:
+            file.write(f"{ANSWER}\n")
+    blocked.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -202,8 +224,11 @@ def staged(folder: Path, script: str) -> Iterator[Stage]:
             process.stdin.close()
 
 
-def check(story: Story, recorded: Story) -> None:
-    """It ended as the recorded one, and nothing was lost or done twice on the way."""
+def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
+    """It ended as the recorded one, and nothing was lost or done twice on the way.
+
+    A run that ``is_over`` was killed when it had told its end, but not yet written its last row.
+    """
     events, ended = story.events, story.ended
     found = newest_run(story.repository)
     assert found is not None
@@ -227,17 +252,25 @@ def check(story: Story, recorded: Story) -> None:
     assert all(times[number] == 1 for number in numbers if number not in lost)
     assert all(times[number] <= 1 for number in lost)
 
-    subjects = git(story.repository, "log", "--format=%s").split("\n")
-    assert sorted(subjects) == sorted(git(recorded.repository, "log", "--format=%s").split("\n"))
+    assert story.subjects == recorded.subjects
     assert "[ ]" not in (story.repository / "@fix_plan.md").read_text(encoding="utf-8")
     assert git(story.repository, "status", "--porcelain") == ""
     assert not (story.repository / ".ralph" / "decide.txt").exists()
     assert not (story.repository / ".ralph" / "blocked.txt").exists()
-    with (story.repository / ".ralph/logs/summary.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    summed = [int(row["iteration"]) for row in rows]
-    assert summed == numbers
+    assert summed(story.repository / ".ralph/logs") == numbers[: len(numbers) - is_over]
     assert marked_processes(found.state.run) == []
+
+    assert story.n_told("questionAsked") == story.n_told("questionAnswered")
+    assert story.n_told("blockedRaised") == story.n_told("blockedResolved")
+    # Only a lost iteration never says that it is blocked, though it has done its work.
+    assert story.n_told("questionAsked") == recorded.n_told("questionAsked")
+    assert recorded.n_told("blockedRaised") - story.n_told("blockedRaised") in {0, len(lost)}
+
+
+def summed(logs: Path) -> list[int]:
+    """The iterations that have a row in the summary."""
+    with (logs / "summary.csv").open(encoding="utf-8") as file:
+        return [int(row["iteration"]) for row in csv.DictReader(file)]
 
 
 @pytest.mark.slow
@@ -254,20 +287,54 @@ def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
         for seq in range(1 + part, n_events + 1, PARTS):
             story = stage.play(f"killed-{seq}", kill_at=seq)
             assert story.exit_codes.count(-signal.SIGKILL) == 1, f"killed at {seq}"
-            if seq == n_events:
-                # It had told its end, so there is nothing left to go on with.
+            is_over = seq == n_events
+            if is_over:
+                # There is nothing left to go on with.
                 assert story.exit_codes[-1] == 64
                 assert "is complete; start a new one" in stage.told()
             else:
                 assert story.exit_codes[-1] == 0, f"killed at {seq}: {stage.told()}"
-            # A person has to do no more than resume once more.
-            assert len(story.exit_codes) <= n_engines + 2
+            # A person was asked for what only a person can do, and for nothing else.
+            assert story.exit_codes.count(3) >= story.n_told("questionAsked"), f"killed at {seq}"
+            assert story.exit_codes.count(2) >= story.n_told("blockedRaised"), f"killed at {seq}"
+            assert len(story.exit_codes) <= n_engines + 2, f"killed at {seq}"
             try:
-                check(story, recorded)
+                check(story, recorded, is_over=is_over)
             except AssertionError as error:
                 kinds = [f"{event.seq} {getattr(event, 'kind', '')}" for event in story.events]
                 raise AssertionError(f"killed at {seq}: {story.exit_codes} {kinds}") from error
             shutil.rmtree(story.repository)
+
+
+@pytest.mark.slow
+def test_what_a_person_did_before_the_resume_counts(tmp_path: Path) -> None:
+    with staged(tmp_path, "halts") as stage:
+        recorded = stage.play("recorded")
+        kinds = [getattr(event, "kind", "") for event in recorded.events]
+        for halted in ("questionAsked", "blockedRaised"):
+            first = kinds.index(halted)
+            # From the event before, when the file lies there already, to the end for this reason.
+            for seq in range(first, kinds.index("runEnded", first) + 2):
+                story = stage.play(f"quick-{seq}", kill_at=seq, is_quick=True)
+                check(story, recorded)
+                assert len(story.exit_codes) == 3, f"killed at {seq}: {story.exit_codes}"
+
+
+@pytest.mark.slow
+def test_the_last_row_of_a_run_killed_at_its_end_is_written_by_the_next_start(
+    tmp_path: Path,
+) -> None:
+    with staged(tmp_path, "breaker") as stage:
+        recorded = stage.play("recorded")
+        for script, n_events in (("killed", len(recorded.events)),):
+            story = stage.play(script, kill_at=n_events)
+            run = story.events[0].run
+            assert summed(story.repository / ".ralph/logs") == [1, 2, 3, 4]
+            assert stage.driver.ralph(story.repository, "run", "1") == 78
+            command = ["run", "1", "--agent-command", stage.command]
+            assert stage.driver.ralph(story.repository, *command) == 0
+            assert summed(story.repository / f".ralph/logs/run-{run}") == [1, 2, 3, 4, 5]
+            assert summed(story.repository / ".ralph/logs") == [1]
 
 
 def test_the_recorded_run_takes_the_way_that_these_tests_are_about(tmp_path: Path) -> None:
@@ -295,17 +362,16 @@ def test_the_other_recorded_run_waits_for_a_person_twice(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_bytes", [0, 1, 40])
-def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path, n_bytes: int) -> None:
+def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path) -> None:
+    cuts = {"agentStarted": 1, "agentExited": 40, "evidenceGathered": 90, "iterationEnded": 200}
     with staged(tmp_path, "breaker") as stage:
         recorded = stage.play("recorded")
         kinds = [getattr(event, "kind", "") for event in recorded.events]
-        for kind in ("agentStarted", "agentExited", "evidenceGathered", "iterationEnded"):
-            seq = recorded.events[kinds.index(kind)].seq
+        for kind, n_bytes in cuts.items():
+            seq = kinds.index(kind) + 1
             story = stage.play(f"torn-at-{kind}", kill_at=seq, n_bytes=n_bytes)
             assert story.exit_codes == [-signal.SIGKILL, 0]
             check(story, recorded)
             warned = [event for event in story.events if isinstance(event, Warned)]
             torn = [event.message for event in warned if event.code == "journal-torn"]
-            dropped = f"the journal's torn last line ({n_bytes} bytes) was dropped"
-            assert torn == ([dropped] if n_bytes else [])
+            assert torn == [f"the journal's torn last line ({n_bytes} bytes) was dropped"]

@@ -92,7 +92,8 @@ def run_in_foreground(
     run_id: str | None = None,
 ) -> int:
     """Run the engine in this process, shown by a thread; the summary comes at the end."""
-    from ralph_ls.engine.start import RunRequest, run_engine
+    from ralph_ls.engine.preparation import RunRequest
+    from ralph_ls.engine.start import run_engine
 
     running = threading.Event()
     running.set()
@@ -166,7 +167,8 @@ def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> N
 
 
 def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
-    from ralph_ls.engine.start import RunRequest, preview
+    from ralph_ls.engine.preparation import RunRequest
+    from ralph_ls.engine.preview import preview
 
     request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
     seen = preview(request)

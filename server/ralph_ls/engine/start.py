@@ -10,94 +10,26 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-from ralph_ls import __version__
 from ralph_ls.core.loop.course import BY_TERM
-from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
-    EngineFacts,
-    Input,
     Interrupted,
-    Notice,
-    PendingNote,
-    Resumed,
-    Started,
 )
-from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.state import LoopState
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.redact import Redactor, secrets_of
-from ralph_ls.engine import git
-from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import Clock, SystemClock
-from ralph_ls.engine.environment import agent_environment, find_program
-from ralph_ls.engine.plans import (
-    counts_view,
-    facts_of,
-    find_plan,
-    parse_plan,
-    read_plan_text,
-    require_task,
-)
-from ralph_ls.engine.process_tree import end_orphan, end_tree
-from ralph_ls.engine.prompts import fill_template
+from ralph_ls.engine.preparation import RunRequest, Start, prepare_start
 from ralph_ls.engine.runner import Engine
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
-from ralph_ls.protocol.events import EndReason, IterationEnded, Phase
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import Settings, load_settings
-from ralph_ls.store.files import make_private_folder, resolve_inside
-from ralph_ls.store.halts import look_at_halt_files
-from ralph_ls.store.journal import Journal, JournalRead, read_journal
+from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import (
     RunFiles,
-    StateFolder,
-    Worktree,
     find_worktree,
-    new_run_id,
     state_folder,
     state_root,
 )
 from ralph_ls.store.lock import EngineLock, Owner, own_start_time
-from ralph_ls.store.logs import move_earlier_logs
-from ralph_ls.store.notes import take_notes
-from ralph_ls.store.runs import find_run
-
-ORPHAN_GRACE = 2.0
-"""Seconds that what a dead engine left gets between TERM and KILL."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What somebody wants run."""
-
-    folder: Path
-    environment: Mapping[str, str]
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Dotted snake_case key to value, from flags."""
-    resume: bool = False
-    run_id: str | None = None
-    """Chosen by a launcher; None: a new one."""
-    by: str = "ralph run"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
-    """What a run would do first; nothing of it was started (``--dry-run``)."""
-
-    settings: Config
-    argv: tuple[str, ...]
-    task: str | None
-    prompt: str
-    plan_path: str
-    not_allowed: tuple[str, ...]
 
 
 def run_engine(
@@ -116,7 +48,7 @@ def run_engine(
     state = state_folder(state_root(request.environment), worktree)
     lock = EngineLock(worktree.git_dir)
     with lock:
-        start = _prepare_start(request, worktree, state, used_clock)
+        start = prepare_start(request, worktree, state, used_clock)
         workspace = start.workspace
         make_private_folder(workspace.files.folder)
         make_private_folder(workspace.state.inbox)
@@ -138,112 +70,8 @@ def run_engine(
             journal.close()
 
 
-def preview(request: RunRequest) -> Preview:
-    """What ``run`` would do first; takes no lock and starts nothing."""
-    worktree = find_worktree(request.folder)
-    state = state_folder(state_root(request.environment), worktree)
-    settings = load_settings(worktree.root, request.environment, request.overrides)
-    config = settings.config
-    agent = choose_agent(config)
-    plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
-    plan = parse_plan(read_plan_text(worktree.root, plan_path), config)
-    if config.task is not None:
-        require_task(plan, config.task)
-    task = facts_of(plan).next_task
-    title = None if task is None else task.title
-    context = PromptContext(
-        iteration=1,
-        max_iterations=config.max_iterations,
-        plan_path=plan_path,
-        decide_path=config.paths.decide,
-        blocked_path=config.paths.blocked,
-        complete_word=config.gate.complete_word,
-        task=title,
-        confirming=task is None,
-    )
-    claims = _claims(worktree, settings)
-    return Preview(
-        settings=config,
-        argv=agent.argv,
-        task=title,
-        prompt=fill_template(worktree.root, config, context),
-        plan_path=plan_path,
-        not_allowed=tuple(claim.key for claim in trust.not_allowed(state, claims)),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """All that an engine begins with."""
-
-    workspace: Workspace
-    first: Input
-    run_state: RunState
-    journal_size: int
-    recalled: tuple[IterationEnded, ...]
-
-
-def _prepare_start(
-    request: RunRequest, worktree: Worktree, state: StateFolder, clock: Clock
-) -> _Start:
-    _require_utf8(worktree.root, state.folder)
-    found = find_run(worktree, state)
-    earlier = _earlier_run(worktree, state) if request.resume else None
-    overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
-    _require_whole(overrides)
-    settings = load_settings(worktree.root, request.environment, overrides)
-    config = settings.config
-    claims = _claims(worktree, settings)
-    trust.require_allowed(state, claims)
-    agent = choose_agent(config)
-    redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
-    _find_program(agent.argv[0], request, worktree, settings)
-    resolve_inside(worktree.root, config.paths.logs)
-    plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
-    if config.task is not None:
-        whole = parse_plan(read_plan_text(worktree.root, plan_path), config)
-        require_task(whole, config.task)
-    orphans = _end_orphans(found.state) if found is not None else 0
-    run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
-    workspace = Workspace(
-        worktree=worktree,
-        state=earlier[0] if earlier else state,
-        run=run,
-        files=(earlier[0] if earlier else state).run(run),
-        config=config,
-        agent=agent,
-        plan_path=plan_path,
-        environment=request.environment,
-        redactor=redactor,
-        claims=claims,
-    )
-    read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
-    notices = [*_exclude(workspace), *_torn(read)]
-    if not earlier:
-        earlier_id = found.state.run if found is not None else None
-        moved = move_earlier_logs(worktree.root / config.paths.logs, earlier_id)
-        if moved is not None:
-            where = moved.relative_to(worktree.root).as_posix()
-            notices.append(Notice(code="logs-moved", message=f"earlier logs are in {where}"))
-    facts = _facts(workspace, overrides, notices)
-    first: Input = Started(run=run, facts=facts)
-    if earlier:
-        first = Resumed(by=request.by, facts=facts, orphans_ended=orphans)
-    ended = tuple(event for event in read.events if isinstance(event, IterationEnded))
-    return _Start(
-        workspace=workspace,
-        first=first,
-        run_state=fold(read.events),
-        journal_size=read.size,
-        recalled=ended,
-    )
-
-
-_NOTHING_READ = JournalRead(events=(), size=0, torn=0, unreadable=())
-
-
 async def _run(
-    workspace: Workspace, journal: Journal, state: LoopState, clock: Clock, start: _Start
+    workspace: Workspace, journal: Journal, state: LoopState, clock: Clock, start: Start
 ) -> int:
     engine = Engine(workspace, journal=journal, state=state, clock=clock)
     engine.recall(start.recalled)
@@ -268,138 +96,3 @@ def _listen_to_signals(engine: Engine) -> None:
             )
         else:
             loop.add_signal_handler(number, engine.deliver, Interrupted(by=by))
-
-
-def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, RunState]:
-    """The run that ``--resume`` means; raises ``UsageError`` where there is none to go on with."""
-    found = find_run(worktree, state)
-    if found is None:
-        raise UsageError("there is no run to resume here; start one with: ralph run")
-    run = found.state
-    if run.end is not None and run.end.reason is EndReason.COMPLETE:
-        raise UsageError(f"run {run.run} is complete; start a new one with: ralph run")
-    return StateFolder(folder=found.files.folder.parent.parent), run
-
-
-def _end_orphans(run: RunState) -> int:
-    """End what the agent of a killed engine left running, before anything else (SPEC §2)."""
-    if run.phase is Phase.ENDED or run.current is None:
-        return 0
-    marker = f"{run.run}/{run.current.started.iteration}"
-    agent = run.current.agent
-    if agent is None:
-        ended = end_tree(group=None, marker=marker, grace_seconds=ORPHAN_GRACE)
-    else:
-        ended = end_orphan(
-            pid=agent.pid,
-            start_time=agent.process_start_time,
-            group=agent.group,
-            marker=marker,
-            grace_seconds=ORPHAN_GRACE,
-        )
-    return ended.terminated
-
-
-def _facts(
-    workspace: Workspace, overrides: Mapping[str, Any], notices: list[Notice]
-) -> EngineFacts:
-    place = workspace.worktree
-    head = git.read_head(place.git_dir, place.common_dir)
-    return EngineFacts(
-        config=workspace.config,
-        overrides=dict(overrides),
-        version=__version__,
-        pid=os.getpid(),
-        workspace=str(workspace.root),
-        state_dir=str(workspace.state.folder),
-        plan_path=workspace.plan_path,
-        counts=counts_view(
-            parse_plan(read_plan_text(workspace.root, workspace.plan_path), workspace.config)
-        ),
-        branch=head.branch,
-        head=head.commit,
-        halt=look_at_halt_files(workspace.root, workspace.config.paths),
-        notices=tuple(notices),
-        notes=tuple(PendingNote(text=text, by=by) for text, by in take_notes(workspace.state)),
-    )
-
-
-def _exclude(workspace: Workspace) -> list[Notice]:
-    """Keep ``git status`` clean: what is not meant for commit is excluded, and told (SPEC §4)."""
-    paths = workspace.config.paths
-    patterns = [f"/{paths.logs}/", f"/{paths.decide}", f"/{paths.blocked}"]
-    added = git.exclude(workspace.root, workspace.worktree.common_dir, patterns)
-    if not added:
-        return []
-    message = f"added to .git/info/exclude: {', '.join(added)}"
-    return [Notice(code="excluded", message=message)]
-
-
-def _torn(read: JournalRead) -> list[Notice]:
-    notices = []
-    if read.torn:
-        message = f"the journal's torn last line ({read.torn} bytes) was dropped"
-        notices.append(Notice(code="journal-torn", message=message))
-    if read.unreadable:
-        lines = ", ".join(str(number) for number in read.unreadable[:5])
-        message = f"lines of the journal that cannot be read were skipped: {lines}"
-        notices.append(Notice(code="journal-unreadable", message=message))
-    return notices
-
-
-def _claims(worktree: Worktree, settings: Settings) -> tuple[trust.Claim, ...]:
-    claims = trust.claims_of(worktree.root, settings.config, settings.from_file)
-    return trust.claims_of_run(claims, settings.config, settings.overrides)
-
-
-def _find_program(name: str, request: RunRequest, worktree: Worktree, settings: Settings) -> None:
-    """Raise what keeps the agent from starting before the run begins, not in its first iteration.
-
-    A program that PATH finds in the work tree comes with the repository, but nobody was shown it:
-    ``NotAllowed``, unless a person named it for this run.
-    """
-    config = settings.config
-    environment = agent_environment(
-        request.environment,
-        marker="",
-        iteration=0,
-        max_iterations=None,
-        scratch=None,
-        extra=config.agents[config.agent].env if config.agent in config.agents else {},
-        only=config.env.only,
-    )
-    program = find_program(name, environment, worktree.root)
-    is_given = f"agents.{config.agent}" in settings.overrides
-    folder = Path(os.path.realpath(program.parent))
-    if Path(name).name == name and not is_given and folder.is_relative_to(worktree.root):
-        raise NotAllowed(
-            f"the agent's program {name!r} was found on PATH inside the work tree, as {program}; "
-            "name it by its path in argv and allow it with: ralph allow, "
-            "or give it with --agent-command"
-        )
-
-
-def _require_utf8(*paths: Path) -> None:
-    """The journal and everything that is told of a run is UTF-8, its places included."""
-    for path in paths:
-        try:
-            str(path).encode()
-        except UnicodeEncodeError as error:
-            shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
-            raise StateUnusable(
-                f"the path {shown} is not UTF-8, so a run there cannot be told; rename the folder"
-            ) from error
-
-
-def _require_whole(overrides: Mapping[str, Any]) -> None:
-    """A secret on the first command line was not kept, so it cannot be used again."""
-    for key, value in overrides.items():
-        if "[redacted " in str(value):
-            raise UsageError(
-                f"the run was started with a secret in {key}, which is not kept; "
-                "give that flag again with --resume"
-            )
-
-
-def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in overrides.items() if value is not None}

@@ -115,6 +115,12 @@ class RunLog:
             self.problem = f"{self.folder}: {error.strerror or error}"
 
 
+def write_summary(folder: Path, ended: Iterable[IterationEnded]) -> None:
+    """Write the whole summary of a run that is over; raises ``StateUnusable``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / "summary.csv", _as_csv([CSV_HEADER, *(csv_row(row) for row in ended)]))
+
+
 def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
     """Move what an earlier run left to ``logs/run-<id>/``; None where there was nothing.
 

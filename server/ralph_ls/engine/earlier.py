@@ -1,0 +1,76 @@
+"""What an earlier run left behind: its agent's processes, and its logs (SPEC §2, §4).
+
+A start looks here before anything else. This module must never touch what belongs to a run whose
+engine lives: the caller holds the work tree's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.engine.process_tree import end_orphan, end_tree
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.events import IterationEnded, Phase
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.files import read_if_there
+from ralph_ls.store.journal import read_journal
+from ralph_ls.store.logs import move_earlier_logs, write_summary
+from ralph_ls.store.runs import FoundRun
+
+ORPHAN_GRACE = 2.0
+"""Seconds that what a dead engine left gets between TERM and KILL."""
+
+
+def end_orphans(run: RunState) -> int:
+    """End what the agent of a killed engine left running; says how many processes that were."""
+    if run.phase is Phase.ENDED or run.current is None:
+        return 0
+    marker = f"{run.run}/{run.current.started.iteration}"
+    agent = run.current.agent
+    if agent is None:
+        ended = end_tree(group=None, marker=marker, grace_seconds=ORPHAN_GRACE)
+    else:
+        ended = end_orphan(
+            pid=agent.pid,
+            start_time=agent.process_start_time,
+            group=agent.group,
+            marker=marker,
+            grace_seconds=ORPHAN_GRACE,
+        )
+    return ended.terminated
+
+
+def tell_orphans(n_orphans: int) -> list[Notice]:
+    """What a new run says of them; a resumed one has its own field for their number."""
+    if n_orphans == 0:
+        return []
+    noun = "process" if n_orphans == 1 else "processes"
+    message = f"ended {n_orphans} {noun} that the agent of a killed engine had left running"
+    return [Notice(code="orphans-ended", message=message)]
+
+
+def put_logs_aside(root: Path, logs: str, found: FoundRun | None) -> list[Notice]:
+    """Move an earlier run's logs out of a new one's way, whole."""
+    folder = root / logs
+    if found is not None:
+        _complete_summary(folder, found)
+    moved = move_earlier_logs(folder, None if found is None else found.state.run)
+    if moved is None:
+        return []
+    where = moved.relative_to(root).as_posix()
+    return [Notice(code="logs-moved", message=f"earlier logs are in {where}")]
+
+
+def _complete_summary(folder: Path, found: FoundRun) -> None:
+    """An engine killed right at its end has told its last iteration, but not written its row."""
+    last = found.state.last
+    summary = read_if_there(folder / "summary.csv")
+    # The head stands there with the first row.
+    n_rows = 0 if summary is None else summary.count(b"\n") - 1
+    if last is None or n_rows != last.iteration - 1:
+        return
+    events = read_journal(found.files.journal).events
+    with contextlib.suppress(StateUnusable):
+        write_summary(folder, [event for event in events if isinstance(event, IterationEnded)])
