@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from ralph_ls.protocol.events import Event, UnknownEvent, parse_event
+from ralph_ls.protocol.events import Event, RunResumed, RunStarted, UnknownEvent, parse_event
+from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
+from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.lock import Owner, read_owner
 from tests.engine.loop import (
     PATIENCE,
     Completed,
@@ -54,7 +59,7 @@ class Ralph:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         stdout: int | None = None,
-    ) -> Running:
+    ) -> Started:
         """Start it in ``folder``; its output goes into files, so that it never waits for us."""
         out = self._at_the_end.enter_context(_scratch_file())
         err = self._at_the_end.enter_context(_scratch_file())
@@ -69,7 +74,29 @@ class Ralph:
             )
         self._at_the_end.callback(process.close)
         self._at_the_end.callback(_end, process, folder)
-        return Running(cast(Any, process), folder, out, err)
+        return Started(cast(Any, process), folder, out, err)
+
+
+class Started(Running):
+    """A ``ralph`` whose journal is followed from the moment that its engine has the lock."""
+
+    def follow(self) -> Iterator[Event | UnknownEvent]:
+        git_dir = find_worktree(self.repository).git_dir
+        wait_until(git_dir, lambda: self._owner() is not None or not self._lives())
+        if (owner := self._owner()) is None:
+            return
+        journal = Path(owner.state_dir, "runs", owner.run, "journal.jsonl")
+        ours = False
+        for events in JournalFollower(journal, is_live=self._lives):
+            for event in events:
+                if isinstance(event, RunStarted | RunResumed):
+                    ours = event.pid == self.pid
+                if ours:
+                    yield event
+
+    def _owner(self) -> Owner | None:
+        owner = read_owner(find_worktree(self.repository).git_dir)
+        return owner if owner is not None and owner.pid == self.pid else None
 
 
 class Scene:
@@ -101,7 +128,7 @@ class Scene:
 
     def start(
         self, *arguments: str, env: Mapping[str, str] | None = None, stdout: int | None = None
-    ) -> Running:
+    ) -> Started:
         """A run with the agent."""
         given = ("run", *arguments, "--agent-command", self._command)
         return self.ralph.start(self.repository, *given, env=env, stdout=stdout)
@@ -132,6 +159,17 @@ class Scene:
         """Let the agent that waits go on; waits for it where it is not there yet."""
         with (self.kept / "go").open("w", encoding="utf-8") as gate:
             gate.write("go\n")
+
+
+def wait_until(folder: Path, is_so: Callable[[], bool], *, seconds: float = PATIENCE) -> None:
+    """Wait until something is so that a change in the folder brings about."""
+    changed = threading.Event()
+    until = time.monotonic() + seconds
+    with FolderWatch([folder], changed.set):
+        while not is_so():
+            assert time.monotonic() < until, sorted(path.name for path in folder.iterdir())
+            changed.wait(LIVE_INTERVAL)
+            changed.clear()
 
 
 def events_in(stdout: str) -> tuple[Event | UnknownEvent, ...]:

@@ -22,7 +22,7 @@ def nursery() -> Iterator[Nursery]:
 
 
 @pytest.fixture
-def ralph(nursery: Nursery) -> Iterator[Ralph]:
+def ralph(nursery: Nursery, tmp_path: Path) -> Iterator[Ralph]:
     """Starts ``ralph`` at once; whatever of it still lives when the test ends is killed."""
     with ExitStack() as at_the_end:
         yield Ralph(nursery, at_the_end)

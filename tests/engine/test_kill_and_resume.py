@@ -42,6 +42,8 @@ from tests.engine.loop import ROOT, git, make_repository, marked_processes, newe
 PARTS = 3
 """Into how many tests the moments of one recorded run are dealt."""
 
+KILLED = -signal.SIGKILL
+
 MOST_ENGINES = 8
 """More than any of these runs needs to come to its end."""
 
@@ -172,19 +174,14 @@ class Stage:
         shutil.copytree(self.template, story.repository)
         arguments = ["run", "--agent-command", self.command]
         while len(story.exit_codes) < MOST_ENGINES:
-            code = self.driver.ralph(
-                story.repository, *arguments, kill_at=kill_at, n_bytes=n_bytes
-            )
+            code = self.driver.ralph(story.repository, *arguments, kill_at=kill_at, n_bytes=n_bytes)
             story.exit_codes.append(code)
-            match code:
-                case 2 | 3:
-                    _help(story.repository)
-                case -signal.SIGKILL:
-                    kill_at = 0
-                    if is_quick:
-                        _help(story.repository)
-                case _:
-                    return story
+            if code == KILLED:
+                kill_at = 0
+            elif code not in {2, 3}:
+                return story
+            if is_quick or code != KILLED:
+                _help(story.repository)
             arguments = ["run", "--resume"]
         raise AssertionError(f"no end after {story.exit_codes}: {self.told()}")
 
@@ -257,7 +254,7 @@ def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
     assert git(story.repository, "status", "--porcelain") == ""
     assert not (story.repository / ".ralph" / "decide.txt").exists()
     assert not (story.repository / ".ralph" / "blocked.txt").exists()
-    assert summed(story.repository / ".ralph/logs") == numbers[: len(numbers) - is_over]
+    assert summed(story.repository / ".ralph/logs") == (numbers[:-1] if is_over else numbers)
     assert marked_processes(found.state.run) == []
 
     assert story.n_told("questionAsked") == story.n_told("questionAnswered")
@@ -265,6 +262,22 @@ def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
     # Only a lost iteration never says that it is blocked, though it has done its work.
     assert story.n_told("questionAsked") == recorded.n_told("questionAsked")
     assert recorded.n_told("blockedRaised") - story.n_told("blockedRaised") in {0, len(lost)}
+
+
+def check_way(script: str, recorded: Story) -> None:
+    """The recorded run takes the way that these tests are about."""
+    if script == "breaker":
+        moves = [
+            (event.from_state.value, event.to_state.value)
+            for event in recorded.events
+            if isinstance(event, CircuitBreakerStateChange)
+        ]
+        assert moves == [("CLOSED", "HALF_OPEN"), ("HALF_OPEN", "CLOSED")]
+        assert recorded.exit_codes == [0]
+    else:
+        ends = [event.reason.value for event in recorded.events if isinstance(event, RunEnded)]
+        assert ends == ["decide", "blocked", "complete"]
+        assert recorded.exit_codes == [3, 2, 0]
 
 
 def summed(logs: Path) -> list[int]:
@@ -282,11 +295,11 @@ def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
     with staged(tmp_path, script) as stage:
         recorded = stage.play("recorded")
         check(recorded, recorded)
-        n_events = len(recorded.events)
-        n_engines = len(recorded.exit_codes)
+        check_way(script, recorded)
+        n_events, n_engines = len(recorded.events), len(recorded.exit_codes)
         for seq in range(1 + part, n_events + 1, PARTS):
             story = stage.play(f"killed-{seq}", kill_at=seq)
-            assert story.exit_codes.count(-signal.SIGKILL) == 1, f"killed at {seq}"
+            assert story.exit_codes.count(KILLED) == 1, f"killed at {seq}"
             is_over = seq == n_events
             if is_over:
                 # There is nothing left to go on with.
@@ -311,13 +324,12 @@ def test_what_a_person_did_before_the_resume_counts(tmp_path: Path) -> None:
     with staged(tmp_path, "halts") as stage:
         recorded = stage.play("recorded")
         kinds = [getattr(event, "kind", "") for event in recorded.events]
-        for halted in ("questionAsked", "blockedRaised"):
-            first = kinds.index(halted)
-            # From the event before, when the file lies there already, to the end for this reason.
-            for seq in range(first, kinds.index("runEnded", first) + 2):
-                story = stage.play(f"quick-{seq}", kill_at=seq, is_quick=True)
-                check(story, recorded)
-                assert len(story.exit_codes) == 3, f"killed at {seq}: {story.exit_codes}"
+        asked, raised = kinds.index("questionAsked") + 1, kinds.index("blockedRaised") + 1
+        # The question's file lies there even before it is told; each run ends two events after.
+        for seq in (asked - 1, asked, asked + 1, asked + 2, raised, raised + 1, raised + 2):
+            story = stage.play(f"quick-{seq}", kill_at=seq, is_quick=True)
+            check(story, recorded)
+            assert len(story.exit_codes) == 3, f"killed at {seq}: {story.exit_codes}"
 
 
 @pytest.mark.slow
@@ -326,39 +338,13 @@ def test_the_last_row_of_a_run_killed_at_its_end_is_written_by_the_next_start(
 ) -> None:
     with staged(tmp_path, "breaker") as stage:
         recorded = stage.play("recorded")
-        for script, n_events in (("killed", len(recorded.events)),):
-            story = stage.play(script, kill_at=n_events)
-            run = story.events[0].run
-            assert summed(story.repository / ".ralph/logs") == [1, 2, 3, 4]
-            assert stage.driver.ralph(story.repository, "run", "1") == 78
-            command = ["run", "1", "--agent-command", stage.command]
-            assert stage.driver.ralph(story.repository, *command) == 0
-            assert summed(story.repository / f".ralph/logs/run-{run}") == [1, 2, 3, 4, 5]
-            assert summed(story.repository / ".ralph/logs") == [1]
-
-
-def test_the_recorded_run_takes_the_way_that_these_tests_are_about(tmp_path: Path) -> None:
-    with staged(tmp_path, "breaker") as stage:
-        story = stage.play("recorded")
-        moves = [
-            (event.from_state.value, event.to_state.value)
-            for event in story.events
-            if isinstance(event, CircuitBreakerStateChange)
-        ]
-        assert moves == [("CLOSED", "HALF_OPEN"), ("HALF_OPEN", "CLOSED")]
-        assert story.exit_codes == [0]
-        assert [event.outcome.value for event in story.ended] == [
-            *["progress", "noProgress", "noProgress"],
-            *["progress", "noProgress"],
-        ]
-
-
-def test_the_other_recorded_run_waits_for_a_person_twice(tmp_path: Path) -> None:
-    with staged(tmp_path, "halts") as stage:
-        story = stage.play("recorded")
-        assert story.exit_codes == [3, 2, 0]
-        ends = [event.reason.value for event in story.events if isinstance(event, RunEnded)]
-        assert ends == ["decide", "blocked", "complete"]
+        story = stage.play("killed", kill_at=len(recorded.events))
+        logs, run = story.repository / ".ralph" / "logs", story.events[0].run
+        assert summed(logs) == [1, 2, 3, 4]
+        command = ["run", "1", "--agent-command", stage.command]
+        assert stage.driver.ralph(story.repository, *command) == 0
+        assert summed(logs / f"run-{run}") == [1, 2, 3, 4, 5]
+        assert summed(logs) == [1]
 
 
 @pytest.mark.slow
@@ -370,7 +356,7 @@ def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path) -> None:
         for kind, n_bytes in cuts.items():
             seq = kinds.index(kind) + 1
             story = stage.play(f"torn-at-{kind}", kill_at=seq, n_bytes=n_bytes)
-            assert story.exit_codes == [-signal.SIGKILL, 0]
+            assert story.exit_codes == [KILLED, 0]
             check(story, recorded)
             warned = [event for event in story.events if isinstance(event, Warned)]
             torn = [event.message for event in warned if event.code == "journal-torn"]

@@ -8,6 +8,7 @@ that forks; imported, it is the helper which asks it to.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -102,6 +103,8 @@ def serve(connection: socket.socket) -> None:
     from ralph_ls.cli import main, run_command  # noqa: F401
     from ralph_ls.engine import start  # noqa: F401
 
+    # What is here stays here: no collection need look at it, nor copy the pages it lies in.
+    gc.freeze()
     # The keepers are nobody's to wait for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:

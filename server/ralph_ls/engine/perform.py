@@ -82,7 +82,10 @@ class Performer:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(delay, lambda: self._deliver(TimeCame()))
             case WatchHaltFiles():
-                self._watch_halt_files()
+                try:
+                    self._watch_halt_files()
+                except RalphError as error:
+                    self._deliver(EffectFailed(message=error.message))
             case CloseIteration(ended=ended):
                 self._work.close_iteration(ended)
                 self._start("saving", asyncio.to_thread(self._save, run, self._journal.size))
@@ -177,7 +180,11 @@ class Performer:
         def look() -> None:
             # An answer counts once the file has rested: editors save half-typed text by themselves.
             nonlocal known, changed, changed_at
-            found, moment = halts.look_at_halt_files(root, paths), self._clock.monotonic()
+            try:
+                found = halts.look_at_halt_files(root, paths)
+            except RalphError:
+                return  # It is looked at again; whoever broke it may be about to mend it.
+            moment = self._clock.monotonic()
             if found != changed:
                 changed, changed_at = found, moment
             elif found != known and moment - changed_at >= EDIT_PATIENCE:

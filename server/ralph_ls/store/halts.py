@@ -8,13 +8,19 @@ from pathlib import Path
 from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_halt_files
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config import PathsConfig
-from ralph_ls.store.files import read_if_there, resolve_inside, write_atomic
+from ralph_ls.store.files import read_if_there, read_regular, resolve_inside, write_atomic
+
+LARGEST_FILE = 16 << 20
+"""Bytes; nobody asks or answers at such a length."""
 
 
 def look_at_halt_files(root: Path, paths: PathsConfig) -> HaltFiles:
-    """What the two files say now; bytes that are no UTF-8 are replaced."""
-    decide = read_if_there(resolve_inside(root, paths.decide))
-    blocked = read_if_there(resolve_inside(root, paths.blocked))
+    """What the two files say now; bytes that are no UTF-8 are replaced.
+
+    Raises ``StateUnusable`` where one leads out of the tree, or is nothing that can be read.
+    """
+    decide = read_regular(resolve_inside(root, paths.decide), LARGEST_FILE)
+    blocked = read_regular(resolve_inside(root, paths.blocked), LARGEST_FILE)
     return read_halt_files(_text(decide), _text(blocked))
 
 

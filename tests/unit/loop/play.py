@@ -269,7 +269,7 @@ class Play:
 
     def _agent_ends(self, iteration: int, attempt: int) -> AgentFinished:
         if self.stopping:
-            self.world.said[iteration, attempt] = Turn(fields=None, silent=True)
+            self.world.said.setdefault((iteration, attempt), Turn(fields=None, silent=True))
             return AgentFinished(signal=15, stopped=True, seconds=0.5)
         return self.world.work(iteration, attempt)
 

@@ -12,6 +12,7 @@ from tests.unit.loop.play import Play, facts, play, settings
 from tests.unit.loop.world import (
     ONE_TASK,
     World,
+    crash,
     edits_only,
     finishes,
     no_progress,
@@ -117,3 +118,13 @@ def test_evidence_stands_as_it_was_told_though_somebody_changed_the_tree_since()
     played.resume()
     first = played.told("iterationEnded")[0]
     assert (first.outcome.value, first.fingerprint) == ("noProgress", "0" * 16)
+
+
+def test_an_iteration_whose_evidence_was_told_is_not_tried_again() -> None:
+    whole = play(crash, finishes, person=during_turn(0, "stop"))
+    told = whole.kinds().index("evidenceGathered") + 1
+    world = World(script=whole.world.script, said=dict(whole.world.said), n_turns=1)
+    played = Play(world=world, config=whole.config, events=whole.events[:told], now=whole.now)
+    played.resume()
+    assert played.exit_code == 0
+    assert [event.attempt for event in played.told("agentStarted")] == [1, 1]

@@ -91,7 +91,7 @@ def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
             return _iteration_moved(state, event)
         case QuestionAsked() | QuestionAnswered() | BlockedRaised() | BlockedResolved():
-            return _halt_moved(state, event)
+            return {**_told_of_iteration(state, event), **_halt_moved(state, event)}
         case CommandAccepted(command=command) | CommandRejected(command=command):
             answered = (*state.commands, command)[-KEPT_COMMANDS:]
             return {"commands": answered, **_flags(event)}
