@@ -65,6 +65,7 @@ class IterationWork:
         self._plan_before: str | None = None
         self._messages = MessageLog(workspace.files.messages)
         self._notices: dict[str, Notice] = {}
+        self._told: set[str] = set()
         folder = workspace.root / workspace.config.paths.logs
         self.log = RunLog(folder, form=workspace.config.log_form, started=clock.local())
 
@@ -311,7 +312,9 @@ class IterationWork:
         for problem in (self.log.problem, self._messages.problem):
             if problem is not None:
                 self._note("log-not-written", f"a log cannot be written: {problem}")
-        return tuple(self._notices.values())
+        fresh = {code: notice for code, notice in self._notices.items() if code not in self._told}
+        self._told.update(fresh)
+        return tuple(fresh.values())
 
 
 def _read_tail(path: Path) -> str:
