@@ -1,0 +1,312 @@
+"""What is shown at the lines of the loop's files: the last report, and whatever needs a look.
+
+Severity says what a person has to do (UX §6): an error stops the loop, a warning should be looked
+at, information is what the agent claims. Codes are stable, since people filter and search by them.
+Every message comes from agents, repositories or people, so it is made harmless to show.
+It must never know an editor, and it must never judge: what it tells was decided by the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
+from ralph_ls.core.plan.lines import lines_of
+from ralph_ls.core.views.seen import (
+    FileKind,
+    Places,
+    Seen,
+    Span,
+    Waiting,
+    open_blocker,
+    places,
+    waiting_question,
+)
+from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.words import claims_of, facts_of, one_line
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.state import RunState
+
+
+class Severity(StrEnum):
+    """How bad it is, the worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFORMATION = "information"
+    HINT = "hint"
+
+
+class Code(StrEnum):
+    """The codes of this module; problems of reports and plans keep the code that they have."""
+
+    REPORT = "report"
+    """The latest report: information, a warning when it asks, an error when it says BLOCKED."""
+    REPORT_MISSING = "report-missing"
+    CLAIM_WITHOUT_EVIDENCE = "claim-without-evidence"
+    TICK_WITHOUT_CHANGE = "tick-without-change"
+    TESTS_FAILING = "tests-failing"
+    VALIDATION_FAILED = "validation-failed"
+    COMPLETION_REFUSED = "completion-refused"
+    BREAKER_HALF_OPEN = "breaker-half-open"
+    BREAKER_OPEN = "breaker-open"
+    QUESTION_WAITING = "question-waiting"
+    RUN_BLOCKED = "run-blocked"
+    """A BLOCKED promise holds the whole run."""
+    TASK_BLOCKED = "task-blocked"
+    """The plan marks one task as blocked."""
+    ENGINE_GONE = "engine-gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One remark at one line."""
+
+    line: int
+    """From 0."""
+    start: int
+    """Where it begins, in characters of the line."""
+    end: int
+    severity: Severity
+    code: str
+    message: str
+    """For a person; a question may have several lines."""
+    link: str | None = None
+    """Where its cause lies: ``file:PATH`` (relative to the work tree), ``iteration:N`` (that
+    iteration's output) or ``engine:`` (what the engine wrote when it died)."""
+
+
+REPORTS_MISSING_TO_WARN = 3
+"""SPEC §5: from here on a missing report is a warning."""
+
+SHOWN_REFUSED_TASKS = 3
+SHOWN_TAIL = 400
+"""Characters of what a failed validation printed last."""
+
+REPORT_SEVERITIES = {
+    "BLOCKED": Severity.ERROR,
+    "NEEDS_CLARIFICATION": Severity.WARNING,
+}
+"""By STATUS; any other is information: a claim."""
+
+QUIET_REPORT_PROBLEMS = frozenset({"missing-field", "unknown-field", "stray-text"})
+"""Problems that leave the report's meaning alone; the others are warnings."""
+
+PLAN_SEVERITIES = {"empty-task": Severity.HINT}
+"""By code; any other may hide a task or make one of what is none, so it is a warning."""
+
+
+def diagnostics(seen: Seen) -> tuple[Diagnostic, ...]:
+    """All that is to be shown in one file, by line, the worst first on each. Total."""
+    at = places(seen)
+    match seen.file:
+        case FileKind.DECIDE:
+            found = list(_question(seen, at))
+        case FileKind.BLOCKED:
+            found = list(_blocker(seen, at))
+        case FileKind.PLAN:
+            found = list(_on_plan(seen, at))
+        case _:  # pragma: no cover
+            assert_never(seen.file)
+    ranks = {severity: rank for rank, severity in enumerate(Severity)}
+    return tuple(sorted(found, key=lambda one: (one.line, ranks[one.severity])))
+
+
+def _on_plan(seen: Seen, at: Places) -> Iterator[Diagnostic]:
+    yield from _plan_problems(seen)
+    yield from _blocked_tasks(at)
+    yield from _question(seen, at)
+    yield from _blocker(seen, at)
+    if seen.state is None:
+        return
+    yield from _engine(seen, seen.state, at)
+    yield from _breaker(seen.state, at)
+    yield from _report(seen.state, at)
+    yield from _claims(seen.state, at)
+    yield from _missing_report(seen.state, at)
+    yield from _validation(seen.state, at)
+    yield from _refusal(seen.state, at)
+
+
+def _plan_problems(seen: Seen) -> Iterator[Diagnostic]:
+    if not seen.parsed.problems:
+        return
+    lines = [line for _, line in lines_of(seen.text)]
+    for problem in seen.parsed.problems:
+        span = Span(line=problem.line - 1, start=0, end=len(lines[problem.line - 1]))
+        severity = PLAN_SEVERITIES.get(problem.code, Severity.WARNING)
+        yield _at(span, severity, problem.code, problem.message)
+
+
+def _blocked_tasks(at: Places) -> Iterator[Diagnostic]:
+    for task in at.tasks.values():
+        if task.state is TaskState.BLOCKED:
+            reason = task.blocked_by or "the plan gives no reason"
+            message = f"blocked: {reason}"
+            yield _at(at.of_task(task), Severity.ERROR, Code.TASK_BLOCKED, message)
+
+
+def _question(seen: Seen, at: Places) -> Iterator[Diagnostic]:
+    if (waits := waiting_question(seen)) is not None:
+        message = f"{_who(waits)} asks: {waits.text}"
+        span, link = at.of_iteration(waits.iteration), _cause(waits.iteration)
+        if seen.file is FileKind.PLAN and seen.state is not None:
+            link = f"file:{seen.state.config.paths.decide}"
+        yield _at(span, Severity.WARNING, Code.QUESTION_WAITING, message, link)
+
+
+def _blocker(seen: Seen, at: Places) -> Iterator[Diagnostic]:
+    if (waits := open_blocker(seen)) is not None:
+        message = f"{_who(waits)} is blocked: {waits.text}"
+        span, link = at.of_iteration(waits.iteration), _cause(waits.iteration)
+        if seen.file is FileKind.PLAN and seen.state is not None:
+            link = f"file:{seen.state.config.paths.blocked}"
+        yield _at(span, Severity.ERROR, Code.RUN_BLOCKED, message, link)
+
+
+def _engine(seen: Seen, state: RunState, at: Places) -> Iterator[Diagnostic]:
+    if seen.phase is Phase.CRASHED:
+        last = "" if state.at is None else f", its last word was at {to_wire_time(state.at)}"
+        message = (
+            f"the engine of run {state.run} (pid {state.pid}) is gone{last}; "
+            "go on with: ralph run --resume"
+        )
+        yield _at(at.top, Severity.WARNING, Code.ENGINE_GONE, message, "engine:")
+
+
+def _breaker(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    breaker, link = state.breaker, _cause(state.breaker.current_iteration)
+    match breaker.state:
+        case BreakerState.CLOSED:
+            return
+        case BreakerState.HALF_OPEN:
+            threshold = state.config.breaker.no_progress_open
+            after = f"; it opens at {threshold}" if threshold > 0 else ""
+            message = f"the breaker is HALF_OPEN: {breaker.reason}{after}"
+            yield _at(at.top, Severity.WARNING, Code.BREAKER_HALF_OPEN, message, link)
+        case BreakerState.OPEN:
+            reason = f"{breaker.reason}; no iteration runs until it is reset"
+            message = f"the breaker is OPEN: {reason}"
+            yield _at(at.top, Severity.ERROR, Code.BREAKER_OPEN, message, link)
+        case _:  # pragma: no cover
+            assert_never(breaker.state)
+
+
+def _report(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    """The latest report beside what was seen, each of its problems, and failing tests."""
+    report, iteration = state.report, state.report_iteration
+    if report is None:
+        return
+    span, link = at.of_iteration(iteration), _cause(iteration)
+    severity = REPORT_SEVERITIES.get(report.status, Severity.INFORMATION)
+    yield _at(span, severity, Code.REPORT, _report_words(state, report), link)
+    for problem in report.problems:
+        quiet = problem.code in QUIET_REPORT_PROBLEMS
+        severity = Severity.INFORMATION if quiet else Severity.WARNING
+        message = f"the report of iteration {iteration}: {problem.message}"
+        yield _at(span, severity, problem.code, message, link)
+    if report.tests_status == "FAILING":
+        message = f"iteration {iteration} reports failing tests"
+        yield _at(span, Severity.WARNING, Code.TESTS_FAILING, message, link)
+
+
+def _report_words(state: RunState, report: Report) -> str:
+    parts = [f"iteration {state.report_iteration} reports {claims_of(report)}"]
+    if state.evidence is not None and state.evidence_iteration == state.report_iteration:
+        parts.append(f"seen: {facts_of(state.evidence)}")
+    if report.clarification_questions:
+        parts.append(f"asks: {report.clarification_questions}")
+    if report.recommendation:
+        parts.append(f"next: {report.recommendation}")
+    return "; ".join(parts)
+
+
+def _claims(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    """Where the newest iteration's report, or its ticks, say more than was seen."""
+    evidence, iteration = state.evidence, state.evidence_iteration
+    if evidence is None:
+        return
+    link = _cause(iteration)
+    report = state.report if state.report_iteration == iteration else None
+    if claim := contradiction(report, evidence):
+        span = at.of_iteration(iteration)
+        yield _at(span, Severity.WARNING, Code.CLAIM_WITHOUT_EVIDENCE, claim, link)
+    if is_tick_alone(evidence):
+        message = f"ticked in iteration {iteration} with no other change"
+        for task_id in evidence.tasks_done:
+            if task_id in at.tasks:
+                span = at.of_task(at.tasks[task_id])
+                yield _at(span, Severity.WARNING, Code.TICK_WITHOUT_CHANGE, message, link)
+
+
+def _missing_report(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    if state.last is None or state.missing_reports == 0:
+        return
+    missing, iteration = state.missing_reports, state.last.iteration
+    which = f"iteration {iteration}" if missing == 1 else f"{missing} iterations in a row"
+    message = f"{which} ended without a status block; evidence alone decides"
+    severity = Severity.WARNING if missing >= REPORTS_MISSING_TO_WARN else Severity.INFORMATION
+    span = at.of_iteration(iteration)
+    yield _at(span, severity, Code.REPORT_MISSING, message, _cause(iteration))
+
+
+def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    validated = at.seen.history.validated
+    if validated is None or validated.ok or not _is_newest(state, validated.iteration):
+        return
+    how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
+    message = f"the validation script {how} after iteration {validated.iteration}"
+    if tail := validated.tail.strip():
+        message += f":\n{tail[-SHOWN_TAIL:]}"
+    span, link = at.of_iteration(validated.iteration), _cause(validated.iteration)
+    yield _at(span, Severity.WARNING, Code.VALIDATION_FAILED, message, link)
+
+
+def _refusal(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    """A refused completion, at the first task that it was refused for."""
+    refused = at.seen.history.refused
+    if refused is None or not _is_newest(state, refused.iteration):
+        return
+    message = f"iteration {refused.iteration} said that all is complete; refused: {refused.why}"
+    names = [one_line(task.title, limit=60) for task in refused.open_tasks]
+    if len(names) > SHOWN_REFUSED_TASKS:
+        names = [*names[:SHOWN_REFUSED_TASKS], "…"]
+    if names:
+        message += f" ({'; '.join(names)})"
+    first = next((at.tasks[one.id] for one in refused.open_tasks if one.id in at.tasks), None)
+    span, link = at.of_task(first), _cause(refused.iteration)
+    yield _at(span, Severity.WARNING, Code.COMPLETION_REFUSED, message, link)
+
+
+def _is_newest(state: RunState, iteration: int) -> bool:
+    """Whether no later iteration has been settled."""
+    return state.last is None or iteration >= state.last.iteration
+
+
+def _who(waits: Waiting) -> str:
+    return "the loop" if waits.iteration is None else f"iteration {waits.iteration}"
+
+
+def _cause(iteration: int | None) -> str | None:
+    return f"iteration:{iteration}" if iteration else None
+
+
+def _at(
+    span: Span, severity: Severity, code: str, message: str, link: str | None = None
+) -> Diagnostic:
+    return Diagnostic(
+        line=span.line,
+        start=span.start,
+        end=span.end,
+        severity=severity,
+        code=str(code),
+        message=tame(message),
+        link=link,
+    )

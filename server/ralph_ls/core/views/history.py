@@ -1,0 +1,152 @@
+"""Which iteration did what, by task: what the snapshot of a run does not keep.
+
+``RunState`` knows the last report and the last evidence, but no longer which task they belonged
+to, nor which iteration finished a task. Both stand in the journal, so they are folded out of it
+beside the state, and always from the run's first event on. It must never decide anything, and it
+must never know where the journal lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ralph_ls.protocol.events import (
+    CompletionRefused,
+    EventBase,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    RalphStatusUpdate,
+    RunStarted,
+    TaskRef,
+    Validated,
+)
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.report import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How a task became done in this run."""
+
+    iteration: int
+    commit: str | None = None
+    """The iteration's last commit in the workspace, whole; None where it made none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one iteration said, and what was seen of it."""
+
+    iteration: int
+    report: Report | None = None
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One run, looked at by task. Task ids are stable by title (SPEC §8)."""
+
+    tasks: Mapping[int, TaskRef] = field(default_factory=dict)
+    """The task that each iteration was assigned; a confirming iteration has none."""
+    attempts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Task id to the iterations that were assigned it, in their order."""
+    done: Mapping[str, Done] = field(default_factory=dict)
+    """Task id to the iteration in which it last became done, whichever task that one was for."""
+    told: Mapping[str, Told] = field(default_factory=dict)
+    """Task id to what the newest iteration that was assigned it said and did."""
+    refused: CompletionRefused | None = None
+    """The last completion that was refused."""
+    validated: Validated | None = None
+    """The last validation."""
+    cost_usd: float | None = None
+    """What the iterations cost so far; None while no agent has told a cost."""
+
+
+def history(events: Iterable[EventBase], earlier: History | None = None) -> History:
+    """The history after ``events``, going on from ``earlier`` or from nothing.
+
+    Copies ``earlier`` once for a call, so a whole journal is one call and a follower's batch is
+    another. A ``runStarted`` begins anew: iteration numbers of two runs must not be mixed.
+    """
+    book = _open(History() if earlier is None else earlier)
+    for event in events:
+        if isinstance(event, RunStarted):
+            book = _open(History())
+        else:
+            _enter(book, event)
+    return History(
+        tasks=book.tasks,
+        attempts=book.attempts,
+        done=book.done,
+        told=book.told,
+        refused=book.refused,
+        validated=book.validated,
+        cost_usd=book.cost_usd,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Book:
+    """A history while it is being written, so that a long journal is not copied at each event."""
+
+    tasks: dict[int, TaskRef]
+    attempts: dict[str, tuple[int, ...]]
+    done: dict[str, Done]
+    told: dict[str, Told]
+    refused: CompletionRefused | None
+    validated: Validated | None
+    cost_usd: float | None
+
+
+def _open(known: History) -> _Book:
+    return _Book(
+        tasks=dict(known.tasks),
+        attempts=dict(known.attempts),
+        done=dict(known.done),
+        told=dict(known.told),
+        refused=known.refused,
+        validated=known.validated,
+        cost_usd=known.cost_usd,
+    )
+
+
+def _enter(book: _Book, event: EventBase) -> None:
+    match event:
+        case IterationStarted(task=TaskRef() as task, iteration=iteration):
+            book.tasks[iteration] = task
+            book.attempts[task.id] = (*book.attempts.get(task.id, ()), iteration)
+        case RalphStatusUpdate(report=report, iteration=iteration):
+            _tell(book, iteration, report=report)
+        case EvidenceGathered(evidence=evidence, iteration=iteration):
+            _tell(book, iteration, evidence=evidence)
+            _finish(book, iteration, evidence)
+        case CompletionRefused():
+            book.refused = event
+        case Validated():
+            book.validated = event
+        case IterationEnded(usage=usage) if usage is not None and usage.cost_usd is not None:
+            book.cost_usd = (book.cost_usd or 0.0) + usage.cost_usd
+        case _:
+            pass
+
+
+def _tell(
+    book: _Book, iteration: int, *, report: Report | None = None, evidence: Evidence | None = None
+) -> None:
+    task = book.tasks.get(iteration)
+    if task is None:
+        return
+    known = book.told.get(task.id)
+    if known is None or known.iteration != iteration:
+        known = Told(iteration=iteration)
+    book.told[task.id] = Told(
+        iteration=iteration, report=report or known.report, evidence=evidence or known.evidence
+    )
+
+
+def _finish(book: _Book, iteration: int, evidence: Evidence) -> None:
+    commits = [commit.hash for commit in evidence.commits if not commit.repository]
+    for task_id in evidence.tasks_done:
+        book.done[task_id] = Done(iteration=iteration, commit=commits[-1] if commits else None)

@@ -1,0 +1,123 @@
+"""What is told of the line under the pointer: a task in full, and the six answers on the first.
+
+The text is markdown, and nearly all of it was written by strangers, so nothing of theirs may
+become a link, a picture or a heading. It must never know an editor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
+from ralph_ls.core.views.status import answer_six
+from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line, several
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.plan import TaskState
+
+SHOWN = 300
+"""Characters of one answer or reason; the whole text stands where it came from."""
+
+SHOWN_CRITERIA = 10
+
+STATE_WORDS = {
+    TaskState.TODO: "open",
+    TaskState.IN_PROGRESS: "in progress",
+    TaskState.DONE: "done",
+    TaskState.BLOCKED: "blocked",
+    TaskState.SKIPPED: "skipped",
+}
+
+NO_RUN = "No loop has run here yet. Start one with `ralph run`."
+
+
+def hover(seen: Seen, line: int) -> str | None:
+    """Markdown for a line (from 0); None where there is nothing to tell. Total."""
+    parts = [_six(seen)] if line == 0 else []
+    task = seen.plan.at_line(line)
+    if task is not None:
+        parts.append("\n".join(_task(seen, places(seen), task)))
+    return "\n\n---\n\n".join(parts) or None
+
+
+def _six(seen: Seen) -> str:
+    if seen.state is None:
+        return NO_RUN
+    answers = answer_six(seen.state, seen.phase, pid=seen.pid if seen.live else None)
+    return "\n".join(f"- **{heading}**: {_plain(answer)}" for heading, answer in answers)
+
+
+def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
+    yield f"**{_plain(task.title)}**"
+    yield ""
+    yield f"- State: {', '.join(_state_words(seen, at, task))}"
+    if task.blocked_by is not None:
+        yield f"- Blocked by: {_plain(task.blocked_by)}"
+    waits = waiting_question(seen)
+    if waits is not None and at.task_of(waits.iteration) is task:
+        yield f"- Asks: {_plain(waits.text)}"
+    blocks = open_blocker(seen)
+    if blocks is not None and at.task_of(blocks.iteration) is task:
+        yield f"- Blocks the run: {_plain(blocks.text)}"
+    yield from _attempts(seen, task)
+    yield from _last_told(seen, task)
+    yield from _criteria(task)
+
+
+def _state_words(seen: Seen, at: Places, task: Task) -> Iterator[str]:
+    yield STATE_WORDS[task.state]
+    current = None if seen.state is None else seen.state.current
+    if current is not None and at.task_of(current.started.iteration) is task:
+        number = current.started.iteration
+        ended = not seen.live or seen.phase is Phase.PARKED
+        yield f"left open by iteration {number}" if ended else f"in work in iteration {number}"
+    if task.priority is not None:
+        yield task.priority.value
+    if task.section:
+        yield _plain(task.section)
+    if task.optional:
+        yield "optional"
+
+
+def _attempts(seen: Seen, task: Task) -> Iterator[str]:
+    tried = seen.history.attempts.get(task.id, ())
+    if tried:
+        numbers = ", ".join(str(number) for number in tried[-SHOWN_CRITERIA:])
+        more = "… " if len(tried) > SHOWN_CRITERIA else ""
+        noun = "iteration" if len(tried) == 1 else "iterations"
+        yield f"- Tried: {several(len(tried), 'attempt')} ({noun} {more}{numbers})"
+    done = seen.history.done.get(task.id)
+    if done is not None and task.state is TaskState.DONE:
+        commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"
+        yield f"- Done: in iteration {done.iteration}{commit}"
+
+
+def _last_told(seen: Seen, task: Task) -> Iterator[str]:
+    """What was claimed and what was seen, one below the other (UX §1)."""
+    told = seen.history.told.get(task.id)
+    if told is None:
+        return
+    report, evidence = told.report, told.evidence
+    said = "no status block" if report is None else _plain(claims_of(report))
+    yield f"- Report of iteration {told.iteration}: {said}"
+    if evidence is not None:
+        yield f"- Seen in iteration {told.iteration}: {_plain(facts_of(evidence))}"
+    if report is not None and report.recommendation:
+        yield f"- Next: {_plain(report.recommendation)}"
+
+
+def _criteria(task: Task) -> Iterator[str]:
+    if task.criteria:
+        yield "- Criteria:"
+        yield from (f"  - {_plain(criterion)}" for criterion in task.criteria[:SHOWN_CRITERIA])
+    if len(task.criteria) > SHOWN_CRITERIA:
+        yield f"  - … {len(task.criteria) - SHOWN_CRITERIA} more"
+
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&@]|(?<=[a-zA-Z]):(?=//)|(?<=\bwww)\.")
+
+
+def _plain(text: str) -> str:
+    """A stranger's text as markdown that shows just that text, on one line."""
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text, limit=SHOWN))

@@ -1,0 +1,282 @@
+"""What can be done at a line of the plan: the loop's controls on the first, a task's on its own.
+
+What needs a person stands before everything else (UX §1). A lens says what will happen, names a
+verb of the loop and brings its arguments; whoever obeys it asks the engine, which may still refuse.
+It must never know an editor, nor what that editor's commands are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.views.seen import (
+    FileKind,
+    Places,
+    Seen,
+    Waiting,
+    needs_reset,
+    open_blocker,
+    places,
+    waiting_question,
+)
+from ralph_ls.core.views.words import SHORT_HASH, minutes, one_line, several
+from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.state import RunState
+
+
+class Verb(StrEnum):
+    """What a lens does when it is clicked."""
+
+    START = "start"
+    PAUSE = "pause"
+    STOP = "stop"
+    RESUME = "resume"
+    """Goes on after a pause, resolves a blocker, or takes up a run whose engine is gone."""
+    RESET = "reset"
+    ANSWER = "answer"
+    RUN_TASK = "runTask"
+    SHOW_LOG = "showLog"
+    NONE = "none"
+    """It only tells something."""
+
+
+class TaskLenses(StrEnum):
+    """Which tasks get lenses."""
+
+    CURRENT = "current"
+    """The one in work, and those that wait for a person."""
+    TOUCHED = "touched"
+    """Also what was tried or done in this run, and what the plan marks as blocked."""
+    ALL = "all"
+    """Also "Run only this" on every other open task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """One thing to read, and mostly to do, above one line."""
+
+    line: int
+    """From 0."""
+    title: str
+    """One line, for a person."""
+    command: Verb
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    """Plain JSON values: ``run`` names the run that is meant, ``task`` and ``iteration`` what it
+    is about; ``now`` ends the agent at once; ``continue`` goes on with a run that has no engine."""
+
+
+SHOWN_REASON = 80
+"""Characters of a reason in a title."""
+
+WORKING = frozenset({Phase.STARTING, Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.WAITING})
+
+
+def lenses(
+    seen: Seen, *, tasks: TaskLenses = TaskLenses.TOUCHED, now: datetime | None = None
+) -> tuple[Lens, ...]:
+    """All lenses of one file, by line, in the order in which they stand beside each other. Total.
+
+    ``now`` counts the running time on; without it the time is that of the last event.
+    """
+    match seen.file:
+        case FileKind.DECIDE:
+            return tuple(_answer(seen, 0))
+        case FileKind.BLOCKED:
+            return tuple(_resolve(seen, 0))
+        case FileKind.PLAN:
+            found = [*_first_line(seen, now), *_on_tasks(seen, tasks)]
+            return tuple(sorted(found, key=lambda lens: lens.line))
+        case _:  # pragma: no cover
+            assert_never(seen.file)
+
+
+def _first_line(seen: Seen, now: datetime | None) -> Iterator[Lens]:
+    yield from _answer(seen, 0)
+    yield from _resolve(seen, 0)
+    yield from _reset(seen)
+    yield from _controls(seen)
+    if seen.state is not None:
+        yield from _standing(seen, seen.state, now)
+
+
+def _answer(seen: Seen, line: int) -> Iterator[Lens]:
+    if waiting_question(seen) is not None:
+        title = f"Ralph asks: answer{_and_continue(seen)}…"
+        yield Lens(line=line, title=title, command=Verb.ANSWER, arguments=_of(seen, going_on=True))
+
+
+def _resolve(seen: Seen, line: int) -> Iterator[Lens]:
+    if open_blocker(seen) is not None:
+        title = f"Mark blocker as resolved{_and_continue(seen)}"
+        yield Lens(line=line, title=title, command=Verb.RESUME, arguments=_of(seen, going_on=True))
+
+
+def _reset(seen: Seen) -> Iterator[Lens]:
+    if needs_reset(seen):
+        title = f"Reset breaker{_and_continue(seen)}"
+        yield Lens(line=0, title=title, command=Verb.RESET, arguments=_of(seen, going_on=True))
+
+
+def _controls(seen: Seen) -> Iterator[Lens]:
+    """Start where nothing runs, else what can be asked of the engine in its phase."""
+    if not seen.live:
+        if _may_go_on(seen):
+            arguments = _of(seen, going_on=True)
+            yield Lens(line=0, title="Resume run", command=Verb.RESUME, arguments=arguments)
+        yield Lens(line=0, title="Start loop", command=Verb.START)
+        return
+    if seen.phase is Phase.STOPPING:
+        arguments = {**_of(seen), "now": True}
+        yield Lens(line=0, title="Stop now", command=Verb.STOP, arguments=arguments)
+        return
+    if seen.phase is Phase.PAUSED:
+        yield Lens(line=0, title="Resume", command=Verb.RESUME, arguments=_of(seen))
+    elif seen.phase in WORKING and _is_pausing(seen):
+        title = "Do not pause after this iteration"
+        yield Lens(line=0, title=title, command=Verb.RESUME, arguments=_of(seen))
+    elif seen.phase in WORKING:
+        yield Lens(line=0, title="Pause", command=Verb.PAUSE, arguments=_of(seen))
+    title = "Stop after this iteration" if seen.phase in WORKING else "Stop"
+    yield Lens(line=0, title=title, command=Verb.STOP, arguments=_of(seen))
+
+
+def _standing(seen: Seen, state: RunState, now: datetime | None) -> Iterator[Lens]:
+    """How the run stands: its phase where that is not plain work, how far, how long, how dear."""
+    parts = [*_phase_words(seen, state)]
+    if state.iteration:
+        limit = state.config.max_iterations
+        of = "" if limit is None else f" of {limit}"
+        parts.append(f"iteration {state.iteration}{of}")
+    seconds = state.active_seconds
+    if seen.live and now is not None:
+        seconds = active_seconds(state, now)
+    parts.append(minutes(seconds))
+    if seen.history.cost_usd is not None:
+        parts.append(f"${seen.history.cost_usd:.2f}")
+    arguments = _log(seen, state.iteration) if state.iteration else {}
+    command = Verb.SHOW_LOG if state.iteration else Verb.NONE
+    yield Lens(line=0, title=" · ".join(parts), command=command, arguments=arguments)
+
+
+def _phase_words(seen: Seen, state: RunState) -> Iterator[str]:
+    match seen.phase:
+        case Phase.ENDED if state.end is not None:
+            yield f"{state.end.reason.value}: {one_line(state.end.message, limit=SHOWN_REASON)}"
+        case Phase.CRASHED:
+            yield "engine gone"
+        case Phase.PARKED if not seen.live:
+            yield "waits for you, the system stopped its engine"
+        case Phase.PARKED:
+            yield "waits for you"
+        case Phase.PAUSED:
+            yield "paused"
+        case Phase.STOPPING:
+            yield "stops after this iteration"
+        case Phase.WAITING:
+            yield f"waits: {one_line(state.phase_reason or 'for a while', limit=SHOWN_REASON)}"
+        case _ if _is_pausing(seen):
+            yield "pauses after this iteration"
+        case _:
+            pass
+
+
+def _on_tasks(seen: Seen, wanted: TaskLenses) -> Iterator[Lens]:
+    at = places(seen)
+    asked = _waiting_task(at, waiting_question(seen))
+    blocked = _waiting_task(at, open_blocker(seen))
+    current = _current_task(seen, at)
+    waiting = {task.id for task in (asked, blocked, current) if task is not None}
+    for task in _wanted(seen, wanted, waiting):
+        # The first line has these already.
+        if task is asked and task.line > 0:
+            yield from _answer(seen, task.line)
+        if task is blocked and task.line > 0:
+            yield from _resolve(seen, task.line)
+        yield from _on_task(seen, task, in_work=task is current)
+
+
+def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> list[Task]:
+    """The tasks that may have lenses; a plan has thousands, of which few have anything to say."""
+    tasks, touched = seen.plan.tasks, {*waiting, *seen.history.attempts, *seen.history.done}
+    match wanted:
+        case TaskLenses.CURRENT:
+            return [task for task in tasks if task.id in waiting]
+        case TaskLenses.TOUCHED:
+            blocked = TaskState.BLOCKED
+            return [task for task in tasks if task.id in touched or task.state is blocked]
+        case TaskLenses.ALL:
+            return list(tasks)
+        case _:  # pragma: no cover
+            assert_never(wanted)
+
+
+def _on_task(seen: Seen, task: Task, *, in_work: bool) -> Iterator[Lens]:
+    line, tried = task.line, seen.history.attempts.get(task.id, ())
+    if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
+        only = {"task": task.id}
+        yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
+    if task.state is TaskState.BLOCKED:
+        reason = one_line(task.blocked_by or "the plan gives no reason", limit=SHOWN_REASON)
+        yield Lens(line=line, title=f"blocked: {reason}", command=Verb.NONE)
+    if task.state is TaskState.DONE:
+        yield from _done(seen, task)
+    elif tried:
+        title = f"attempt {len(tried)}" if in_work else several(len(tried), "attempt")
+        log = _log(seen, tried[-1])
+        yield Lens(line=line, title=title, command=Verb.SHOW_LOG, arguments=log)
+
+
+def _done(seen: Seen, task: Task) -> Iterator[Lens]:
+    done = seen.history.done.get(task.id)
+    if done is None:
+        return
+    title, log = f"done in iteration {done.iteration}", _log(seen, done.iteration)
+    if done.commit is not None:
+        title, log = f"{title} · {done.commit[:SHORT_HASH]}", {**log, "commit": done.commit}
+    yield Lens(line=task.line, title=title, command=Verb.SHOW_LOG, arguments=log)
+
+
+def _waiting_task(at: Places, waits: Waiting | None) -> Task | None:
+    return None if waits is None else at.task_of(waits.iteration)
+
+
+def _current_task(seen: Seen, at: Places) -> Task | None:
+    if not seen.live or seen.state is None or seen.state.current is None:
+        return None
+    return at.task_of(seen.state.current.started.iteration)
+
+
+def _may_go_on(seen: Seen) -> bool:
+    """Whether a run without an engine can be taken up, and nothing else has to be done first."""
+    state = seen.state
+    if state is None or waiting_question(seen) or open_blocker(seen) or needs_reset(seen):
+        return False
+    # A run at its limit would end at once, and a complete one has nothing to go on with.
+    return state.end is None or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
+
+
+def _is_pausing(seen: Seen) -> bool:
+    return seen.state is not None and seen.state.pause_requested
+
+
+def _and_continue(seen: Seen) -> str:
+    """Without an engine, going on is the default of what a person settles (SPEC §2)."""
+    return "" if seen.state is None or seen.live else " and continue"
+
+
+def _of(seen: Seen, *, going_on: bool = False) -> dict[str, object]:
+    if seen.state is None:
+        return {}
+    continues: dict[str, object] = {"continue": True} if going_on and not seen.live else {}
+    return {"run": seen.state.run, **continues}
+
+
+def _log(seen: Seen, iteration: int) -> dict[str, object]:
+    return {**_of(seen), "iteration": iteration}

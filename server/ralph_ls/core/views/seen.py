@@ -1,0 +1,163 @@
+"""What a viewer has before it when it looks at one file: its text, and the run of its work tree.
+
+The views of one file all start from this one value, so that a diagnostic, a lens and a hover can
+never disagree about what waits for a person, or about which line a task stands on.
+It must never know an editor's way to count characters: columns here are characters of the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ralph_ls.core.loop import course
+from ralph_ls.core.loop.decide_file import parse_decide
+from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.plan.lines import find_marks, lines_of
+from ralph_ls.core.plan.model import Parsed, Plan, Task
+from ralph_ls.core.views.history import History
+from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.state import RunState
+
+
+class FileKind(StrEnum):
+    """Which of the loop's files is looked at."""
+
+    PLAN = "plan"
+    DECIDE = "decide"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One file as it stands, saved or not, and the newest run of its work tree."""
+
+    text: str
+    file: FileKind = FileKind.PLAN
+    parsed: Parsed = field(default_factory=lambda: Parsed(plan=Plan()))
+    """What was read from ``text``, if it is the plan's; otherwise it is not looked at."""
+    state: RunState | None = None
+    """None: no run has ever been here."""
+    phase: Phase = Phase.ENDED
+    """As viewers show it, with ``crashed``; it means nothing without a state."""
+    pid: int | None = None
+    """The engine's process; None where none lives, as when the system stopped a parked run."""
+    history: History = field(default_factory=History)
+    halt: HaltFiles | None = None
+    """What the halt files say now; None where nobody looked. Without an engine an answer stands
+    only in its file."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan whose lines these are; empty for any other file."""
+        return self.parsed.plan if self.file is FileKind.PLAN else Plan()
+
+    @property
+    def live(self) -> bool:
+        """An engine is there to take commands."""
+        gone = self.phase in {Phase.ENDED, Phase.CRASHED}
+        return self.state is not None and self.pid is not None and not gone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A part of one line: ``line`` from 0, ``start`` and ``end`` in characters of that line."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Something that waits for a person: a question's text, or a blocker's reason."""
+
+    text: str
+    iteration: int | None
+    """None when an earlier run left it, or a person wrote it."""
+
+
+def waiting_question(seen: Seen) -> Waiting | None:
+    """The question that nobody has answered yet, as far as can be seen from this file.
+
+    The decide file speaks for itself while somebody writes into it.
+    """
+    asked = None if seen.state is None else seen.state.question
+    halt = _halt_of(seen)
+    if halt is not None and halt.answer is not None:
+        return None
+    if asked is not None:
+        waits = Waiting(text=asked.question, iteration=asked.iteration)
+        return waits if asked.answer is None else None
+    left = None if halt is None else halt.question
+    return Waiting(text=left, iteration=None) if left else None
+
+
+def open_blocker(seen: Seen) -> Waiting | None:
+    """What blocks the run, unless its file was removed: that resolves it (SPEC §7)."""
+    reason = None if seen.halt is None else seen.halt.blocked
+    if seen.halt is not None and reason is None:
+        return None
+    raised = None if seen.state is None else seen.state.blocked
+    if raised is not None:
+        return Waiting(text=raised.reason, iteration=raised.iteration)
+    return Waiting(text=reason, iteration=None) if reason else None
+
+
+def needs_reset(seen: Seen) -> bool:
+    """Whether a reset would change something: in a run that goes on, or to let one go on."""
+    state = seen.state
+    if state is None or (state.end is not None and state.end.reason is EndReason.COMPLETE):
+        return False
+    # A half open breaker holds nothing up, so without an engine there is nothing to reset it for.
+    half_open = seen.live and state.breaker.state is BreakerState.HALF_OPEN
+    return half_open or course.is_stuck(state.breaker, state.stuck_count, state.config) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where things are shown: at their task, else at the beginning of the file."""
+
+    seen: Seen
+    tasks: Mapping[str, Task]
+    top: Span
+
+    def task_of(self, iteration: int | None) -> Task | None:
+        """The task that an iteration was assigned, if it is in the plan now."""
+        if iteration is None:
+            return None
+        assigned = self.seen.history.tasks.get(iteration)
+        current = None if self.seen.state is None else self.seen.state.current
+        if assigned is None and current is not None and current.started.iteration == iteration:
+            assigned = current.started.task
+        return None if assigned is None else self.tasks.get(assigned.id)
+
+    def of_iteration(self, iteration: int | None) -> Span:
+        """The place of that task."""
+        return self.of_task(self.task_of(iteration))
+
+    def of_task(self, task: Task | None) -> Span:
+        """The task's words, without marker and box."""
+        if task is None:
+            return self.top
+        line = self.seen.text[task.start : task.end]
+        marks = find_marks(line)
+        start = len(line) - len(line.lstrip()) if marks is None else marks.text
+        end = len(line.rstrip())
+        return Span(line=task.line, start=min(start, end), end=end)
+
+
+def places(seen: Seen) -> Places:
+    """Look up the tasks once for many questions."""
+    _, first = next(lines_of(seen.text))
+    top = Span(line=0, start=0, end=len(first))
+    return Places(seen=seen, tasks=seen.plan.by_id(), top=top)
+
+
+def _halt_of(seen: Seen) -> HaltFiles | None:
+    if seen.file is FileKind.DECIDE and seen.text.strip():
+        question, answer = parse_decide(seen.text)
+        return HaltFiles(question=question, answer=answer)
+    return seen.halt

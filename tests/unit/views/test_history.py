@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.views.history import Done, History, Told, history
+from ralph_ls.protocol.events import CompletionRefused, Validated
+from ralph_ls.protocol.evidence import CommitSeen, Evidence
+from ralph_ls.protocol.report import Usage
+from tests.unit.loop.play import play
+from tests.unit.loop.world import finishes, no_progress, progress
+from tests.unit.views.sights import (
+    CHOOSE,
+    COMMIT,
+    LETTER,
+    READ,
+    begins,
+    ends,
+    event,
+    reports,
+    shows,
+    started,
+    task,
+)
+
+JOURNAL = (
+    started(),
+    begins(1, CHOOSE),
+    reports(1, STATUS="IN_PROGRESS"),
+    shows(1, files=1, commit=COMMIT, done=(READ,)),
+    ends(1, usage=Usage(cost_usd=0.25)),
+    begins(2, CHOOSE),
+    shows(2),
+    event(CompletionRefused, iteration=2, why="open"),
+    event(Validated, iteration=2, ok=True),
+    ends(2, usage=Usage(cost_usd=0.5)),
+    begins(3, None),
+    reports(3, STATUS="COMPLETE"),
+    ends(3, usage=Usage()),
+)
+
+
+def test_it_knows_who_did_what() -> None:
+    known = history(JOURNAL)
+    choose = task(CHOOSE)
+    assert known.tasks == {1: choose, 2: choose}
+    assert known.attempts == {choose.id: (1, 2)}
+    assert known.done == {task(READ).id: Done(iteration=1, commit=COMMIT)}
+    assert known.told == {choose.id: Told(iteration=2, evidence=shows(2).evidence)}
+    assert known.refused == JOURNAL[7]
+    assert known.validated == JOURNAL[8]
+    assert known.cost_usd == 0.75
+
+
+def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:
+    known = history(JOURNAL[:4]).told[task(CHOOSE).id]
+    assert known == Told(iteration=1, report=JOURNAL[2].report, evidence=JOURNAL[3].evidence)
+
+
+@pytest.mark.parametrize("cut", range(len(JOURNAL)))
+def test_it_goes_on_from_anywhere_and_leaves_what_it_had(cut: int) -> None:
+    earlier = history(JOURNAL[:cut])
+    copy = history((), earlier)
+    assert history(JOURNAL[cut:], earlier) == history(JOURNAL)
+    assert earlier == copy
+
+
+def test_another_run_begins_anew() -> None:
+    assert history((*JOURNAL, started())) == History()
+
+
+def test_a_commit_in_a_nested_repository_is_not_the_workspace_s() -> None:
+    commits = (
+        CommitSeen(hash="1" * 40, subject="a", files=1),
+        CommitSeen(hash=COMMIT, subject="b", files=1),
+        CommitSeen(hash="2" * 40, subject="c", files=1, repository="nested"),
+    )
+    told = shows(1, done=(LETTER,))
+    evidence = Evidence(commits=commits, tasks_done=told.evidence.tasks_done)
+    known = history([told.model_copy(update={"evidence": evidence})])
+    assert known.done[task(LETTER).id].commit == COMMIT
+
+
+def test_a_whole_run_is_known_by_its_tasks() -> None:
+    run = play(no_progress, progress, finishes)
+    known = history(run.events)
+    (done,) = known.done.values()
+    assert known.attempts == {"write the letter": (1, 2, 3)}
+    assert done.iteration == 3
+    assert done.commit == run.told("iterationEnded")[2].commit
+
+
+@given(st.lists(st.sampled_from(JOURNAL), max_size=20))
+def test_any_events_in_any_order_are_taken(events: list[object]) -> None:
+    known = history(events)  # type: ignore[arg-type]
+    assert set(known.told) <= set(known.attempts)
