@@ -1,0 +1,257 @@
+"""What an editor and the language server say to each other beyond LSP: one table of ``ralph/…``.
+
+Requests are strict, so that a misspelt order is never half obeyed; what is told ignores what it
+does not know (SPEC §2). It must never know LSP itself, nor how a message is framed or sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import StrictWireModel, WireModel
+from ralph_ls.protocol.commands import MAX_TEXT
+from ralph_ls.protocol.config import Duration, OnHalt, ProfileName, PromptBy, TreePath
+from ralph_ls.protocol.events import Event, Phase, UnknownEvent
+from ralph_ls.protocol.state import RunState
+
+START = "ralph/start"
+STOP = "ralph/stop"
+PAUSE = "ralph/pause"
+RESUME = "ralph/resume"
+RESET = "ralph/reset"
+ANSWER = "ralph/answer"
+NOTE = "ralph/note"
+STATE = "ralph/state"
+SUBSCRIBE = "ralph/subscribe"
+UNSUBSCRIBE = "ralph/unsubscribe"
+EVENT = "ralph/event"
+OUTPUT = "ralph/output"
+
+
+class Direction(StrEnum):
+    """Who sends the message."""
+
+    TO_SERVER = "clientToServer"
+    TO_CLIENT = "serverToClient"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One row of the table."""
+
+    name: str
+    direction: Direction
+    params: type[WireModel]
+    result: type[WireModel] | None
+    """None: the message is a notification, and nobody answers it."""
+
+    @property
+    def is_request(self) -> bool:
+        return self.result is not None
+
+
+# ------------------------------------------------------------------------------------- requests
+
+
+class WorkspaceParams(StrictWireModel):
+    """What every request carries."""
+
+    workspace: str | None = None
+    """URI of the workspace folder that is meant; it may be left out where only one is open."""
+
+
+class StartParams(WorkspaceParams):
+    """Start a run as a process of its own; what is left out stands in the work tree's settings."""
+
+    max_iterations: int | None = Field(default=None, ge=1)
+    profile: ProfileName | None = None
+    agent: Annotated[str, Field(min_length=1)] | None = None
+    """Name of the agent, such as ``claude`` or ``command``."""
+    agent_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Program and arguments of a ``command`` agent, for this run alone."""
+    agent_prompt: PromptBy | None = None
+    plan: TreePath | None = None
+    task: Annotated[str, Field(min_length=1)] | None = None
+    """Id of the one task to run."""
+    timeout: Duration | None = None
+    """Of one iteration."""
+    on_halt: OnHalt | None = None
+    resume: bool = False
+    """Continue the last run that did not end with 0, instead of starting a new one."""
+
+
+class StopParams(WorkspaceParams):
+    """End the run: after this iteration, or at once together with the agent."""
+
+    now: bool = False
+
+
+class PauseParams(WorkspaceParams):
+    """Hold the run after settling."""
+
+
+class ResumeParams(WorkspaceParams):
+    """Go on after a pause; resolves a BLOCKED that the run is parked on."""
+
+
+class ResetParams(WorkspaceParams):
+    """Close the breaker and zero its counters."""
+
+
+class AnswerParams(WorkspaceParams):
+    """Answer the open question."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+
+
+class NoteParams(WorkspaceParams):
+    """Tell the loop something; it goes into the next prompt."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+
+
+class StateParams(WorkspaceParams):
+    """Ask how the workspace's newest run stands."""
+
+
+class SubscribeParams(WorkspaceParams):
+    """Be told what happens in a run from now on, and what was missed."""
+
+    after_seq: int = Field(default=0, ge=0)
+    """The last event that the client has seen; 0 where it has seen none."""
+    run: str | None = None
+    """The run that ``after_seq`` belongs to; without it, the newest one."""
+    output: bool = False
+    """Whether the agent's output is wanted too, as ``ralph/output``."""
+
+
+class UnsubscribeParams(WorkspaceParams):
+    """Be told nothing more."""
+
+
+# -------------------------------------------------------------------------------------- results
+
+
+class ReplyResult(WireModel):
+    """What became of an order."""
+
+    accepted: bool
+    code: str
+    """``accepted``, or the kebab-case reason why not."""
+    text: str
+    """The same in words for a person."""
+    run: str | None = None
+    """The run that it was about; for a start, the one that began."""
+
+
+class AnswerView(WireModel):
+    """One of the six questions of a person who looks at a loop, answered in words."""
+
+    heading: str
+    text: str
+
+
+class StateResult(WireModel):
+    """How the newest run of a workspace stands."""
+
+    run: RunState | None = None
+    """None where no run was ever made here."""
+    phase: Phase | None = None
+    """The one to show: as in ``run``, or ``crashed``."""
+    live: bool = False
+    """Whether an engine owns the work tree now."""
+    pid: int | None = None
+    """The engine's, while it lives."""
+    needs_person: bool = False
+    """Whether nothing goes on until somebody does something."""
+    answers: tuple[AnswerView, ...] = ()
+    """In the order in which they are shown."""
+
+
+class SubscribeResult(WireModel):
+    """Where the subscription begins."""
+
+    run: str | None = None
+    """The run whose events follow; None where there is none yet."""
+    seq: int = 0
+    """Events after this one follow as ``ralph/event``, each once."""
+    state: StateResult
+
+
+class UnsubscribeResult(WireModel):
+    """Nothing more follows."""
+
+    subscribed: bool = False
+    """Whether there was a subscription to end."""
+
+
+# -------------------------------------------------------------------------------- notifications
+
+AnyEvent = Annotated[
+    Annotated[Event, Field(discriminator="kind")] | UnknownEvent,
+    Field(union_mode="left_to_right"),
+]
+"""An event; one of a newer engine comes through as ``UnknownEvent``."""
+
+
+class EventParams(WireModel):
+    """One event of a run that the client subscribed to, as its journal has it."""
+
+    workspace: str
+    run: str
+    event: AnyEvent
+
+
+class OutputParams(WireModel):
+    """A piece of what the agent printed, redacted; pieces of one stream follow each other.
+
+    They are put together into frames: a client that reads slowly gets fewer, larger ones, and at
+    last the newest only. Nothing is lost by that, for the whole lies in the iteration's log.
+    """
+
+    workspace: str
+    run: str
+    iteration: int
+    stream: Literal["out", "err"]
+    text: str
+    skipped: int = 0
+    """Characters of this stream left out right before ``text``: the client reads too slowly."""
+
+
+# ------------------------------------------------------------------------------------ the table
+
+
+def _request(name: str, params: type[WorkspaceParams], result: type[WireModel]) -> Method:
+    return Method(name=name, direction=Direction.TO_SERVER, params=params, result=result)
+
+
+def _notification(name: str, params: type[WireModel]) -> Method:
+    return Method(name=name, direction=Direction.TO_CLIENT, params=params, result=None)
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            _request(START, StartParams, ReplyResult),
+            _request(STOP, StopParams, ReplyResult),
+            _request(PAUSE, PauseParams, ReplyResult),
+            _request(RESUME, ResumeParams, ReplyResult),
+            _request(RESET, ResetParams, ReplyResult),
+            _request(ANSWER, AnswerParams, ReplyResult),
+            _request(NOTE, NoteParams, ReplyResult),
+            _request(STATE, StateParams, StateResult),
+            _request(SUBSCRIBE, SubscribeParams, SubscribeResult),
+            _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult),
+            _notification(EVENT, EventParams),
+            _notification(OUTPUT, OutputParams),
+        )
+    }
+)
+"""Every message of ours, by its name."""
