@@ -1,0 +1,175 @@
+"""The one place where what went wrong becomes what a client is told.
+
+A client gets a code it can branch on, a sentence for a person and, where its params were wrong,
+the field. It never gets a traceback: that is for the log on standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
+
+from cattrs.errors import (
+    AttributeValidationNote,
+    BaseValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationNote,
+)
+from lsprotocol.types import ResponseError
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from ralph_ls.protocol.errors import (
+    AgentUnavailable,
+    ConfigError,
+    NoEngine,
+    NotAllowed,
+    PlanMissing,
+    RalphError,
+    StateUnusable,
+    UsageError,
+    WorkspaceBusy,
+    WorkspaceMissing,
+)
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+REQUEST_FAILED = -32803
+"""LSP's RequestFailed: the request was right, and could not be fulfilled."""
+INTERNAL_ERROR = -32603
+
+ERROR_CODES: dict[type[RalphError], str] = {
+    RalphError: "failed",
+    UsageError: "used-wrongly",
+    ConfigError: "config-unusable",
+    NotAllowed: "not-allowed",
+    WorkspaceMissing: "workspace-missing",
+    WorkspaceBusy: "workspace-busy",
+    PlanMissing: "plan-missing",
+    AgentUnavailable: "agent-unavailable",
+    NoEngine: "no-engine",
+    StateUnusable: "state-unusable",
+}
+"""``error.data.code`` of each of our errors; the names outlive the classes."""
+
+Field = tuple[str | int, ...]
+
+
+def code_of(error: RalphError) -> str:
+    """The stable kebab-case code of an error: its own, or the one of its nearest parent."""
+    return next(ERROR_CODES[cls] for cls in type(error).__mro__ if cls in ERROR_CODES)
+
+
+def to_response_error(error: BaseException, doing: str) -> ResponseError:
+    """What a client is told of ``error``, which came up in ``doing``, a method or a command."""
+    match error:
+        case RalphError():
+            data = {"code": code_of(error)}
+            return ResponseError(code=REQUEST_FAILED, message=error.message, data=data)
+        case JsonRpcException():
+            return error.to_response_error()
+        case _:
+            return ResponseError(
+                code=INTERNAL_ERROR, message=tell_failure(error, doing), data={"code": "internal"}
+            )
+
+
+def tell_failure(error: BaseException, doing: str) -> str:
+    """A sentence for an error that nobody expected; what it says may be nobody's business."""
+    return f"{doing} failed ({type(error).__name__}); the server's log says where"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldProblem:
+    """One thing that is wrong with params."""
+
+    field: str
+    """As ``textDocument.uri`` or ``edits[0].range``; empty for the params as a whole."""
+    message: str
+
+
+class InvalidParams(JsonRpcInvalidParams):
+    """-32602 with every field named: ``data`` is ``{code, problems: [{field, message}]}``."""
+
+    def __init__(self, doing: str, problems: Sequence[FieldProblem]) -> None:
+        told = "; ".join(f"{each.field or 'params'}: {each.message}" for each in problems)
+        listed = [{"field": each.field, "message": each.message} for each in problems]
+        super().__init__(f"{doing}: {told}", data={"code": "invalid-params", "problems": listed})
+        self.problems = tuple(problems)
+
+
+def invalid_params(error: Exception, doing: str, *, within: str = "") -> InvalidParams:
+    """What pydantic or cattrs raised, as the answer to params that ``doing`` cannot take.
+
+    ``within`` is the argument that all of it is about.
+    """
+    prefix: Field = (within,) if within else ()
+    return InvalidParams(
+        doing,
+        [
+            FieldProblem(field=_to_text((*prefix, *field)), message=message)
+            for field, message in _problems_of(error)
+        ],
+    )
+
+
+def invalid_field(doing: str, field: str, message: str) -> InvalidParams:
+    """The same for a rule that no model holds, such as a workspace folder that is not open."""
+    return InvalidParams(doing, [FieldProblem(field=field, message=message)])
+
+
+def _problems_of(error: Exception) -> Iterator[tuple[Field, str]]:
+    if _is_of_pydantic(error):
+        for each in error.errors(include_url=False, include_context=False, include_input=False):
+            yield each["loc"], _lower(each["msg"])
+    else:
+        # Of a whole message only the params are the client's to mend.
+        for field, message in _leaves(error, ()):
+            yield (field[1:] if field[:1] == ("params",) else field), message
+
+
+def _is_of_pydantic(error: BaseException) -> TypeGuard[ValidationError]:
+    """Whether it is, without importing pydantic, as no such error can be where it was not."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(error, pydantic.ValidationError)
+
+
+def _leaves(error: BaseException, field: Field) -> Iterator[tuple[Field, str]]:
+    """Every single problem under a group of cattrs, with where it stands."""
+    field = (*field, *_steps(getattr(error, "__notes__", ())))
+    if isinstance(error, BaseValidationError):
+        for inner in error.exceptions:
+            yield from _leaves(inner, field)
+    elif _is_of_pydantic(error):
+        for part, message in _problems_of(error):
+            yield (*field, *part), message
+    elif isinstance(error, ForbiddenExtraKeysError):
+        for name in sorted(error.extra_fields):
+            yield (*field, name), "is not known here"
+    elif isinstance(error, KeyError):
+        yield field, "is missing"
+    else:
+        yield field, _lower(str(error))
+
+
+def _steps(notes: Sequence[str]) -> Iterator[str | int]:
+    """From the notes that cattrs leaves on an error: an attribute's wire name, or an index."""
+    for note in notes:
+        if isinstance(note, AttributeValidationNote):
+            first, *others = note.name.rstrip("_").split("_")
+            yield first + "".join(map(str.capitalize, others))
+        elif isinstance(note, IterableValidationNote):
+            yield note.index
+
+
+def _to_text(field: Field) -> str:
+    text = ""
+    for step in field:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
