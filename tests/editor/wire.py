@@ -1,0 +1,162 @@
+"""A bare client: frames and JSON over the pipes of a real server process, and nothing clever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 30.0
+"""Seconds after which a server that says nothing has failed the test."""
+
+Message = dict[str, Any]
+
+NOTHING: object = {}
+
+
+class Wire:
+    """One server process and what it says. Every wait ends after ``PATIENCE``."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.aside: list[Message] = []
+        """Messages that came while another was waited for, in order."""
+        self._number = 0
+
+    @classmethod
+    async def start(
+        cls, module: str, *, stdout: int = asyncio.subprocess.PIPE, shell: str = 'exec "$@"'
+    ) -> Wire:
+        """Run ``module`` as a program, the way ``shell`` starts its arguments."""
+        path = os.pathsep.join([str(ROOT / "server"), str(ROOT)])
+        process = await asyncio.create_subprocess_exec(
+            *("sh", "-c", shell, "sh", sys.executable, "-m", module),
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=stdout,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        return cls(process)
+
+    async def close(self) -> None:
+        """Whatever of it still lives ends here."""
+        if self.process.returncode is None:
+            self.process.kill()
+        self.pipe(0).close()
+        for stream in (self.process.stdout, self.process.stderr):
+            while stream is not None and await stream.read(1 << 20):
+                pass
+        await self.process.wait()
+        self.process._transport.close()  # type: ignore[attr-defined]
+
+    # ------------------------------------------------------------------------------------ sending
+
+    def send(self, message: Message) -> None:
+        self.send_body(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def send_body(self, body: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    def notify(self, method: str, params: object = NOTHING) -> None:
+        self.send({"method": method, "params": params})
+
+    def ask(self, method: str, params: object = NOTHING) -> int:
+        """Send a request; gives its id."""
+        self._number += 1
+        self.send({"id": self._number, "method": method, "params": params})
+        return self._number
+
+    async def request(self, method: str, params: object = NOTHING) -> Message:
+        """Send a request and wait for its answer."""
+        return await self.answer_to(self.ask(method, params))
+
+    async def result(self, method: str, params: object = NOTHING) -> Any:
+        answer = await self.request(method, params)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    async def error(self, method: str, params: object = NOTHING) -> Message:
+        answer = await self.request(method, params)
+        assert "error" in answer, answer
+        error: Message = answer["error"]
+        return error
+
+    async def initialize(self, *, process_id: int | None = None) -> Message:
+        params: Message = {"processId": process_id, "rootUri": None, "capabilities": {}}
+        result: Message = await self.result("initialize", params)
+        self.notify("initialized", {})
+        return result
+
+    # ---------------------------------------------------------------------------------- receiving
+
+    async def receive(self) -> Message:
+        message = json.loads(await self.receive_body())
+        assert isinstance(message, dict)
+        return message
+
+    async def receive_body(self) -> bytes:
+        async with asyncio.timeout(PATIENCE):
+            headers = await self.stdout.readuntil(b"\r\n\r\n")
+            assert headers.startswith(b"Content-Length: "), headers
+            length = int(headers.split(b"\r\n")[0].removeprefix(b"Content-Length: "))
+            return await self.stdout.readexactly(length)
+
+    async def until(self, wanted: Callable[[Message], bool]) -> Message:
+        """The first message that is ``wanted``; those before it go to ``aside``."""
+        while not wanted(message := await self.receive()):
+            self.aside.append(message)
+        return message
+
+    async def answer_to(self, number: int | str | None) -> Message:
+        return await self.until(lambda m: "method" not in m and m.get("id", "") == number)
+
+    async def notified(self, method: str) -> Message:
+        return await self.until(lambda m: m.get("method") == method)
+
+    async def rest(self) -> list[Message]:
+        """Everything until the server closes its end, what was set aside included."""
+        try:
+            while True:
+                self.aside.append(await self.receive())
+        except asyncio.IncompleteReadError as end:
+            if end.partial:
+                raise
+        return self.aside
+
+    async def said_aside(self) -> str:
+        """The next line that a handler wrote to standard error for us."""
+        async with asyncio.timeout(PATIENCE):
+            while line := await self.stderr.readline():
+                if line.startswith(b"aside: "):
+                    return line.decode().removeprefix("aside: ").strip()
+        raise AssertionError("the server ended and said nothing more")
+
+    async def ended(self) -> int:
+        """The exit code."""
+        async with asyncio.timeout(PATIENCE):
+            return await self.process.wait()
+
+    # -------------------------------------------------------------------------------------- pipes
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        assert self.process.stderr is not None
+        return self.process.stderr
+
+    def pipe(self, descriptor: int) -> asyncio.BaseTransport:
+        """Our end of the server's descriptor 0, 1 or 2."""
+        transport = self.process._transport  # type: ignore[attr-defined]
+        pipe: asyncio.BaseTransport = transport.get_pipe_transport(descriptor)
+        return pipe
