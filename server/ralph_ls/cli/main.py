@@ -50,6 +50,7 @@ def run_language_server() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run one command line and give its exit code; every error is told on standard error."""
+    _open_missing_streams()
     _use_utf8()
     command = typer.main.get_command(app)
     try:
@@ -98,6 +99,16 @@ def _what_next() -> str:
     if place.has_plan():
         return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
     return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"
+
+
+def _open_missing_streams() -> None:
+    """Who starts us may have closed them: then nothing is read or shown, and the run goes on.
+
+    Done first, so that no file which is opened later gets the number of a standard stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _use_utf8() -> None:

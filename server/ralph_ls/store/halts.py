@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_hal
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config import PathsConfig
 from ralph_ls.store.files import read_if_there, read_regular, resolve_inside, write_atomic
+
+_SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 LARGEST_FILE = 16 << 20
 """Bytes; nobody asks or answers at such a length."""
@@ -75,7 +78,7 @@ def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
     newline = "\r\n" if "\r\n" in text else "\n"
     if not text.endswith("\n"):
         text += newline
-    if "\n---" not in text.replace("\r\n", "\n"):
+    if not _SEPARATOR.search(text):
         text += f"{newline}---{newline}## Answer{newline}"
     text += answer.strip().replace("\n", newline) + newline
     write_atomic(path, text.encode("utf-8", errors="surrogateescape"), expected=data)

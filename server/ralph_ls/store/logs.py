@@ -117,7 +117,12 @@ class RunLog:
 
 def write_summary(folder: Path, ended: Iterable[IterationEnded]) -> None:
     """Write the whole summary of a run that is over; raises ``StateUnusable``."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateUnusable(
+            f"the folder {folder} cannot be made: {error.strerror or error}; mend that"
+        ) from error
     write_atomic(folder / "summary.csv", _as_csv([CSV_HEADER, *(csv_row(row) for row in ended)]))
 
 

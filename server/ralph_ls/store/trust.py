@@ -69,9 +69,7 @@ def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple
             for path, data in _files_named_by(root, table)
         )
     for path in _scripts_and_prompts(root, config):
-        data = read_regular(root / path, LARGEST_FILE)
-        if data is not None:
-            claims.append(_claim(_told(path), data))
+        claims.append(_claim(_told(path), read_regular(root / path, LARGEST_FILE) or b""))
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
@@ -143,9 +141,7 @@ def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str,
         if "\0" in word or len(word) >= 4096 or not path.is_file():
             continue
         if path.resolve().is_relative_to(real_root):
-            data = read_regular(path, LARGEST_FILE)
-            if data is not None:
-                yield word, data
+            yield word, read_regular(path, LARGEST_FILE) or b""
 
 
 def _words(table: Mapping[str, Any]) -> Iterator[str]:
