@@ -40,7 +40,6 @@ from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.runs import save_snapshot
 
-
 SAVE_DELAY = 0.05
 """Seconds from an iteration's end to the sync: by then the next agent has been started."""
 
