@@ -15,6 +15,8 @@ import pytest
 from tests.engine.cases import Ralph, Scene, events_in, told, warnings
 from tests.engine.loop import Completed, git, make_repository, marked_processes
 
+pytestmark = pytest.mark.slow
+
 FINISHES = """\
 work; mark x First; commit
 say 'All tasks are complete.'

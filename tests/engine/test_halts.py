@@ -10,6 +10,8 @@ import pytest
 from tests.engine.cases import Scene, told, wait_until
 from tests.engine.loop import Running, git
 
+pytestmark = pytest.mark.slow
+
 ASKS = "say '<promise>DECIDE:WebSockets or polling?</promise>'"
 ACTS = """\
 if grep -q 'A decision was made' "$kept/prompt-$RALPH_ITERATION"; then

@@ -24,6 +24,8 @@ from ralph_ls.store.layout import state_folder, state_root
 from tests.engine.cases import Scene, told, wait_until
 from tests.engine.loop import Completed, Running, events_of, wait_for, worktree_of
 
+pytestmark = pytest.mark.slow
+
 Told = TypeVar("Told", bound=EventBase)
 
 WAITS = "wait_here; report 'STATUS: IN_PROGRESS'"
@@ -377,10 +379,11 @@ class TestWithoutAnEngine:
     def test_an_answer_is_written_into_its_file(self, scene: Scene) -> None:
         scene.agent(ASKS_FIRST)
         assert scene.run("9").exit_code == 3
-        assert said(scene.tell("answer", "blue")) == (
-            0,
-            "The answer is in .ralph/decide.txt. "  # What follows is one sentence with it.
-            "Go on with: ralph run --resume, or start: ralph run",
+        done = scene.tell("answer", "blue")
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert done.stdout == (
+            "The answer is in .ralph/decide.txt. "
+            "Go on with: ralph run --resume, or start: ralph run\n"
         )
         text = scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
         assert text.endswith("\nred or blue?\n\n---\n## Answer\nblue\n")

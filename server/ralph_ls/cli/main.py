@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -51,17 +52,21 @@ def run_language_server() -> None:
 def main(arguments: list[str]) -> int:
     """Run one command line and give its exit code; every error is told on standard error."""
     _open_missing_streams()
+    _open_closed_streams()
     _use_utf8()
     command = typer.main.get_command(app)
     try:
         result = command.main(args=arguments, prog_name="ralph", standalone_mode=False)
+        # Whether somebody still reads is found out here, and not when the interpreter ends.
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except RalphError as error:
         complain(error.message)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # Whoever read has seen enough; click says it by leaving, and by nothing else does it leave.
         _silence_stdout()
         return 0
     except Exception as error:
@@ -109,6 +114,17 @@ def _open_missing_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+def _open_closed_streams() -> None:
+    """Put null devices where the caller closed a stream, so that no file takes its place."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            with contextlib.suppress(OSError):
+                os.fstat(descriptor)
+                continue
+            null = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(null, mode, encoding="utf-8"))
 
 
 def _use_utf8() -> None:

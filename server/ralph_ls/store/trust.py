@@ -68,8 +68,10 @@ def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple
             _claim(f"agents.{name}: {path}", data, agent=name)
             for path, data in _files_named_by(root, table)
         )
-    for path in _scripts_and_prompts(root, config):
-        claims.append(_claim(_told(path), read_regular(root / path, LARGEST_FILE) or b""))
+    claims.extend(
+        _claim(_told(path), read_regular(root / path, LARGEST_FILE) or b"")
+        for path in _scripts_and_prompts(root, config)
+    )
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
