@@ -109,8 +109,8 @@ PIECES = {
     "crashes": Piece(script=(crash,) * 6),
     "says-nothing": Piece(script=(silence,) * 6),
     "takes-too-long": Piece(
-        script=(timeout, turn(fields=None, files=1, commit=True, end=timeout.end), finishes),
-        settings={"timeout": 0.3},
+        script=(turn(fields=None, files=1, commit=True, end=timeout.end), finishes),
+        settings={"timeout": 1.0},
     ),
     "takes-too-long-and-stops": Piece(
         script=(timeout,),

@@ -20,6 +20,7 @@ from ralph_ls.protocol.events import (
     RunResumed,
     Warned,
 )
+from tests.engine.cases import Ralph
 from tests.engine.crashes import KILLED, driver
 from tests.engine.loop import (
     DONE,
@@ -29,8 +30,6 @@ from tests.engine.loop import (
     make_repository,
     marked_processes,
     newest_run,
-    run_ralph,
-    start_ralph,
     write_agent,
     write_python_agent,
 )
@@ -109,13 +108,13 @@ def make_stayer(folder: Path, *, ignores_term: bool = False) -> Stayer:
     return Stayer(folder, command)
 
 
-def kill_engine_under(repository: Path, stayer: Stayer) -> list[int]:
+def kill_engine_under(ralph: Ralph, repository: Path, stayer: Stayer) -> list[int]:
     """Start a run and kill its engine; the pids of what it leaves."""
-    with start_ralph(repository, "run", "--agent-command", stayer.command) as running:
-        pids = stayer.wait_until_ready()
-        running.wait_for("agentStarted")
-        running.kill()
-        assert all(is_alive(pid) for pid in pids)
+    running = ralph.start(repository, "run", "--agent-command", stayer.command)
+    pids = stayer.wait_until_ready()
+    running.wait_for("agentStarted")
+    running.kill()
+    assert all(is_alive(pid) for pid in pids)
     return pids
 
 
@@ -138,11 +137,11 @@ def exits(done: Completed) -> list[AgentExited]:
 
 @pytest.mark.slow
 def test_a_resume_ends_what_a_killed_engine_left_before_anything_else(
-    repository: Path, tmp_path: Path
+    ralph: Ralph, repository: Path, tmp_path: Path
 ) -> None:
     stubborn = make_stayer(tmp_path / "agent", ignores_term=True)
-    pids = kill_engine_under(repository, stubborn)
-    done = run_ralph(repository, "run", "--resume")
+    pids = kill_engine_under(ralph, repository, stubborn)
+    done = ralph(repository, "run", "--resume")
     assert done.exit_code == 0
     assert stubborn.found() == []
     assert nothing_is_left(repository, pids)
@@ -158,10 +157,10 @@ def test_a_resume_ends_what_a_killed_engine_left_before_anything_else(
 
 @pytest.mark.slow
 def test_a_new_run_ends_and_tells_what_a_killed_engine_left(
-    repository: Path, stayer: Stayer
+    ralph: Ralph, repository: Path, stayer: Stayer
 ) -> None:
-    pids = kill_engine_under(repository, stayer)
-    done = run_ralph(repository, "run", "--agent-command", stayer.command)
+    pids = kill_engine_under(ralph, repository, stayer)
+    done = ralph(repository, "run", "--agent-command", stayer.command)
     assert done.exit_code == 0
     assert stayer.found() == []
     assert nothing_is_left(repository, pids)
@@ -173,10 +172,10 @@ def test_a_new_run_ends_and_tells_what_a_killed_engine_left(
 
 @pytest.mark.slow
 def test_even_a_start_that_is_refused_ends_what_a_killed_engine_left(
-    repository: Path, stayer: Stayer
+    ralph: Ralph, repository: Path, stayer: Stayer
 ) -> None:
-    pids = kill_engine_under(repository, stayer)
-    refused = run_ralph(repository, "run", "--resume", "--plan", "missing.md")
+    pids = kill_engine_under(ralph, repository, stayer)
+    refused = ralph(repository, "run", "--resume", "--plan", "missing.md")
     assert refused.exit_code != 0
     assert "missing.md" in refused.stderr
     assert nothing_is_left(repository, pids)
@@ -184,7 +183,7 @@ def test_even_a_start_that_is_refused_ends_what_a_killed_engine_left(
 
 @pytest.mark.slow
 def test_an_agent_whose_start_never_reached_the_journal_is_found_by_its_marker(
-    repository: Path, stayer: Stayer, tmp_path: Path
+    ralph: Ralph, repository: Path, stayer: Stayer, tmp_path: Path
 ) -> None:
     with driver(tmp_path / "output") as engines:
         ordinary = make_repository(tmp_path / "ordinary", files=ALL_DONE)
@@ -203,7 +202,7 @@ def test_an_agent_whose_start_never_reached_the_journal_is_found_by_its_marker(
 
 
 @pytest.mark.slow
-def test_a_validation_that_outlived_its_engine_is_ended_too(tmp_path: Path) -> None:
+def test_a_validation_that_outlived_its_engine_is_ended_too(ralph: Ralph, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ready")
     script = f"""#!/bin/sh
         if [ -e {tmp_path}/second ]; then exit 0; fi
@@ -216,12 +215,12 @@ def test_a_validation_that_outlived_its_engine_is_ended_too(tmp_path: Path) -> N
         tmp_path / "repository", files={**ALL_DONE, ".ralph/validate.sh": script}
     )
     (repository / ".ralph/validate.sh").chmod(0o755)
-    assert run_ralph(repository, "allow", "--yes").exit_code == 0
+    assert ralph(repository, "allow", "--yes").exit_code == 0
     agent = write_agent(tmp_path / "agent", DONE)
-    with start_ralph(repository, "run", "--agent-command", agent) as running:
-        pids = [int(pid) for pid in (tmp_path / "ready").read_text(encoding="utf-8").split()]
-        running.kill()
-    done = run_ralph(repository, "run", "--resume")
+    running = ralph.start(repository, "run", "--agent-command", agent)
+    pids = [int(pid) for pid in (tmp_path / "ready").read_text(encoding="utf-8").split()]
+    running.kill()
+    done = ralph(repository, "run", "--resume")
     assert done.exit_code == 0
     assert nothing_is_left(repository, pids)
     (resumed,) = [event for event in done.events if isinstance(event, RunResumed)]
@@ -233,7 +232,7 @@ def test_a_validation_that_outlived_its_engine_is_ended_too(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_what_an_agent_leaves_running_is_ended_and_told_and_the_run_goes_on(
-    repository: Path, tmp_path: Path
+    ralph: Ralph, repository: Path, tmp_path: Path
 ) -> None:
     agent = write_agent(
         tmp_path / "agent",
@@ -241,7 +240,7 @@ def test_what_an_agent_leaves_running_is_ended_and_told_and_the_run_goes_on(
         f"setsid sleep 1000 >/dev/null 2>&1 & echo $! >>{tmp_path}/pids\n"
         f"{DONE}",
     )
-    done = run_ralph(repository, "run", "--agent-command", agent)
+    done = ralph(repository, "run", "--agent-command", agent)
     assert done.exit_code == 0
     (exited,) = exits(done)
     assert (exited.exit_code, exited.leftovers, exited.stopped) == (0, 2, False)
@@ -251,12 +250,14 @@ def test_what_an_agent_leaves_running_is_ended_and_told_and_the_run_goes_on(
 
 
 @pytest.mark.slow
-def test_stop_now_ends_the_whole_tree_at_once(repository: Path, stayer: Stayer) -> None:
-    with start_ralph(repository, "run", "--agent-command", stayer.command) as running:
-        pids = stayer.wait_until_ready()
-        asked = run_ralph(repository, "stop", "--now")
-        assert (asked.exit_code, asked.stdout) == (0, "the agent is ended now\n")
-        done = running.wait()
+def test_stop_now_ends_the_whole_tree_at_once(
+    ralph: Ralph, repository: Path, stayer: Stayer
+) -> None:
+    running = ralph.start(repository, "run", "--agent-command", stayer.command)
+    pids = stayer.wait_until_ready()
+    asked = ralph(repository, "stop", "--now")
+    assert (asked.exit_code, asked.stdout) == (0, "the agent is ended now\n")
+    done = running.wait()
     assert done.exit_code == 130
     check_stopped(repository, pids, done, by="ralph stop")
 
@@ -271,12 +272,12 @@ def test_stop_now_ends_the_whole_tree_at_once(repository: Path, stayer: Stayer) 
     ],
 )
 def test_a_signal_to_the_engine_ends_the_whole_tree(
-    repository: Path, stayer: Stayer, number: signal.Signals, exit_code: int, by: str
+    ralph: Ralph, repository: Path, stayer: Stayer, number: signal.Signals, exit_code: int, by: str
 ) -> None:
-    with start_ralph(repository, "run", "--agent-command", stayer.command) as running:
-        pids = stayer.wait_until_ready()
-        running.signal(number)
-        done = running.wait()
+    running = ralph.start(repository, "run", "--agent-command", stayer.command)
+    pids = stayer.wait_until_ready()
+    running.signal(number)
+    done = running.wait()
     assert done.exit_code == exit_code
     check_stopped(repository, pids, done, by=by)
     assert f"Exit:        STOPPED (code {exit_code})" in done.stdout

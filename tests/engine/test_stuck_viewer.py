@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import signal
+import select
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.events import AgentExited, RunEnded
+from tests.engine.cases import Ralph
 from tests.engine.loop import (
     DONE,
+    PATIENCE,
     Completed,
     events_of,
     make_repository,
@@ -41,11 +43,12 @@ def talker(tmp_path: Path) -> str:
 
 
 @contextmanager
-def pipe_that_nobody_reads() -> Iterator[int]:
+def pipe_that_nobody_reads() -> Iterator[tuple[int, int]]:
+    """Its two ends; something can be read from the first, and nothing is."""
     reading_end, writing_end = os.pipe()
     fcntl.fcntl(writing_end, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
     try:
-        yield writing_end
+        yield reading_end, writing_end
     finally:
         os.close(reading_end)
         os.close(writing_end)
@@ -62,7 +65,7 @@ def check_whole(done: Completed) -> None:
 
 @pytest.mark.slow
 def test_output_that_nobody_reads_holds_up_neither_the_run_nor_its_end(
-    tmp_path: Path, talker: str
+    ralph: Ralph, tmp_path: Path, talker: str
 ) -> None:
     # Beside each other, since each gives its reader some seconds in the end.
     with ExitStack() as stack:
@@ -70,8 +73,8 @@ def test_output_that_nobody_reads_holds_up_neither_the_run_nor_its_end(
         for name in ("--json", "--agent-prompt=stdin"):
             repository = make_repository(tmp_path / name, files=ALL_DONE)
             command = ["run", name, "--agent-command", talker]
-            pipe = stack.enter_context(pipe_that_nobody_reads())
-            engines.append(stack.enter_context(start_ralph(repository, *command, stdout=pipe)))
+            _, pipe = stack.enter_context(pipe_that_nobody_reads())
+            engines.append(ralph.start(repository, *command, stdout=pipe))
         for engine in engines:
             done = engine.wait(30)
             check_whole(done)
@@ -81,20 +84,18 @@ def test_output_that_nobody_reads_holds_up_neither_the_run_nor_its_end(
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["--json"]], ids=["plain", "json"])
 def test_a_reader_that_goes_away_lets_the_run_go_on(
-    repository: Path, tmp_path: Path, flags: list[str]
+    ralph: Ralph, repository: Path, tmp_path: Path, flags: list[str]
 ) -> None:
     os.mkfifo(tmp_path / "go")
     agent = write_agent(tmp_path / "agent", f"read -r _ <'{tmp_path}/go'\n{TALKS}\n{DONE}")
     reading_end, writing_end = os.pipe()
-    with start_ralph(
-        repository, "run", *flags, "--agent-command", agent, stdout=writing_end
-    ) as running:
-        os.close(writing_end)
-        # As ``| head -1`` does.
-        with os.fdopen(reading_end, "rb") as lines:
-            first = lines.readline().decode()
-        (tmp_path / "go").write_text("go\n", encoding="utf-8")
-        done = running.wait()
+    running = ralph.start(repository, "run", *flags, "--agent-command", agent, stdout=writing_end)
+    os.close(writing_end)
+    # As ``| head -1`` does.
+    with os.fdopen(reading_end, "rb") as lines:
+        first = lines.readline().decode()
+    (tmp_path / "go").write_text("go\n", encoding="utf-8")
+    done = running.wait()
     if flags:
         assert json.loads(first)["kind"] == "runStarted"
     else:
@@ -118,7 +119,7 @@ def test_a_run_without_any_output_goes_to_its_end(repository: Path, tmp_path: Pa
 
 @pytest.mark.slow
 def test_watching_changes_nothing_whether_it_never_reads_or_is_killed(
-    repository: Path, tmp_path: Path
+    ralph: Ralph, repository: Path, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "begun")
     os.mkfifo(tmp_path / "go")
@@ -126,17 +127,17 @@ def test_watching_changes_nothing_whether_it_never_reads_or_is_killed(
         tmp_path / "agent",
         f"echo >'{tmp_path}/begun'\nread -r _ <'{tmp_path}/go'\n{TALKS}\n{DONE}",
     )
-    with ExitStack() as stack:
-        running = stack.enter_context(start_ralph(repository, "run", "--agent-command", agent))
-        (tmp_path / "begun").read_text(encoding="utf-8")
-        pipe = stack.enter_context(pipe_that_nobody_reads())
-        stuck = stack.enter_context(start_ralph(repository, "watch", stdout=pipe))
+    running = ralph.start(repository, "run", "--agent-command", agent)
+    (tmp_path / "begun").read_text(encoding="utf-8")
+    with pipe_that_nobody_reads() as (unread, pipe):
+        stuck = ralph.start(repository, "watch", stdout=pipe)
+        assert select.select([unread], [], [], PATIENCE)[0], "it never began to watch"
         reading_end, writing_end = os.pipe()
-        killed = stack.enter_context(start_ralph(repository, "watch", "--json", stdout=writing_end))
+        killed = ralph.start(repository, "watch", "--json", stdout=writing_end)
         os.close(writing_end)
         with os.fdopen(reading_end, "rb") as lines:
             assert json.loads(lines.readline())["kind"] == "runStarted"
-            killed.signal(signal.SIGKILL)
+            killed.kill()
         n_before = len(events_of(repository))
         (tmp_path / "go").write_text("go\n", encoding="utf-8")
         done = running.wait()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from ralph_ls.store.lock import EngineLock, Owner
+from tests.engine.cases import Ralph
 from tests.engine.loop import (
     DONE,
     Running,
@@ -18,8 +19,6 @@ from tests.engine.loop import (
     journal_of,
     make_repository,
     newest_run,
-    run_ralph,
-    start_ralph,
     worktree_of,
     write_agent,
 )
@@ -63,13 +62,14 @@ def quick(tmp_path: Path) -> str:
 
 
 @contextmanager
-def busy(repository: Path, waiter: Waiter) -> Iterator[Running]:
+def busy(ralph: Ralph, repository: Path, waiter: Waiter) -> Iterator[Running]:
     """An engine whose agent waits; it must come to its end undisturbed."""
-    with start_ralph(repository, "run", "--agent-command", waiter.command) as running:
-        waiter.wait_until_begun()
-        yield running
-        waiter.let_go()
-        done = running.wait()
+    running = ralph.start(repository, "run", "--agent-command", waiter.command)
+    waiter.wait_until_begun()
+    running.wait_for("agentStarted")
+    yield running
+    waiter.let_go()
+    done = running.wait()
     assert done.exit_code == 0
     assert done.kinds().count("runStarted") == 1
     assert done.kinds().count("runResumed") == 0
@@ -77,16 +77,16 @@ def busy(repository: Path, waiter: Waiter) -> Iterator[Running]:
 
 @pytest.mark.slow
 def test_a_second_engine_is_refused_with_pid_and_run_wherever_it_is_started(
-    repository: Path, waiter: Waiter, quick: str, tmp_path: Path
+    ralph: Ralph, repository: Path, waiter: Waiter, quick: str, tmp_path: Path
 ) -> None:
     (tmp_path / "alias").symlink_to(repository)
     places = [repository, repository / "sub/folder", tmp_path / "alias/sub"]
-    with busy(repository, waiter) as running:
+    with busy(ralph, repository, waiter) as running:
         found = newest_run(repository)
         assert found is not None
         size = journal_of(repository).stat().st_size
         for place in places:
-            refused = run_ralph(place, "run", "--agent-command", quick)
+            refused = ralph(place, "run", "--agent-command", quick)
             assert refused.exit_code == BUSY
             assert refused.stdout == ""
             assert refused.stderr == (
@@ -99,11 +99,11 @@ def test_a_second_engine_is_refused_with_pid_and_run_wherever_it_is_started(
 
 @pytest.mark.slow
 def test_no_way_of_starting_leads_past_the_first_engine(
-    repository: Path, waiter: Waiter, quick: str
+    ralph: Ralph, repository: Path, waiter: Waiter, quick: str
 ) -> None:
-    with busy(repository, waiter) as running:
+    with busy(ralph, repository, waiter) as running:
         for start in (["--resume"], ["--json"], ["5", "--detach"]):
-            refused = run_ralph(repository, "run", *start, "--agent-command", quick)
+            refused = ralph(repository, "run", *start, "--agent-command", quick)
             assert refused.exit_code == BUSY
             assert refused.stdout == ""
             assert f"(pid {running.pid})" in refused.stderr
@@ -111,47 +111,48 @@ def test_no_way_of_starting_leads_past_the_first_engine(
 
 @pytest.mark.slow
 def test_another_state_folder_makes_no_second_engine_and_finds_the_first(
-    repository: Path, waiter: Waiter, quick: str, tmp_path: Path
+    ralph: Ralph, repository: Path, waiter: Waiter, quick: str, tmp_path: Path
 ) -> None:
     elsewhere = {"RALPH_STATE_DIR": str(tmp_path / "elsewhere")}
-    with busy(repository, waiter) as running:
-        refused = run_ralph(repository, "run", "--agent-command", quick, env=elsewhere)
+    with busy(ralph, repository, waiter) as running:
+        refused = ralph(repository, "run", "--agent-command", quick, env=elsewhere)
         assert refused.exit_code == BUSY
         assert f"(pid {running.pid})" in refused.stderr
-        status = run_ralph(repository, "status", "--json", env=elsewhere)
+        status = ralph(repository, "status", "--json", env=elsewhere)
         assert status.exit_code == 0
         assert '"live": true' in status.stdout
 
 
 @pytest.mark.slow
 def test_a_linked_work_tree_runs_at_the_same_time(
-    repository: Path, waiter: Waiter, quick: str, tmp_path: Path
+    ralph: Ralph, repository: Path, waiter: Waiter, quick: str, tmp_path: Path
 ) -> None:
     linked = tmp_path / "linked"
     git(repository, "worktree", "add", "-q", str(linked))
-    with busy(repository, waiter):
-        assert run_ralph(linked, "run", "--agent-command", quick).exit_code == 0
-        assert run_ralph(linked, "status").stdout != run_ralph(repository, "status").stdout
+    with busy(ralph, repository, waiter):
+        assert ralph(linked, "run", "--agent-command", quick).exit_code == 0
+        assert ralph(linked, "status").stdout != ralph(repository, "status").stdout
     assert git(repository, "status", "--porcelain") == ""
     assert git(linked, "status", "--porcelain") == ""
 
 
 @pytest.mark.slow
-def test_of_two_starts_at_the_same_moment_one_is_refused(repository: Path, waiter: Waiter) -> None:
-    with ExitStack() as stack:
-        command = ["run", "--agent-command", waiter.command]
-        engines = [stack.enter_context(start_ralph(repository, *command)) for _ in range(2)]
-        waiter.wait_until_begun()
-        found = newest_run(repository)
-        assert found is not None
-        (first,) = [engine for engine in engines if engine.pid == found.state.pid]
-        (second,) = [engine for engine in engines if engine is not first]
-        refused = second.wait()
-        assert refused.exit_code == BUSY
-        assert "another engine" in refused.stderr
-        assert "owns this work tree" in refused.stderr
-        waiter.let_go()
-        assert first.wait().exit_code == 0
+def test_of_two_starts_at_the_same_moment_one_is_refused(
+    ralph: Ralph, repository: Path, waiter: Waiter
+) -> None:
+    command = ["run", "--agent-command", waiter.command]
+    engines = [ralph.start(repository, *command) for _ in range(2)]
+    waiter.wait_until_begun()
+    found = newest_run(repository)
+    assert found is not None
+    (first,) = [engine for engine in engines if engine.pid == found.state.pid]
+    (second,) = [engine for engine in engines if engine is not first]
+    refused = second.wait()
+    assert refused.exit_code == BUSY
+    assert "another engine" in refused.stderr
+    assert "owns this work tree" in refused.stderr
+    waiter.let_go()
+    assert first.wait().exit_code == 0
 
 
 @pytest.mark.slow
@@ -163,24 +164,24 @@ def test_of_two_starts_at_the_same_moment_one_is_refused(repository: Path, waite
     ],
 )
 def test_a_refusal_says_what_a_parked_run_waits_for(
-    tmp_path: Path, quick: str, promise: str, waits_for: str, exit_code: int
+    ralph: Ralph, tmp_path: Path, quick: str, promise: str, waits_for: str, exit_code: int
 ) -> None:
     repository = make_repository(tmp_path / "repository")
     asker = write_agent(tmp_path / "asker", f"echo '<promise>{promise}</promise>'")
     command = ["run", "--on-halt", "wait", "--agent-command", asker]
-    with start_ralph(repository, *command) as running:
-        running.wait_for("phaseChanged", phase="parked")
-        refused = run_ralph(repository, "run", "--agent-command", quick)
-        assert refused.exit_code == BUSY
-        assert f"(pid {running.pid})" in refused.stderr
-        assert refused.stderr.endswith(f". That run waits for {waits_for}\n")
-        assert run_ralph(repository, "stop").exit_code == 0
-        assert running.wait().exit_code == exit_code
+    running = ralph.start(repository, *command)
+    running.wait_for("phaseChanged", phase="parked")
+    refused = ralph(repository, "run", "--agent-command", quick)
+    assert refused.exit_code == BUSY
+    assert f"(pid {running.pid})" in refused.stderr
+    assert refused.stderr.endswith(f". That run waits for {waits_for}\n")
+    assert ralph(repository, "stop").exit_code == 0
+    assert running.wait().exit_code == exit_code
 
 
 @pytest.mark.slow
 def test_an_engine_that_is_only_just_starting_is_not_taken_for_the_last_one(
-    repository: Path, quick: str, tmp_path: Path
+    ralph: Ralph, repository: Path, quick: str, tmp_path: Path
 ) -> None:
     git_dir = worktree_of(repository).git_dir
     with EngineLock(git_dir) as lock:
@@ -193,7 +194,7 @@ def test_an_engine_that_is_only_just_starting_is_not_taken_for_the_last_one(
                 state_dir=str(tmp_path),
             )
         )
-        refused = run_ralph(repository, "run", "--agent-command", quick)
+        refused = ralph(repository, "run", "--agent-command", quick)
     assert refused.exit_code == BUSY
     assert refused.stderr == (
         "ralph: another engine owns this work tree; see it with: ralph watch\n"

@@ -95,7 +95,13 @@ class Performer:
                 self._work.close_iteration(ended)
                 self._save_soon(run, self._journal.size)
             case _:
-                self._write_halt_file(effect)
+                if problem := self._write_halt_file(effect):
+                    self._deliver(EffectFailed(message=problem))
+
+    def write_first(self, effects: Iterable[Effect]) -> str | None:
+        """Write what has to lie there before the journal tells of it; the first problem, if any."""
+        problems = (self._write_halt_file(effect) for effect in effects)
+        return next((problem for problem in problems if problem is not None), None)
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Write the summary's rows of an earlier engine again, should they be gone."""
@@ -168,7 +174,7 @@ class Performer:
         self._deliver(launched)
         self._deliver(await ended)
 
-    def _write_halt_file(self, effect: Effect) -> None:
+    def _write_halt_file(self, effect: Effect) -> str | None:
         root, paths = self._workspace.root, self._workspace.config.paths
         try:
             match effect:
@@ -190,7 +196,8 @@ class Performer:
                 case _:
                     raise AssertionError(f"no hand for {effect}")
         except (RalphError, OSError) as error:
-            self._deliver(EffectFailed(message=_in_words("the halt file", error)))
+            return _in_words("the halt file", error)
+        return None
 
     def _watch_halt_files(self) -> None:
         self._end_waiting()

@@ -74,8 +74,10 @@ class RunLog:
         return self.folder / "summary.csv"
 
     def _open(self, iteration: int) -> None:
-        if self._descriptor is not None:
+        if self._descriptor is not None and self._file is not None and self._file.exists():
             return
+        # An agent that cleans the tree takes the log with it.
+        self.close()
         self.folder.mkdir(parents=True, exist_ok=True)
         if self._form is LogForm.ITERATION:
             self._file = self.folder / f"iteration-{iteration:03d}.log"

@@ -1,4 +1,4 @@
-"""The real ``ralph`` in a terminal of its own: what it writes there, raw, and keys that are typed."""
+"""The real ``ralph`` in a terminal of its own: what it writes there, raw, and keys one types."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import re
 import struct
 import subprocess
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.engine.loop import PATIENCE, RALPH, ROOT
 
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+STYLE = re.compile(r"\x1b\[[0-9;]*m|\r")
+MOVE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CTRL_C = "\x03"
 
 
@@ -34,8 +35,8 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """The same without control sequences."""
-        return CONTROL.sub("", self.raw)
+        """The same without control sequences; whatever moves the cursor begins a line."""
+        return MOVE.sub("\n", STYLE.sub("", self.raw))
 
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -63,7 +64,10 @@ class Terminal:
 
 @contextmanager
 def in_terminal(
-    folder: Path, *arguments: str, columns: int = 100, **environment: str
+    folder: Path,
+    *arguments: str,
+    columns: int = 100,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Terminal]:
     """``ralph`` in a terminal; what is left of it at the end of the block is killed."""
     master, slave = pty.openpty()
@@ -71,9 +75,14 @@ def in_terminal(
     process = subprocess.Popen(
         [*RALPH, *arguments],
         cwd=folder,
-        env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT / "server"), **environment},
+        env={
+            **os.environ,
+            "TERM": "xterm",
+            "PYTHONPATH": str(ROOT / "server"),
+            **(environment or {}),
+        },
         # In a session of its own, which makes the terminal the one that it takes keys from.
-        preexec_fn=lambda: os.login_tty(slave),
+        preexec_fn=lambda: os.login_tty(slave),  # noqa: PLW1509
     )
     os.close(slave)
     try:
