@@ -355,3 +355,9 @@ def test_one_task_alone_can_be_run_to_its_end(scene: Scene) -> None:
     assert [event.task.title for event in told(done, "iterationStarted")] == ["Second task"]
     again = scene.run("5", "--task", tasks[1]["id"])
     assert (again.exit_code, told(again, "iterationStarted")) == (0, [])
+    plan = scene.file("@fix_plan.md")
+    plan.write_text(plan.read_text(encoding="utf-8").replace("[ ] F", "[!] F"), encoding="utf-8")
+    blocked = scene.run("5", "--task", tasks[0]["id"])
+    assert blocked.exit_code == 2
+    end = told(blocked, "runEnded")[0]
+    assert end.message == f"the task {tasks[0]['id']} is blocked in the plan"

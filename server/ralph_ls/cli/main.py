@@ -19,6 +19,9 @@ USAGE = 64
 
 INTERRUPTED = 130
 
+UNFORESEEN = 5
+"""SPEC §7, fatal: the system refused something that every run needs."""
+
 app = typer.Typer(
     name="ralph",
     help="Run, watch and steer an autonomous coding loop.",
@@ -69,6 +72,10 @@ def main(arguments: list[str]) -> int:
         # Whoever read has seen enough; click says it by leaving, and by nothing else does it leave.
         _silence_stdout()
         return 0
+    except OSError as error:
+        # What nobody foresaw of files and folders is still told as what it is.
+        complain(f"{error.strerror or error}: {error.filename or 'no file is named'}")
+        return UNFORESEEN
     except Exception as error:
         # Typer carries its own copy of click, so its errors are told by what they can do.
         in_words = getattr(error, "format_message", None)

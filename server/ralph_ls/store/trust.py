@@ -142,8 +142,12 @@ def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str,
         path = root / word
         if "\0" in word or len(word) >= 4096 or not path.is_file():
             continue
-        if path.resolve().is_relative_to(real_root):
+        target = path.resolve()
+        if target.is_relative_to(real_root):
             yield word, read_regular(path, LARGEST_FILE) or b""
+        elif not Path(word).is_absolute() and ".." not in Path(word).parts:
+            # Where a link of the repository leads is the repository's to say, and to change.
+            yield word, os.fsencode(f"a link to {target}")
 
 
 def _words(table: Mapping[str, Any]) -> Iterator[str]:

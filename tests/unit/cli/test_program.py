@@ -190,6 +190,36 @@ class TestErrors:
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
         assert ralph(repository, "allow").code == 130
 
+    @pytest.mark.parametrize(
+        "arguments", [["run", "1", "--agent", "demo"], ["note", "x"], ["allow", "--yes"]]
+    )
+    def test_a_state_folder_that_cannot_be_made_is_named(
+        self,
+        ralph: Ralph,
+        repository: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: list[str],
+    ) -> None:
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph/config.toml").write_text("[agents.x]\n", encoding="utf-8")
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("RALPH_STATE_DIR", str(tmp_path / "file"))
+        said = ralph(repository, *arguments)
+        assert said.code == 5
+        assert f"the folder {tmp_path / 'file'}/worktrees/" in said.err
+        assert said.err.endswith("; set RALPH_STATE_DIR to a folder that you may write\n")
+
+    def test_what_nobody_foresaw_of_a_file_is_told_in_a_line(
+        self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken() -> None:
+            raise PermissionError(13, "Permission denied", "/some/file")
+
+        monkeypatch.setattr("ralph_ls.cli.look.here", broken)
+        said = ralph(repository, "status")
+        assert (said.code, said.err) == (5, "ralph: Permission denied: /some/file\n")
+
     def test_a_mistake_of_ours_is_not_hidden(
         self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

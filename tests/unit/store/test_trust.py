@@ -109,7 +109,8 @@ class TestClaims:
             claim.key: claim.text for claim in claims_of(root, Config(), {"agents": {"a": table}})
         }
         assert found["agents.a: ./link.sh"] == "what real.sh holds\n"
-        assert "agents.a: ./away.sh" not in found
+        # What lies outside is not the repository's, but that the link leads there is.
+        assert found["agents.a: ./away.sh"] == f"a link to {root.parent / 'outside.sh'}"
 
     def test_a_change_changes_the_digest_and_nothing_else(self, root: Path) -> None:
         put(root, ".ralph/validate.sh")

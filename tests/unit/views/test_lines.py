@@ -236,8 +236,10 @@ class TestPeople:
                     config=run_started().config,
                     orphans_ended=2,
                 ),
-                "Run 20260131T120000Z-0a1b goes on, resumed by Ada; "
-                "2 processes of its killed engine ended",
+                (
+                    "Run 20260131T120000Z-0a1b goes on, resumed by Ada; "
+                    "2 processes of its killed engine ended"
+                ),
                 Weight.QUIET,
             ),
             (
