@@ -107,7 +107,7 @@ class Scene:
         self.repository = folder / "repository"
         self.kept = folder / "kept"
         self.kept.mkdir()
-        self._command = ""
+        self.command = ""
 
     def plan(self, *tasks: str, files: Mapping[str, str] | None = None) -> Scene:
         """Make the repository."""
@@ -119,7 +119,7 @@ class Scene:
         if not self.repository.exists():
             self.plan()
         prelude = PRELUDE.format(kept=shlex.quote(str(self.kept)))
-        self._command = write_agent(self.kept / "bin", prelude + body)
+        self.command = write_agent(self.kept / "bin", prelude + body)
         return self
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Completed:
@@ -130,7 +130,7 @@ class Scene:
         self, *arguments: str, env: Mapping[str, str] | None = None, stdout: int | None = None
     ) -> Started:
         """A run with the agent."""
-        given = ("run", *arguments, "--agent-command", self._command)
+        given = ("run", *arguments, "--agent-command", self.command)
         return self.ralph.start(self.repository, *given, env=env, stdout=stdout)
 
     def tell(self, *arguments: str) -> Completed:

@@ -21,5 +21,5 @@ def clone_of(tmp_path: Path, files: dict[str, str]) -> Path:
             (origin / path).chmod(0o755)
     git(origin, "add", "-A")
     git(origin, "commit", "-q", "--allow-empty", "-m", "Executable")
-    git(tmp_path, "clone", "-q", str(origin), "clone")
+    git(tmp_path, "clone", "-q", "--template=", str(origin), "clone")
     return tmp_path / "clone"

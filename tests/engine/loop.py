@@ -24,7 +24,13 @@ import psutil
 from ralph_ls.protocol.events import Event, EventBase, RunResumed, RunStarted, UnknownEvent
 from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
 from ralph_ls.store.journal import read_journal
-from ralph_ls.store.layout import Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import (
+    StateFolder,
+    Worktree,
+    find_worktree,
+    state_folder,
+    state_root,
+)
 from ralph_ls.store.lock import is_held, read_owner
 from ralph_ls.store.runs import FoundRun, find_run
 
@@ -178,15 +184,17 @@ def start_ralph(
     *arguments: str,
     env: Mapping[str, str] | None = None,
     stdout: int | IO[bytes] | None = None,
+    before: Sequence[str] = (),
 ) -> Iterator[Running]:
     """Start ``ralph`` in ``folder``; whatever of it is left at the end of the block is killed.
 
     Its output goes into files, so that it never waits for us, unless ``stdout`` says otherwise.
+    ``before`` is a program that starts it, as ``nohup`` would.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "server"), **(env or {})}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
-            [*RALPH, *arguments],
+            [*before, *RALPH, *arguments],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -275,16 +283,14 @@ def _wait_for_journal(
 ) -> Path | None:
     """The journal of the run that ``pid`` owns; None where that process ends without one."""
     changed = threading.Event()
-    folder = state_folder(state_root(os.environ), worktree)
     with FolderWatch([worktree.git_dir], changed.set):
         while True:
             changed.clear()
             living = lives()
             owner = read_owner(worktree.git_dir)
             if owner is not None and pid in {None, owner.pid}:
-                found = find_run(worktree, folder)
-                if found is not None and found.state.run == owner.run:
-                    return found.files.journal
+                # Its folder is there by now, its first event may yet come.
+                return StateFolder(folder=Path(owner.state_dir)).run(owner.run).journal
             if not living:
                 return None
             changed.wait(LIVE_INTERVAL)

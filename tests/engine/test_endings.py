@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.engine.cases import Ralph, Scene, events_in, told, warnings
-from tests.engine.loop import Completed, git, make_repository, marked_processes
+from tests.engine.cases import Scene, events_in, told, wait_until, warnings
+from tests.engine.loop import Completed, marked_processes
+
+pytestmark = pytest.mark.slow
 
 FINISHES = """\
 work; mark x First; commit
@@ -40,7 +40,6 @@ class Ending:
     warns: tuple[str, ...] = field(default=())
 
 
-GO_ON = "ralph run --resume"
 ENDINGS: Mapping[str, Ending] = {
     "complete-by-the-gate": Ending(
         agent=FINISHES,
@@ -281,225 +280,84 @@ def test_a_signal_ends_the_run_and_the_agent_and_says_by_whom(
     assert done.stdout.endswith("Next:        ralph run --resume\n")
 
 
-BAD_SETTINGS = {
-    "unknown-key": (
-        'profile = "fixplan"\nmax_iteration = 5\n',
-        "line 2: max_iteration: there is no such setting",
-    ),
-    "unknown-key-in-a-table": (
-        "[breaker]\nno_progress_open = 3\nno_progres = 2\n",
-        "line 3: breaker.no_progres: there is no such setting",
-    ),
-    "value-off-the-list": (
-        'agent = "command"\non_halt = "sometimes"\n',
-        "line 2: on_halt: Input should be 'exit' or 'wait' (it is 'sometimes')",
-    ),
-    "value-out-of-bounds": (
-        "max_iterations = 0\n",
-        "line 1: max_iterations: Input should be greater than or equal to 1",
-    ),
-    "path-out-of-the-tree": (
-        '[paths]\nlogs = "../logs"\n',
-        "line 2: paths.logs: '../logs' must be a path inside the work tree",
-    ),
-    "no-toml": ("max_iterations = \n", "this is not TOML"),
-}
+def test_a_signal_ends_a_run_that_waits_for_a_person_with_the_code_of_that(scene: Scene) -> None:
+    scene.agent("say '<promise>DECIDE:red or blue?</promise>'")
+    running = scene.start("9", "--on-halt", "wait")
+    running.wait_for("phaseChanged", phase="parked")
+    running.signal(signal.SIGINT)
+    done = running.wait()
+    (end,) = told(done, "runEnded")
+    assert (done.exit_code, end.reason, end.by) == (3, "decide", "Ctrl-C")
+    assert end.message == "stopped while waiting: an answer to: red or blue?"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"), [pytest.param(*value, id=name) for name, value in BAD_SETTINGS.items()]
-)
-def test_bad_settings_end_with_78_and_name_file_line_and_key(
-    scene: Scene, text: str, message: str
-) -> None:
-    scene.plan(files={".ralph/config.toml": text}).agent(IDLES)
-    done = scene.run("9")
-    assert done.exit_code == 78
-    assert done.stderr.startswith(f"ralph: {scene.file('.ralph/config.toml')}")
-    assert message in done.stderr
-    assert (done.stdout, done.events) == ("", ())
+def test_a_second_ctrl_c_is_one_too_many_and_does_no_harm(scene: Scene) -> None:
+    scene.agent("trap '' TERM INT; : >\"$kept/deaf\"; while :; do sleep 60 & wait; done")
+    running = scene.start("9")
+    run = running.wait_for("agentStarted").run
+    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    for _ in range(3):
+        running.signal(signal.SIGINT)
+    done = running.wait()
+    assert done.exit_code == 130
+    assert told(done, "agentExited")[0].killed
+    assert marked_processes(run) == []
+    assert len(told(done, "runEnded")) == 1
 
 
-BAD_FLAGS = {
-    "unknown-flag": (("run", "--frobnicate"), "No such option: --frobnicate"),
-    "no-number": (("run", "many"), "Invalid value for '[N]'"),
-    "number-too-small": (("run", "0"), "Invalid value for '[N]'"),
-    "value-off-the-list": (("run", "--on-halt", "sometimes"), "on_halt: Input should be 'exit' or"),
-    "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
-    "unknown-profile": (("run", "--profile", "waterfall"), "profile: Input should be 'spec'"),
-    "two-agents": (
-        ("run", "--agent", "demo", "--agent-command", "true"),
-        "give --agent or --agent-command, not both",
-    ),
-    "bad-quoting": (("run", "--agent-command", "it's"), "is not well quoted"),
-    "unknown-task": (("run", "--agent", "demo", "--task", "nope"), "the plan has no task 'nope'"),
-    "unknown-command": (("fly",), "No such command 'fly'"),
-}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"), [pytest.param(*value, id=name) for name, value in BAD_FLAGS.items()]
-)
-def test_bad_flags_end_with_64_and_say_what_is_wrong(
-    scene: Scene, arguments: tuple[str, ...], message: str
-) -> None:
-    done = scene.plan().tell(*arguments)
-    assert done.exit_code == 64
-    assert message in done.stderr
-    assert done.stderr.startswith("ralph: ")
-    assert (done.stdout, done.events) == ("", ())
-
-
-def test_what_is_missing_ends_with_5_before_any_event(ralph: Ralph, tmp_path: Path) -> None:
-    outside = tmp_path / "no-repository"
-    outside.mkdir()
-    done = ralph(outside, "run", "--agent", "demo")
-    assert done.exit_code == 5
-    assert f"{outside} is not in a git work tree" in done.stderr
-    repository = make_repository(tmp_path / "no-plan")
-    (repository / "@fix_plan.md").unlink()
-    done = ralph(repository, "run", "--agent", "demo")
-    assert (done.exit_code, done.events) == (5, ())
-    assert f"there is no plan in {repository}: looked for @fix_plan.md" in done.stderr
-
-
-SOMETIMES_COMMITS = """\
-work
-[ "$RALPH_ITERATION" = 3 ] && commit
-echo "out $RALPH_ITERATION"
-echo "err $RALPH_ITERATION" >&2
-report 'STATUS: IN_PROGRESS'
-"""
-HEADER = (
-    "iteration,mode,duration_seconds,commit_hash,stories_complete,stories_total,stuck_count,"
-    "timestamp"
-)
-
-
-def test_a_commit_zeroes_the_stuck_count_and_the_summary_has_a_row_an_iteration(
-    scene: Scene,
-) -> None:
-    scene.plan("First task", "Second task").agent(SOMETIMES_COMMITS)
-    done = scene.run("5", "--max-stuck", "3")
+def test_a_run_at_its_limit_goes_on_with_a_higher_one(scene: Scene) -> None:
+    scene.agent(WORKS)
+    first = scene.run("1")
+    same = scene.tell("run", "--resume")
+    assert (same.exit_code, len(told(same, "iterationStarted"))) == (1, 1)
+    done = scene.tell("run", "3", "--resume")
     assert done.exit_code == 1
-    text = scene.file(".ralph/logs/summary.csv").read_bytes().decode()
-    assert text.count("\r") == 0
-    lines = text.split("\n")
-    assert (lines[0], lines[-1]) == (HEADER, "")
-    rows = [line.split(",") for line in lines[1:-1]]
-    commit = git(scene.repository, "rev-parse", "HEAD")[:7]
-    assert [(row[0], row[1], row[3], row[4], row[5], row[6]) for row in rows] == [
-        ("1", "build", "", "0", "2", "1"),
-        ("2", "build", "", "0", "2", "2"),
-        ("3", "build", commit, "0", "2", "0"),
-        ("4", "build", "", "0", "2", "1"),
-        ("5", "build", "", "0", "2", "2"),
-    ]
-    ended = told(done, "iterationEnded")
-    assert [row[7] for row in rows] == [f"{event.at:%Y-%m-%dT%H:%M:%SZ}" for event in ended]
-    assert all(row[2].isdigit() for row in rows)
-    assert "Stories:     0/2 complete\n" in done.stdout
-    assert "Stuck iters: 4\n" in done.stdout
-
-
-def test_the_summary_counts_what_is_done_and_stands_below_its_rule(scene: Scene) -> None:
-    scene.plan("First task", "Second task").agent(
-        "if [ $RALPH_ITERATION = 1 ]; then mark x First; else mark x Second; fi; work; commit\n"
-        "say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
-    )
-    done = scene.run("7")
-    assert done.exit_code == 0
-    at = done.stdout.index("\nRalph Loop Summary\n")
-    seconds = told(done, "runEnded")[0].seconds
-    assert done.stdout[at + 1 :] == (
-        "Ralph Loop Summary\n"
-        "──────────────────\n"
-        "Exit:        COMPLETE (code 0)\n"
-        "Iterations:  2 / 7\n"
-        f"Duration:    {round(seconds)}s\n"
-        "Stories:     2/2 complete\n"
-        f"Avg/iter:    {round(seconds / 2)}s\n"
-        "Stuck iters: 0\n"
-        "Log:         .ralph/logs/summary.csv\n"
-    )
+    assert {event.run for event in done.events} == {first.events[0].run}
+    assert [event.iteration for event in told(done, "iterationEnded")] == [1, 2, 3]
+    assert "Iterations:  3 / 3\n" in done.stdout
     summary = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8")
-    assert [line.split(",")[4:6] for line in summary.splitlines()[1:]] == [["1", "2"], ["2", "2"]]
+    assert [row.partition(",")[0] for row in summary.splitlines()[1:]] == ["1", "2", "3"]
 
 
-def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(scene: Scene) -> None:
-    scene.agent(SOMETIMES_COMMITS)
-    done = scene.run("3", "--max-stuck", "9", env={"TZ": "Asia/Tokyo"})
-    (log,) = scene.file(".ralph/logs").glob("*.log")
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d_001\.log", log.name)
-    started = told(done, "iterationStarted")[2].at.astimezone(ZoneInfo("Asia/Tokyo"))
-    commit = git(scene.repository, "rev-parse", "HEAD")[:7]
-    rule = "━" * 40
-    frames = log.read_text(encoding="utf-8").split(f"{rule}\nIteration: ")
-    assert len(frames) == 4
-    assert re.fullmatch(
-        rf"3\nBranch: main\nStarted: {started:%Y-%m-%d %H:%M:}\d\d\n{rule}\n\n"
-        rf"[^━]*out 3\n[^━]*\n{rule}\nCompleted: [-\d]{{10}} [:\d]{{8}}\nDuration: \d+s\n"
-        rf"Commit: {commit}\n{rule}\n\n",
-        frames[3],
-    )
-    assert "err 3\n" in frames[3]
-    assert "Commit:" not in frames[2]
-
-
-def test_an_iteration_can_have_a_log_of_its_own_and_earlier_ones_are_moved(scene: Scene) -> None:
-    settings = 'log_form = "iteration"\n[paths]\nlogs = "ralph/logs"\n'
-    scene.plan(files={".ralph/config.toml": settings}).agent(SOMETIMES_COMMITS)
-    first = scene.run("2")
-    logs = scene.file("ralph/logs")
-    assert sorted(path.name for path in logs.iterdir()) == [
-        "iteration-001.log",
-        "iteration-002.log",
-        "summary.csv",
-    ]
-    for number in (1, 2):
-        text = (logs / f"iteration-{number:03d}.log").read_text(encoding="utf-8")
-        assert f"out {number}\n" in text
-        assert f"err {number}\n" in text
-        assert "STATUS: IN_PROGRESS\n" in text
-    assert git(scene.repository, "status", "--porcelain") == "?? work.txt\n"
-    kept = {path.name: path.read_bytes() for path in logs.iterdir()}
-    second = scene.run("1")
-    moved = logs / f"run-{first.events[0].run}"
-    assert {path.name: path.read_bytes() for path in moved.iterdir()} == kept
-    assert "out 1\n" in (logs / "iteration-001.log").read_text(encoding="utf-8")
-    assert len((logs / "summary.csv").read_text(encoding="utf-8").splitlines()) == 2
-    assert "Log:         ralph/logs/summary.csv\n" in second.stdout
-    assert git(scene.repository, "status", "--porcelain") == "?? work.txt\n"
-
-
-def test_what_the_agent_prints_is_seen_while_it_works(scene: Scene) -> None:
-    scene.agent("echo 'a first word'; echo 'a warning' >&2; wait_here; report 'EXIT_SIGNAL: false'")
+def test_a_run_that_goes_on_does_not_repeat_what_was_shown(scene: Scene) -> None:
+    scene.agent(f"echo out $RALPH_ITERATION; [ $RALPH_ITERATION != 2 ] || wait_here; {WORKS}")
     scene.make_gate()
-    read_end, write_end = os.pipe()
-    with os.fdopen(read_end, encoding="utf-8") as terminal:
-        running = scene.start("1", stdout=write_end)
-        os.close(write_end)
-        awaited = {"a first word\n", "a warning\n"}
-        while awaited:
-            line = terminal.readline()
-            assert line, "it ended and nobody saw what the agent said"
-            awaited.discard(line)
-        scene.open_gate()
-        assert "STATUS" not in line
-        assert "Ralph Loop Summary\n" in terminal.read()
-    assert running.wait().exit_code == 1
+    running = scene.start("3")
+    running.wait_for("agentStarted", iteration=2)
+    wait_until(scene.kept, (scene.kept / "here").exists)
+    running.kill()
+    done = scene.tell("run", "--resume")
+    assert done.exit_code == 1
+    said = re.findall(r"^out \d$|^▸ Iteration \d of|^▸ Run .* goes on", done.stdout, re.MULTILINE)
+    assert said[1:] == ["▸ Iteration 3 of", "out 3", "▸ Iteration 4 of", "out 4"]
+    assert said[0].endswith(" goes on")
 
 
-def test_the_recommendation_and_notes_reach_the_next_agent_alone(scene: Scene) -> None:
-    scene.agent(
-        "[ $RALPH_ITERATION = 1 ] && report 'RECOMMENDATION: look at the cache first' && exit\n"
-        "report 'STATUS: IN_PROGRESS'"
+def test_there_is_nothing_to_resume_without_a_run_or_after_a_complete_one(scene: Scene) -> None:
+    never = scene.plan().tell("run", "--resume")
+    assert (never.exit_code, never.events) == (64, ())
+    assert "there is no run to resume here; start one with: ralph run" in never.stderr
+    scene.agent(FINISHES)
+    first = scene.run("5")
+    again = scene.tell("run", "--resume")
+    assert (again.exit_code, again.events) == (64, first.events)
+    assert "is complete; start a new one with: ralph run" in again.stderr
+
+
+def test_one_task_alone_can_be_run_to_its_end(scene: Scene) -> None:
+    scene.plan("First task", "Second task", "Third task").agent(
+        "work; mark x Second; commit; report 'STATUS: IN_PROGRESS'"
     )
-    assert scene.tell("note", "prefer", "`sqlite`").exit_code == 0
-    done = scene.run("3", "--max-stuck", "9")
-    assert [event.text for event in told(done, "noteAdded")] == ["prefer `sqlite`"]
-    prompts = [scene.prompt(number) for number in (1, 2, 3)]
-    said = "> look at the cache first\n"
-    assert [said in prompt for prompt in prompts] == [False, True, False]
-    assert ["> prefer `sqlite`\n" in prompt for prompt in prompts] == [True, False, False]
-    assert [f"iteration {number} of 3" in prompts[number - 1] for number in (1, 2, 3)] == [True] * 3
+    tasks = json.loads(scene.tell("plan", "--json").stdout)["tasks"]
+    done = scene.run("5", "--task", tasks[1]["id"])
+    assert done.exit_code == 0
+    assert told(done, "runEnded")[0].message == f"the task {tasks[1]['id']} is done"
+    assert [event.task.title for event in told(done, "iterationStarted")] == ["Second task"]
+    again = scene.run("5", "--task", tasks[1]["id"])
+    assert (again.exit_code, told(again, "iterationStarted")) == (0, [])
+    plan = scene.file("@fix_plan.md")
+    plan.write_text(plan.read_text(encoding="utf-8").replace("[ ] F", "[!] F"), encoding="utf-8")
+    blocked = scene.run("5", "--task", tasks[0]["id"])
+    assert blocked.exit_code == 2
+    end = told(blocked, "runEnded")[0]
+    assert end.message == f"the task {tasks[0]['id']} is blocked in the plan"

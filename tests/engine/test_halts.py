@@ -10,6 +10,8 @@ import pytest
 from tests.engine.cases import Scene, told, wait_until
 from tests.engine.loop import Running, git
 
+pytestmark = pytest.mark.slow
+
 ASKS = "say '<promise>DECIDE:WebSockets or polling?</promise>'"
 ACTS = """\
 if grep -q 'A decision was made' "$kept/prompt-$RALPH_ITERATION"; then
@@ -130,6 +132,19 @@ class TestEnding:
         assert told(done, "runResumed")[0].by == "ralph run"
         assert text_of(scene.file(DECIDE)) == before
         assert [event.iteration for event in told(done, "iterationStarted")] == [1]
+
+    def test_a_question_that_cannot_be_written_is_told_and_asked_again(self, scene: Scene) -> None:
+        scene.plan(files={".ralph": "a file"}).agent(ACTS.format(deletes=":"))
+        done = scene.run("5")
+        assert done.exit_code == 5
+        end = told(done, "runEnded")[0]
+        assert f"{scene.file(DECIDE)} cannot be written: " in end.message
+        assert told(done, "questionAsked") == []
+        scene.file(".ralph").unlink()
+        again = scene.tell("run", "--resume")
+        assert again.exit_code == 3
+        assert "\nWebSockets or polling?\n" in text_of(scene.file(DECIDE))
+        assert [event.iteration for event in told(again, "iterationEnded")] == [1]
 
     def test_a_question_that_a_person_edits_keeps_the_edit(self, scene: Scene) -> None:
         scene.agent(ACTS.format(deletes=":"))

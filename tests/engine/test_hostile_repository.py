@@ -43,8 +43,14 @@ class TestWhatIsFoundOnThePath:
         }
         return clone_of(tmp_path, files)
 
-    @pytest.mark.parametrize("where", ["relative", "inside"])
-    @pytest.mark.parametrize("extra", [(), ("--detach", "--on-halt", "exit")], ids=["here", "away"])
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("where", "extra"),
+        [
+            pytest.param("relative", (), id="relative"),
+            pytest.param("inside", ("--detach", "--on-halt", "exit"), id="inside-and-detached"),
+        ],
+    )
     def test_no_git_and_no_module_of_the_tree_is_taken(
         self, booby_trapped: Path, tmp_path: Path, marker: Path, where: str, extra: tuple[str, ...]
     ) -> None:

@@ -8,12 +8,7 @@ answers, resolves and resumes, and never looks into the journal.
 from __future__ import annotations
 
 import csv
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,12 +32,11 @@ from ralph_ls.protocol.events import (
 )
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.runs import load_state
-from tests.engine.loop import ROOT, git, make_repository, marked_processes, newest_run, write_agent
+from tests.engine.crashes import KILLED, Driver, driver
+from tests.engine.loop import git, make_repository, marked_processes, newest_run, write_agent
 
-PARTS = 3
+PARTS = 2
 """Into how many tests the moments of one recorded run are dealt."""
-
-KILLED = -signal.SIGKILL
 
 MOST_ENGINES = 8
 """More than any of these runs needs to come to its end."""
@@ -65,20 +59,17 @@ report() {
 """
 
 BREAKER = r"""
-if ! has one; then
+if has one; then
+    report COMPLETE true
+elif [ -e "$RALPH_SCRATCH/second" ]; then
     work one
-    report IN_PROGRESS false
-elif ! has two && ! [ -e "$RALPH_SCRATCH/second" ]; then
+    report COMPLETE true
+else
     if [ -e "$RALPH_SCRATCH/first" ]; then
         : >"$RALPH_SCRATCH/second"
     fi
     : >"$RALPH_SCRATCH/first"
     report IN_PROGRESS false
-elif ! has two; then
-    work two
-    report COMPLETE true
-else
-    report COMPLETE true
 fi
 """
 
@@ -99,31 +90,7 @@ esac fi
 
 ANSWER = "As it was before: as blue as the sea."
 
-SCRIPTS = {"breaker": (BREAKER, ["one", "two"]), "halts": (HALTS, ["one"])}
-
-
-class Driver:
-    """A process that turns orders into engines, one after the other."""
-
-    def __init__(self, process: subprocess.Popen[str], output: Path) -> None:
-        self._process = process
-        self.output = output
-
-    def ralph(
-        self, folder: Path, *arguments: str, kill_at: int = 0, n_bytes: int | None = None
-    ) -> int:
-        order = {
-            "folder": str(folder),
-            "arguments": arguments,
-            "killAt": kill_at,
-            "bytes": n_bytes,
-            "output": str(self.output),
-        }
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+SCRIPTS = {"breaker": BREAKER, "halts": HALTS}
 
 
 @dataclass
@@ -181,7 +148,7 @@ class Stage:
             elif code not in {2, 3}:
                 return story
             if is_quick or code != KILLED:
-                _help(story.repository)
+                help_out(story.repository)
             arguments = ["run", "--resume"]
         raise AssertionError(f"no end after {story.exit_codes}: {self.told()}")
 
@@ -189,7 +156,7 @@ class Stage:
         return self.driver.output.read_text(encoding="utf-8")
 
 
-def _help(repository: Path) -> None:
+def help_out(repository: Path) -> None:
     """Answer and resolve what there is."""
     decide, blocked = repository / ".ralph" / "decide.txt", repository / ".ralph" / "blocked.txt"
     if decide.exists() and ANSWER not in decide.read_text(encoding="utf-8"):
@@ -200,25 +167,13 @@ def _help(repository: Path) -> None:
 
 @contextmanager
 def staged(folder: Path, script: str) -> Iterator[Stage]:
-    body, tasks = SCRIPTS[script]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.engine.crash_engine"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "server"), str(ROOT)])},
-    ) as process:
-        try:
-            yield Stage(
-                template=make_repository(folder / "template", tasks, files={"work": ""}),
-                command=write_agent(folder / "bin", TOOLS + body),
-                folder=folder,
-                driver=Driver(process, folder / "output"),
-            )
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
+    with driver(folder / "output") as engines:
+        yield Stage(
+            template=make_repository(folder / "template", ["one"], files={"work": ""}),
+            command=write_agent(folder / "bin", TOOLS + SCRIPTS[script]),
+            folder=folder,
+            driver=engines,
+        )
 
 
 def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
@@ -340,10 +295,10 @@ def test_the_last_row_of_a_run_killed_at_its_end_is_written_by_the_next_start(
         recorded = stage.play("recorded")
         story = stage.play("killed", kill_at=len(recorded.events))
         logs, run = story.repository / ".ralph" / "logs", story.events[0].run
-        assert summed(logs) == [1, 2, 3, 4]
+        assert summed(logs) == [1, 2, 3]
         command = ["run", "1", "--agent-command", stage.command]
         assert stage.driver.ralph(story.repository, *command) == 0
-        assert summed(logs / f"run-{run}") == [1, 2, 3, 4, 5]
+        assert summed(logs / f"run-{run}") == [1, 2, 3, 4]
         assert summed(logs) == [1]
 
 
@@ -361,3 +316,27 @@ def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path) -> None:
             warned = [event for event in story.events if isinstance(event, Warned)]
             torn = [event.message for event in warned if event.code == "journal-torn"]
             assert torn == [f"the journal's torn last line ({n_bytes} bytes) was dropped"]
+
+
+@pytest.mark.slow
+def test_a_run_killed_before_its_first_event_never_was(tmp_path: Path) -> None:
+    with staged(tmp_path, "halts") as stage:
+        repository = stage.folder / "repository"
+        shutil.copytree(stage.template, repository)
+        command = ["run", "--agent-command", stage.command]
+        for n_bytes in (0, 30):
+            assert stage.driver.ralph(repository, *command, kill_at=1, n_bytes=n_bytes) == KILLED
+            assert newest_run(repository) is None
+            assert stage.driver.ralph(repository, "run", "--resume") == 64
+            assert "there is no run to resume here" in stage.told()
+        # Nor does it hide the run before it.
+        assert stage.driver.ralph(repository, *command) == 3
+        first = newest_run(repository)
+        assert stage.driver.ralph(repository, *command, kill_at=1, n_bytes=30) == KILLED
+        newest = newest_run(repository)
+        assert first is not None
+        assert newest is not None
+        assert (newest.files, newest.state, newest.live) == (first.files, first.state, False)
+        help_out(repository)
+        assert stage.driver.ralph(repository, "run", "--resume") == 2
+        assert summed(repository / ".ralph" / "logs") == [1, 2]

@@ -1,77 +1,32 @@
-"""People steer a run: at every moment of it, with every verb, too late, twice and with garbage."""
+"""People steer a living run: at every moment of it, with every verb, twice and with garbage."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.commands import COMMAND_ADAPTER, Command
-from ralph_ls.protocol.events import (
-    AgentStarted,
-    CommandAccepted,
-    CommandRejected,
-    EventBase,
-    RunResumed,
-)
+from ralph_ls.protocol.events import AgentStarted, CommandAccepted, CommandRejected
 from ralph_ls.store import inbox
-from ralph_ls.store.layout import state_folder, state_root
 from tests.engine.cases import Scene, told, wait_until
-from tests.engine.loop import Completed, Running, events_of, wait_for, worktree_of
+from tests.engine.loop import wait_for
+from tests.engine.steering import (
+    ASKS_FIRST,
+    BLOCKED_FIRST,
+    STUCK_FIRST,
+    answers,
+    at_work,
+    inbox_of,
+    parked,
+    post,
+    said,
+    told_last,
+)
 
-Told = TypeVar("Told", bound=EventBase)
-
-WAITS = "wait_here; report 'STATUS: IN_PROGRESS'"
-"""An agent that works as long as the test wants it to, and changes nothing."""
-FINISHES = "work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
-ASKS_FIRST = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then say '<promise>DECIDE:red or blue?</promise>'; exit; fi
-{FINISHES}
-"""
-BLOCKED_FIRST = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then say '<promise>BLOCKED:no paint</promise>'; exit; fi
-{FINISHES}
-"""
-STUCK_FIRST = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: rest'; exit; fi
-{FINISHES}
-"""
-
-
-def at_work(scene: Scene, *arguments: str) -> Running:
-    """A run whose agent waits for the gate."""
-    scene.agent(WAITS)
-    scene.make_gate()
-    running = scene.start(*(arguments or ("9",)))
-    running.wait_for("agentStarted")
-    return running
-
-
-def parked(scene: Scene, body: str, reason: str) -> Running:
-    scene.agent(body)
-    running = scene.start("9", "--on-halt", "wait")
-    running.wait_for("phaseChanged", phase="parked", reason=reason)
-    return running
-
-
-def said(done: Completed) -> tuple[int, str]:
-    """The code and the one line that a steering command gives."""
-    assert done.stderr == ""
-    return done.exit_code, done.stdout.removesuffix("\n")
-
-
-def answers(done: Completed) -> list[tuple[str, str]]:
-    """What became of each command, in the order of the journal."""
-    return [
-        (event.command_kind, "accepted" if isinstance(event, CommandAccepted) else event.code)
-        for event in done.events
-        if isinstance(event, CommandAccepted | CommandRejected)
-    ]
+pytestmark = pytest.mark.slow
 
 
 class TestWhileTheAgentWorks:
@@ -355,161 +310,3 @@ class TestThroughTheInbox:
         }
         assert answered == {given.id for given in commands}
         assert list(inbox_of(scene).iterdir()) == []
-
-
-class TestWithoutAnEngine:
-    def test_what_only_an_engine_can_do_is_refused_at_once(self, scene: Scene) -> None:
-        scene.plan()
-        for verb in ("stop", "pause", "resume", "reset"):
-            done = scene.tell(verb)
-            assert done.exit_code == 5
-            assert "there was never a run in" in done.stderr
-        scene.agent(FINISHES)
-        assert scene.run("9").exit_code == 0
-        for verb in ("stop", "pause"):
-            done = scene.tell(verb)
-            assert done.exit_code == 5
-            assert "no engine runs in" in done.stderr
-        for verb in ("resume", "reset"):
-            assert scene.tell(verb).exit_code == 5
-        assert list(inbox_of(scene).iterdir()) == []
-
-    def test_an_answer_is_written_into_its_file(self, scene: Scene) -> None:
-        scene.agent(ASKS_FIRST)
-        assert scene.run("9").exit_code == 3
-        assert said(scene.tell("answer", "blue")) == (
-            0,
-            "The answer is in .ralph/decide.txt. "  # What follows is one sentence with it.
-            "Go on with: ralph run --resume, or start: ralph run",
-        )
-        text = scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
-        assert text.endswith("\nred or blue?\n\n---\n## Answer\nblue\n")
-        again = scene.tell("answer", "red")
-        assert again.exit_code == 5
-        assert ".ralph/decide.txt holds an answer already" in again.stderr
-        done = scene.tell("run", "--resume")
-        assert done.exit_code == 0
-        assert "> blue\n" in scene.prompt(2)
-
-    def test_resume_removes_the_blocked_file(self, scene: Scene) -> None:
-        scene.agent(BLOCKED_FIRST)
-        assert scene.run("9").exit_code == 2
-        reply = scene.tell("resume", "--json")
-        assert json.loads(reply.stdout) == {
-            "accepted": True,
-            "code": "written",
-            "text": "the blocker counts as resolved",
-        }
-        assert not scene.file(".ralph/blocked.txt").exists()
-        assert scene.tell("run", "--resume").exit_code == 0
-
-    @pytest.mark.parametrize(
-        ("body", "code", "verb"),
-        [
-            (ASKS_FIRST, 3, ("answer", "blue")),
-            (BLOCKED_FIRST, 2, ("resume",)),
-            (STUCK_FIRST, 4, ("reset",)),
-        ],
-        ids=["answer", "resume", "reset"],
-    )
-    def test_continue_goes_on_in_the_background_to_the_end(
-        self, scene: Scene, body: str, code: int, verb: tuple[str, ...]
-    ) -> None:
-        scene.agent(body)
-        first = scene.run("9")
-        assert first.exit_code == code
-        reply = scene.tell(*verb, "--continue", "--json")
-        assert reply.exit_code == 0, reply.stderr
-        started = json.loads(reply.stdout)
-        assert started["run"] == first.events[0].run
-        end: Any = wait_for(scene.repository, "runEnded", after_seq=first.events[-1].seq)
-        assert (end.reason, end.exit_code) == ("complete", 0)
-        assert told_last(scene, RunResumed).pid == started["pid"]
-        assert [event.seq for event in events_of(scene.repository)] == list(range(1, end.seq + 1))
-
-    def test_a_note_waits_for_the_next_run(self, scene: Scene) -> None:
-        scene.agent("report 'STATUS: IN_PROGRESS'")
-        for text in ("first", "second"):
-            assert said(scene.tell("note", text)) == (0, "the next run will be told")
-        done = scene.run("2")
-        assert [(event.text, event.by) for event in told(done, "noteAdded")] == [
-            ("first", "ralph note"),
-            ("second", "ralph note"),
-        ]
-        assert "> first\n\n> second\n" in scene.prompt(1)
-        assert "> first\n" not in scene.prompt(2)
-        assert told(scene.run("1"), "noteAdded") == []
-
-
-class TestInTheBackground:
-    def test_a_detached_run_outlives_who_started_it(self, scene: Scene) -> None:
-        scene.agent("echo oops >&2; " + WAITS)
-        scene.make_gate()
-        starter = scene.start("1", "--detach", "--json")
-        started = starter.wait()
-        assert started.exit_code == 0, started.stderr
-        given = json.loads(started.stdout)
-        run: Any = wait_for(scene.repository, "runStarted")
-        assert (run.run, run.pid) == (given["run"], given["pid"])
-        assert run.pid != starter.pid
-        assert run.config.on_halt == "wait"
-        wait_for(scene.repository, "agentStarted")
-        status = json.loads(scene.tell("status", "--json").stdout)
-        assert (status["live"], status["pid"], status["phase"]) == (True, given["pid"], "running")
-        scene.open_gate()
-        end: Any = wait_for(scene.repository, "runEnded")
-        assert end.exit_code == 1
-        assert (scene.run_folder() / "engine.err").read_text(encoding="utf-8") == ""
-
-    def test_a_detached_run_that_cannot_begin_says_why(self, scene: Scene) -> None:
-        scene.agent(WAITS)
-        done = scene.tell("run", "1", "--detach", "--agent-command", "/no/such/agent")
-        assert done.exit_code == 5
-        assert "the agent's program /no/such/agent does not exist" in done.stderr
-        assert done.stdout == ""
-        assert "/no/such/agent" in next(
-            path.read_text(encoding="utf-8") for path in state_of(scene).glob("runs/*/engine.err")
-        )
-
-    def test_two_viewers_see_the_same_events(self, scene: Scene) -> None:
-        running = at_work(scene, "1")
-        early = scene.ralph.start(scene.repository, "watch", "--json")
-        late = scene.ralph.start(scene.repository, "watch", "--json")
-        scene.tell("note", "both of you will see this")
-        scene.open_gate()
-        done = running.wait()
-        for viewer in (early, late):
-            seen = viewer.wait()
-            assert seen.exit_code == 0
-            assert seen.stdout.encode() == (scene.run_folder() / "journal.jsonl").read_bytes()
-        assert scene.tell("watch", "--json").stdout == early.wait().stdout
-        assert done.exit_code == 1
-
-
-def post(scene: Scene, kind: str, *, run: str = "", **fields: object) -> Command:
-    """Put a command into the inbox, as an editor does."""
-    run = run or str(events_of(scene.repository)[0].run)
-    given = COMMAND_ADAPTER.validate_python(
-        {
-            "kind": kind,
-            "id": os.urandom(8).hex(),
-            "run": run,
-            "at": datetime.now(UTC),
-            "by": "an editor",
-            **fields,
-        }
-    )
-    inbox.post(inbox_of(scene), given)
-    return given
-
-
-def state_of(scene: Scene) -> Path:
-    return state_folder(state_root(os.environ), worktree_of(scene.repository)).folder
-
-
-def inbox_of(scene: Scene) -> Path:
-    return state_of(scene) / "inbox"
-
-
-def told_last(scene: Scene, kind: type[Told]) -> Told:
-    return [event for event in events_of(scene.repository) if isinstance(event, kind)][-1]

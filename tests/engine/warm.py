@@ -22,9 +22,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-MAX_REQUEST = 1 << 20
-"""Bytes of one request: arguments, folder and environment."""
-
 
 class ForkedProcess:
     """As much of a ``subprocess.Popen`` as a test needs."""
@@ -67,7 +64,7 @@ class Nursery:
     """The process that forks, as its user sees it."""
 
     def __init__(self, server_folder: Path) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair()
         self._socket = ours
         self._asking = threading.Lock()
         with theirs:
@@ -82,11 +79,11 @@ class Nursery:
         self, folder: Path, arguments: tuple[str, ...], environment: Mapping[str, str], *fds: int
     ) -> ForkedProcess:
         """Start ``ralph`` with these standard streams: input, output and error."""
-        request = json.dumps([str(folder), arguments, dict(environment)]).encode()
-        assert len(request) < MAX_REQUEST
+        request = json.dumps([str(folder), arguments, dict(environment)]).encode() + b"\n"
         read_end, write_end = os.pipe()
         with self._asking:
-            socket.send_fds(self._socket, [request], [*fds, write_end])
+            n_sent = socket.send_fds(self._socket, [request], [*fds, write_end])
+            self._socket.sendall(request[n_sent:])
         os.close(write_end)
         return ForkedProcess(read_end)
 
@@ -108,9 +105,11 @@ def serve(connection: socket.socket) -> None:
     # The keepers are nobody's to wait for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        request, fds, _, _ = socket.recv_fds(connection, MAX_REQUEST, 4)
+        request, fds, _, _ = socket.recv_fds(connection, 1 << 16, 4)
         if not request:
             return
+        while not request.endswith(b"\n"):
+            request += connection.recv(1 << 16)
         if os.fork() == 0:
             connection.close()
             _keep(json.loads(request), fds)

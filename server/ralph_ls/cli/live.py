@@ -18,15 +18,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ralph_ls.core.loop.fold import apply
+from ralph_ls.core.loop.fold import active_seconds, apply
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
+from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import EventBase, Phase, RunStarted, dump_event
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.watch_run import Output, RunFollower, Seen
+from ralph_ls.store.watch_run import CATCH_UP, Output, RunFollower, Seen
 
 STYLES = {
     Weight.QUIET: "dim",
@@ -108,6 +109,7 @@ class LiveRenderer:
         self._console = console
         self._decoders = _decoders()
         self._partial = ""
+        self._clock = SystemClock()
         self._state = state
         self._live = Live(
             console=console, get_renderable=self._panel, refresh_per_second=8, transient=True
@@ -161,7 +163,8 @@ class LiveRenderer:
             words.append(f"  {tame(breaker.reason)}", style="")
         table.add_row("Breaker", words)
         table.add_row("Tests", _tests(state))
-        table.add_row("Time", format_duration(state.active_seconds))
+        # Between two events of a long iteration time goes on.
+        table.add_row("Time", format_duration(active_seconds(state, self._clock.now())))
         return Group(Text("─" * 40, style="dim"), table)
 
 
@@ -176,8 +179,11 @@ class Viewer:
         is_live: Callable[[], bool],
         after_seq: int = 0,
         output: bool = True,
+        catch_up: int = CATCH_UP,
     ) -> None:
-        self._follower = RunFollower(files, is_live=is_live, after_seq=after_seq, output=output)
+        self._follower = RunFollower(
+            files, is_live=is_live, after_seq=after_seq, output=output, catch_up=catch_up
+        )
         self._make_renderer = renderer
         self._n_shown = 0
         self._thread = threading.Thread(target=self._show, name="viewer", daemon=True)

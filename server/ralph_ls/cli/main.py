@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -17,6 +18,9 @@ USAGE = 64
 """SPEC §7: bad flags."""
 
 INTERRUPTED = 130
+
+UNFORESEEN = 5
+"""SPEC §7, fatal: the system refused something that every run needs."""
 
 app = typer.Typer(
     name="ralph",
@@ -50,19 +54,28 @@ def run_language_server() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run one command line and give its exit code; every error is told on standard error."""
+    _open_missing_streams()
+    _open_closed_streams()
     _use_utf8()
     command = typer.main.get_command(app)
     try:
         result = command.main(args=arguments, prog_name="ralph", standalone_mode=False)
+        # Whether somebody still reads is found out here, and not when the interpreter ends.
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except RalphError as error:
         complain(error.message)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # Whoever read has seen enough; click says it by leaving, and by nothing else does it leave.
         _silence_stdout()
         return 0
+    except OSError as error:
+        # What nobody foresaw of files and folders is still told as what it is.
+        complain(f"{error.strerror or error}: {error.filename or 'no file is named'}")
+        return UNFORESEEN
     except Exception as error:
         # Typer carries its own copy of click, so its errors are told by what they can do.
         in_words = getattr(error, "format_message", None)
@@ -98,6 +111,27 @@ def _what_next() -> str:
     if place.has_plan():
         return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
     return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"
+
+
+def _open_missing_streams() -> None:
+    """Who starts us may have closed them: then nothing is read or shown, and the run goes on.
+
+    Done first, so that no file which is opened later gets the number of a standard stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+def _open_closed_streams() -> None:
+    """Put null devices where the caller closed a stream, so that no file takes its place."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            with contextlib.suppress(OSError):
+                os.fstat(descriptor)
+                continue
+            null = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(null, mode, encoding="utf-8"))
 
 
 def _use_utf8() -> None:

@@ -110,6 +110,8 @@ def run_in_foreground(
                 is_live=running.is_set,
                 after_seq=0 if known is None else known.seq,
                 output=not as_json,
+                # The agent of a killed engine is gone; what it said was shown then.
+                catch_up=0,
             )
         )
 

@@ -26,6 +26,12 @@ Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 SHOWN_BYTES = 100_000
 """A longer text is named by its hash: nobody reads it in a terminal."""
 
+DEMO_SETTINGS = {"agent": "demo", "profile": "fixplan", "max_iterations": 20}
+"""Given like flags, so that nothing which a person has set for other runs changes the demo."""
+
+STOPPED = frozenset({130, 143})
+"""How a run ends that somebody ended."""
+
 STARTER_CONFIG = """\
 # Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*.
 profile = "fixplan"
@@ -126,16 +132,22 @@ def demo(
     root = project.lay_out(chosen)
     if not as_json:
         say(f"A sample project is in {root}; its tests fail, its plan says what to do\n")
-    code = run_in_foreground(root, {"agent": "demo"}, as_json=as_json)
-    problem = _what_is_wrong_with(root)
+    code = run_in_foreground(root, dict(DEMO_SETTINGS), as_json=as_json)
     stream = sys.stderr if as_json else sys.stdout
+    there = shlex.quote(str(root))
+    if code in STOPPED:
+        stream.write(
+            f"\nThe demo was stopped on its way. Go on with:\n  cd {there} && ralph run --resume\n"
+        )
+        raise typer.Exit(code)
+    problem = _what_is_wrong_with(root)
     if code != 0 or problem is not None:
         stream.write(f"\nThe demo did not come out right: {problem or f'the run ended {code}'}\n")
         raise typer.Exit(code or 5)
     stream.write(
         f"\nThe sample's tests pass and its plan is done: {root}\n"
         f"Look at what the loop did:\n"
-        f"  cd {shlex.quote(str(root))}\n"
+        f"  cd {there}\n"
         f"  git log --oneline        the commits, one a task\n"
         f"  python3 -m unittest      the tests, green\n"
         f"  ralph status             how the run stands\n"

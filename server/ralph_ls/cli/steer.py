@@ -6,6 +6,7 @@ note and the resolving of a blocker are written to their files, and going on is 
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -14,9 +15,10 @@ import typer
 from ralph_ls.cli.context import Place, emit_json, here, say
 from ralph_ls.cli.run_command import run_detached
 from ralph_ls.protocol import commands as orders
-from ralph_ls.protocol.errors import NoEngine, UsageError
+from ralph_ls.protocol.errors import NoEngine, StateUnusable, UsageError
 from ralph_ls.protocol.events import EndReason, Phase
 from ralph_ls.store.ask import Reply, ask, new_command_id
+from ralph_ls.store.files import ChangedMeanwhile
 from ralph_ls.store.halts import look_at_halt_files, remove_blocked, write_answer, write_decide
 from ralph_ls.store.notes import leave_note
 from ralph_ls.store.runs import FoundRun
@@ -65,9 +67,11 @@ def resume(go_on: Continue = None, as_json: Json = False) -> None:
     halt = look_at_halt_files(place.worktree.root, found.state.config.paths)
     if halt.blocked is None and not _can_go_on(found):
         raise NoEngine(f"nothing waits to be resumed here; {_start_hint(found)}")
+    done = "nothing is blocked"
     if halt.blocked is not None:
         remove_blocked(place.worktree.root, found.state.config.paths)
-    _offer_to_go_on(found, "the blocker counts as resolved", go_on, as_json=as_json)
+        done = "the blocker counts as resolved"
+    _offer_to_go_on(found, done, go_on, as_json=as_json)
 
 
 def reset(go_on: Continue = None, as_json: Json = False) -> None:
@@ -109,7 +113,12 @@ def answer(text: Text, go_on: Continue = None, as_json: Json = False) -> None:
     elif halt.answer is not None:
         raise NoEngine(f"{paths.decide} holds an answer already; change it there")
     else:
-        write_answer(place.worktree.root, paths, words)
+        try:
+            write_answer(place.worktree.root, paths, words)
+        except (ChangedMeanwhile, FileNotFoundError) as error:
+            raise StateUnusable(
+                f"somebody else changed {paths.decide} meanwhile; look at it, and answer again"
+            ) from error
     _offer_to_go_on(found, f"the answer is in {paths.decide}", go_on, as_json=as_json)
 
 
@@ -182,7 +191,12 @@ def _start_hint(found: FoundRun) -> str:
 
 
 def _words(text: list[str]) -> str:
-    words = " ".join(text).strip()
+    # A terminal of another encoding gives bytes that are no text.
+    words = os.fsencode(" ".join(text)).decode("utf-8", errors="replace").strip()
     if not words:
         raise UsageError("there is no text; write it behind the command")
+    if len(words) > orders.MAX_TEXT:
+        raise UsageError(
+            f"the text has {len(words)} characters; at most {orders.MAX_TEXT} are taken"
+        )
     return words

@@ -14,13 +14,17 @@ from ralph_ls.engine.process_tree import end_orphan, end_tree
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded, Phase
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.files import read_if_there
+from ralph_ls.store.files import read_regular
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.logs import move_earlier_logs, write_summary
 from ralph_ls.store.runs import FoundRun
 
 ORPHAN_GRACE = 2.0
 """Seconds that what a dead engine left gets between TERM and KILL."""
+
+
+LARGEST_SUMMARY = 16 << 20
+"""Bytes; a larger file is none of ours."""
 
 
 def end_orphans(run: RunState) -> int:
@@ -65,12 +69,14 @@ def put_logs_aside(root: Path, logs: str, found: FoundRun | None) -> list[Notice
 
 def _complete_summary(folder: Path, found: FoundRun) -> None:
     """An engine killed right at its end has told its last iteration, but not written its row."""
-    last = found.state.last
-    summary = read_if_there(folder / "summary.csv")
-    # The head stands there with the first row.
-    n_rows = 0 if summary is None else summary.count(b"\n") - 1
-    if last is None or n_rows != last.iteration - 1:
+    last, path = found.state.last, folder / "summary.csv"
+    if last is None or path.is_symlink():
         return
-    events = read_journal(found.files.journal).events
     with contextlib.suppress(StateUnusable):
+        summary = read_regular(path, LARGEST_SUMMARY)
+        # The head stands there with the first row.
+        n_rows = 0 if summary is None else summary.count(b"\n") - 1
+        if n_rows != last.iteration - 1:
+            return
+        events = read_journal(found.files.journal).events
         write_summary(folder, [event for event in events if isinstance(event, IterationEnded)])

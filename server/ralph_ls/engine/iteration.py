@@ -32,6 +32,7 @@ from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text
 from ralph_ls.engine.prompts import fill_template, template_path
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import PromptBy
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
@@ -66,6 +67,9 @@ class IterationWork:
         self._messages = MessageLog(workspace.files.messages)
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
+        self._stopping = False
+        self._validates = self._can_validate()
+        """Whether there was a validation script that could run when this engine began."""
         folder = workspace.root / workspace.config.paths.logs
         self.log = RunLog(folder, form=workspace.config.log_form, started=clock.local())
 
@@ -87,6 +91,7 @@ class IterationWork:
         self, effect: LaunchAgent, run: RunState
     ) -> tuple[AgentLaunched, Awaitable[AgentFinished]]:
         """Start the agent; the second value is its end."""
+        self._stopping = False
         workspace = self._workspace
         prompt = self._prompt(effect)
         prompt_file = workspace.files.prompt(effect.iteration)
@@ -135,6 +140,7 @@ class IterationWork:
 
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
+        self._stopping = True
         if self._process is not None:
             self._process.stop()
 
@@ -177,12 +183,17 @@ class IterationWork:
         """Run the validation script, if it is still the one that was allowed."""
         workspace = self._workspace
         path = workspace.config.paths.validate_script
+        if not self._can_validate():
+            raise RalphError(
+                f"{path} could run when the loop began and cannot now; put it back, "
+                f"for example with: git checkout -- {path}"
+            )
         now_there = trust.claims_of(workspace.root, workspace.config, {})
         trust.require_allowed(workspace.state, [claim for claim in now_there if claim.key == path])
         files = workspace.files
         outcome_path = files.folder / f"validate-{iteration:03d}.out"
         launch = process.Launch(
-            argv=(str(workspace.root / path),),
+            argv=(str(self._validate_script),),
             cwd=workspace.root,
             environment=agent_environment(
                 workspace.environment,
@@ -199,18 +210,21 @@ class IterationWork:
             idle_timeout_seconds=None,
             grace_seconds=GRACE_SECONDS,
         )
-        printed: list[bytes] = []
+        printed = bytearray()
 
         def keep(_stream: str, data: bytes) -> None:
             self.log.write(data)
-            printed.append(data)
-            del printed[:-8]
+            printed.extend(data)
+            del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
         started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
         self._process = started
+        if self._stopping:
+            # The order came while the script was being started.
+            started.stop()
         ended = await started.wait()
         self._process = None
-        tail = b"".join(printed).decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
+        tail = printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
         return ValidationFinished(
             ok=ended.exit_code == 0 and not ended.timed_out,
             exit_code=ended.exit_code,
@@ -295,12 +309,18 @@ class IterationWork:
         word = self._workspace.config.gate.complete_word
         return read_text(out, err, complete_word=word)
 
+    @property
+    def _validate_script(self) -> Path:
+        return self._workspace.root / self._workspace.config.paths.validate_script
+
+    def _can_validate(self) -> bool:
+        return self._validate_script.is_file() and os.access(self._validate_script, os.X_OK)
+
     def _validation(self, *, lost: bool) -> tuple[bool, tuple[Notice, ...]]:
         path = self._workspace.config.paths.validate_script
-        script = self._workspace.root / path
-        if lost or not script.is_file():
+        if lost or not (self._validates or self._validate_script.is_file()):
             return False, ()
-        if not os.access(script, os.X_OK):
+        if not self._validates and not self._can_validate():
             message = f"{path} is not executable and was skipped; make it so with: chmod +x {path}"
             return False, (Notice(code="validate-not-executable", message=message),)
         return True, ()

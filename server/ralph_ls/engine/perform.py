@@ -40,6 +40,9 @@ from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.runs import save_snapshot
 
+SAVE_DELAY = 0.05
+"""Seconds from an iteration's end to the sync: by then the next agent has been started."""
+
 
 class Performer:
     """The hands of one engine."""
@@ -60,6 +63,8 @@ class Performer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._saver: asyncio.TimerHandle | None = None
+        self._to_save = (RunState(), 0)
         self._saving = threading.Lock()
         self._saved = 0
 
@@ -88,9 +93,15 @@ class Performer:
                     self._deliver(EffectFailed(message=error.message))
             case CloseIteration(ended=ended):
                 self._work.close_iteration(ended)
-                self._start("saving", asyncio.to_thread(self._save, run, self._journal.size))
+                self._save_soon(run, self._journal.size)
             case _:
-                self._write_halt_file(effect)
+                if problem := self._write_halt_file(effect):
+                    self._deliver(EffectFailed(message=problem))
+
+    def write_first(self, effects: Iterable[Effect]) -> str | None:
+        """Write what has to lie there before the journal tells of it; the first problem, if any."""
+        problems = (self._write_halt_file(effect) for effect in effects)
+        return next((problem for problem in problems if problem is not None), None)
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Write the summary's rows of an earlier engine again, should they be gone."""
@@ -99,6 +110,7 @@ class Performer:
     async def finish(self, run: RunState) -> None:
         """Let what still runs come to its end, and put the journal on the disk."""
         self._end_waiting()
+        self._cancel_save()
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish()
@@ -107,6 +119,7 @@ class Performer:
     async def close(self) -> None:
         """Leave nothing behind, whatever went wrong."""
         self._end_waiting()
+        self._cancel_save()
         self._work.stop()
         for task in list(self._tasks):
             if task.get_name() != "agent":
@@ -114,8 +127,23 @@ class Performer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish()
 
+    def _save_soon(self, run: RunState, offset: int) -> None:
+        """Sync beside the next agent rather than before it; the end of the run saves by itself."""
+        self._to_save = (run, offset)
+        if self._saver is None:
+            self._saver = asyncio.get_running_loop().call_later(SAVE_DELAY, self._save_now)
+
+    def _save_now(self) -> None:
+        self._saver = None
+        self._start("saving", asyncio.to_thread(self._save, *self._to_save))
+
+    def _cancel_save(self) -> None:
+        if self._saver is not None:
+            self._saver.cancel()
+            self._saver = None
+
     def _save(self, run: RunState, offset: int) -> None:
-        """Beside the next start: neither a sync nor a rename over a file is quick."""
+        """Neither a sync nor a rename over a file is quick, so this runs in a thread."""
         self._journal.sync()
         with self._saving:
             if offset > self._saved:
@@ -146,7 +174,7 @@ class Performer:
         self._deliver(launched)
         self._deliver(await ended)
 
-    def _write_halt_file(self, effect: Effect) -> None:
+    def _write_halt_file(self, effect: Effect) -> str | None:
         root, paths = self._workspace.root, self._workspace.config.paths
         try:
             match effect:
@@ -168,7 +196,8 @@ class Performer:
                 case _:
                     raise AssertionError(f"no hand for {effect}")
         except (RalphError, OSError) as error:
-            self._deliver(EffectFailed(message=_in_words("the halt file", error)))
+            return _in_words("the halt file", error)
+        return None
 
     def _watch_halt_files(self) -> None:
         self._end_waiting()

@@ -177,6 +177,7 @@ def _exclude(workspace: Workspace) -> list[Notice]:
     """Keep ``git status`` clean: what is not meant for commit is excluded, and told (SPEC §4)."""
     paths = workspace.config.paths
     patterns = [f"/{paths.logs}/", f"/{paths.decide}", f"/{paths.blocked}"]
+    patterns += [f"/{folder}/" for folder in workspace.state_inside]
     added = git.exclude(workspace.root, workspace.worktree.common_dir, patterns)
     if not added:
         return []

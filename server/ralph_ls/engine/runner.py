@@ -13,17 +13,19 @@ from ralph_ls.core.loop.effects import Finish
 from ralph_ls.core.loop.inputs import (
     CommandArrived,
     CommandUnreadable,
+    EffectFailed,
     Input,
     Resumed,
     Started,
 )
 from ralph_ls.core.loop.reducer import step
-from ralph_ls.core.loop.state import LoopState
+from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.engine.cleaning import clean
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.perform import Performer
 from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.store import inbox, notes
 from ralph_ls.store.journal import Journal
@@ -87,8 +89,11 @@ class Engine:
     def _take(self, given: Input) -> None:
         given = clean(given, self._workspace.redactor.redact)
         taken = step(self._state, given, self._clock.now())
-        for effect in taken.first:
-            self._performer.perform(effect, taken.state.run)
+        if problem := self._performer.write_first(taken.first):
+            if self._state.awaits is Awaits.START:
+                raise StateUnusable(problem)
+            # Nobody may be told of a file that is not there.
+            taken = step(self._state, EffectFailed(message=problem), self._clock.now())
         self._journal.append(taken.events)
         self._state = taken.state
         if isinstance(given, Started | Resumed):

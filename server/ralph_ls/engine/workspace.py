@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +43,16 @@ class Workspace:
         paths = self.config.paths
         return OwnFiles(
             paths=frozenset({self.plan_path, paths.progress, paths.decide, paths.blocked}),
-            folders=(".ralph", paths.logs),
+            folders=(".ralph", paths.logs, *self.state_inside),
         )
+
+    @property
+    def state_inside(self) -> tuple[str, ...]:
+        """Where in the work tree the state lies, should somebody have put it there."""
+        folder = Path(os.path.realpath(self.state.folder.parent))
+        if not folder.is_relative_to(self.root):
+            return ()
+        return (folder.relative_to(self.root).as_posix(),)
 
     def marker(self, iteration: int) -> str:
         """What marks every process of an iteration."""

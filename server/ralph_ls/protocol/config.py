@@ -25,8 +25,10 @@ _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 def to_seconds(value: object) -> object:
     """Read ``"30m"``, ``"1h30m"``, ``"90"`` or a number as seconds; anything else stays as it is.
 
-    Raises ValueError for a text that is no duration.
+    Raises ValueError for a text that is no duration, and for true and false.
     """
+    if isinstance(value, bool):
+        raise ValueError("a duration is a number of seconds, or a text such as 30m")
     if not isinstance(value, str):
         return value
     text = value.strip().lower()

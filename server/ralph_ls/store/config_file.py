@@ -91,11 +91,12 @@ def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
     try:
         # An editor may have put a mark of the byte order in front.
         text = data.decode("utf-8-sig")
-        return text, tomllib.loads(text)
     except UnicodeDecodeError as error:
         bad_line = data.count(b"\n", 0, error.start) + 1
         message = f"{path}, line {bad_line}: this is not UTF-8; save the file as UTF-8"
         raise ConfigError(message) from error
+    try:
+        return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).partition(" (at ")
         found = re.match(r"line (\d+)", place)

@@ -30,9 +30,6 @@ LIVE_INTERVAL = 0.5
 READ_LIMIT = 1 << 20
 """Bytes of one read."""
 
-# When a watch ends, watchdog may complain of its own race; that belongs on nobody's terminal.
-logging.getLogger("watchdog").addHandler(logging.NullHandler())
-
 
 Item = TypeVar("Item")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_halt_files
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config import PathsConfig
+from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import read_if_there, read_regular, resolve_inside, write_atomic
+
+_SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 LARGEST_FILE = 16 << 20
 """Bytes; nobody asks or answers at such a length."""
@@ -38,7 +42,7 @@ def write_decide(
     known = read_if_there(path)
     if answer is None and known is not None and _holds(known, question):
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder_of(path)
     write_atomic(path, format_decide(question, iteration, asked_at, answer).encode())
     return path
 
@@ -46,7 +50,7 @@ def write_decide(
 def write_blocked(root: Path, paths: PathsConfig, reason: str) -> Path:
     """R §1: the reason and a newline."""
     path = resolve_inside(root, paths.blocked)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder_of(path)
     write_atomic(path, f"{reason.strip()}\n".encode())
     return path
 
@@ -75,10 +79,20 @@ def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
     newline = "\r\n" if "\r\n" in text else "\n"
     if not text.endswith("\n"):
         text += newline
-    if "\n---" not in text.replace("\r\n", "\n"):
+    if not _SEPARATOR.search(text):
         text += f"{newline}---{newline}## Answer{newline}"
     text += answer.strip().replace("\n", newline) + newline
     write_atomic(path, text.encode("utf-8", errors="surrogateescape"), expected=data)
+
+
+def _make_folder_of(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateUnusable(
+            f"{path} cannot be written: {error.filename}: {error.strerror}; "
+            "mend that, or set another path under [paths] in .ralph/config.toml"
+        ) from error
 
 
 def _holds(data: bytes, question: str) -> bool:

@@ -54,6 +54,8 @@ def launch_detached(
             changed.clear()
             exit_code = process.poll()
             if _has_begun(tail, reader):
+                # Whoever started it reaps it, however long that one lives.
+                threading.Thread(target=process.wait, name="reaper", daemon=True).start()
                 return Launched(pid=process.pid, started=True)
             if exit_code is not None:
                 error = _error_of(files.engine_errors, errors_before)

@@ -93,7 +93,7 @@ class StateFolder:
         """Every run's id, oldest first."""
         try:
             names = os.listdir(self.runs)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted(name for name in names if RUN_ID.fullmatch(name))
 

@@ -56,13 +56,12 @@ class EngineLock:
                 f"{self._git_dir / 'ralph.lock'} cannot be opened: {error.strerror or error}; "
                 "the loop needs to write into the git directory"
             ) from error
-        owner = read_owner(self._git_dir)
-        lives = owner is not None and is_same_process(owner.pid, owner.process_start_time)
+        lives = _living_owner(self._git_dir) is not None
         patience = LEAVING_PATIENCE if lives else PROBE_PATIENCE
         try:
             self._lock.acquire(timeout=patience, poll_interval=0.02)
         except Timeout:
-            raise WorkspaceBusy(_busy_message(read_owner(self._git_dir))) from None
+            raise WorkspaceBusy(_busy_message(_living_owner(self._git_dir))) from None
 
     def claim(self, owner: Owner) -> None:
         """Write down who holds the lock; call it only while holding it."""
@@ -115,6 +114,14 @@ def is_same_process(pid: int, start_time: float) -> bool:
 def own_start_time() -> float:
     """This process's start time, as other processes will read it."""
     return psutil.Process().create_time()
+
+
+def _living_owner(git_dir: Path) -> Owner | None:
+    """The owner, unless it is the last one of an engine that is only just starting."""
+    owner = read_owner(git_dir)
+    if owner is None or not is_same_process(owner.pid, owner.process_start_time):
+        return None
+    return owner
 
 
 def _is_locked(git_dir: Path) -> bool:

@@ -74,8 +74,10 @@ class RunLog:
         return self.folder / "summary.csv"
 
     def _open(self, iteration: int) -> None:
-        if self._descriptor is not None:
+        if self._descriptor is not None and self._file is not None and self._file.exists():
             return
+        # An agent that cleans the tree takes the log with it.
+        self.close()
         self.folder.mkdir(parents=True, exist_ok=True)
         if self._form is LogForm.ITERATION:
             self._file = self.folder / f"iteration-{iteration:03d}.log"
@@ -117,7 +119,12 @@ class RunLog:
 
 def write_summary(folder: Path, ended: Iterable[IterationEnded]) -> None:
     """Write the whole summary of a run that is over; raises ``StateUnusable``."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateUnusable(
+            f"the folder {folder} cannot be made: {error.strerror or error}; mend that"
+        ) from error
     write_atomic(folder / "summary.csv", _as_csv([CSV_HEADER, *(csv_row(row) for row in ended)]))
 
 

@@ -1,61 +1,58 @@
-"""Notes that people leave while no engine runs; the next start takes them into its journal."""
+"""Notes that people leave while no engine runs; the next start takes them into its journal.
+
+Each is a file of its own, put there by an atomic rename like a command: a note that is written
+while an engine starts is taken by this one or by the next, and never by none.
+"""
 
 from __future__ import annotations
 
 import json
-import os
+import secrets
 from pathlib import Path
 
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_all
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
 from ralph_ls.store.layout import StateFolder
 
 
 def leave_note(state: StateFolder, text: str, *, by: str) -> None:
-    """Keep a note for the next start."""
-    make_private_folder(state.folder)
-    line = json.dumps({"text": text, "by": by}, ensure_ascii=False).encode() + b"\n"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    descriptor = os.open(_left(state), flags, PRIVATE_FILE)
-    try:
-        write_all(descriptor, line)
-    finally:
-        os.close(descriptor)
+    """Keep a note for the next start; raises ``StateUnusable`` where that cannot be."""
+    folder = make_private_folder(_folder(state))
+    line = json.dumps({"text": text, "by": by}, ensure_ascii=False)
+    data = line.encode("utf-8", errors="replace") + b"\n"
+    write_atomic(folder / f"{secrets.token_hex(8)}.json", data, mode=PRIVATE_FILE)
 
 
 def take_notes(state: StateFolder) -> list[tuple[str, str]]:
-    """Every note that was left, as text and author; ``forget_taken`` once they are journalled."""
-    taken = _taken(state)
-    earlier = _read(taken)
-    try:
-        _left(state).replace(taken.with_suffix(".new"))
-    except FileNotFoundError:
-        return earlier
-    newer = _read(taken.with_suffix(".new"))
-    with taken.open("ab") as file:
-        file.write(read_if_there(taken.with_suffix(".new")) or b"")
-    taken.with_suffix(".new").unlink()
-    return earlier + newer
+    """Every note that was left, as text and author, oldest first.
+
+    They stay until ``forget_taken``, so that an engine which is killed before its journal has them
+    leaves them to the next one.
+    """
+    left = _notes(state, "*.json")
+    for path in left:
+        path.rename(path.with_suffix(".taken"))
+    return [note for path in _notes(state, "*.taken") if (note := _read(path)) is not None]
 
 
 def forget_taken(state: StateFolder) -> None:
     """The notes taken stand in the journal now."""
-    _taken(state).unlink(missing_ok=True)
+    for path in _notes(state, "*.taken"):
+        path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> list[tuple[str, str]]:
-    notes = []
-    for line in (read_if_there(path) or b"").splitlines():
-        try:
-            note = json.loads(line)
-            notes.append((str(note["text"]), str(note["by"])))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return notes
+def _notes(state: StateFolder, pattern: str) -> list[Path]:
+    found = [path for path in _folder(state).glob(pattern) if not path.name.startswith(".")]
+    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 
-def _left(state: StateFolder) -> Path:
-    return state.folder / "notes.jsonl"
+def _read(path: Path) -> tuple[str, str] | None:
+    """The note in a file; None for one that nobody here wrote."""
+    try:
+        note = json.loads(read_if_there(path) or b"")
+        return str(note["text"]), str(note["by"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
-def _taken(state: StateFolder) -> Path:
-    return state.folder / "notes.taken"
+def _folder(state: StateFolder) -> Path:
+    return state.folder / "notes"

@@ -81,19 +81,22 @@ def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
     """The newest run of the work tree; None where there was never one.
 
     The owner's file in the git directory says where, also when the state lies elsewhere than this
-    process would put it; without it the newest run in ``state`` is taken.
+    process would put it; without it the newest run in ``state`` is taken. A run whose engine was
+    killed before its first event never was.
     """
     owner = read_owner(worktree.git_dir)
     if owner is not None and not _is_credible(owner, worktree, state):
         owner = None
+    candidates = [state.run(run) for run in reversed(state.run_ids())]
     if owner is not None and RUN_ID.fullmatch(owner.run):
-        folder = StateFolder(folder=Path(owner.state_dir))
-        if folder.run(owner.run).journal.exists():
-            return _found(folder.run(owner.run), owner, live=is_held(worktree.git_dir))
-    runs = [run for run in state.run_ids() if state.run(run).journal.exists()]
-    if not runs:
-        return None
-    return _found(state.run(runs[-1]), owner, live=is_held(worktree.git_dir))
+        candidates.insert(0, StateFolder(folder=Path(owner.state_dir)).run(owner.run))
+    held = is_held(worktree.git_dir)
+    for files in candidates:
+        run = load_state(files)
+        if run.run:
+            live = held and owner is not None and owner.run == run.run
+            return FoundRun(files=files, state=run, owner=owner, live=live)
+    return None
 
 
 def _is_credible(owner: Owner, worktree: Worktree, state: StateFolder) -> bool:
@@ -109,7 +112,3 @@ def _is_credible(owner: Owner, worktree: Worktree, state: StateFolder) -> bool:
     brought = (worktree.root, worktree.git_dir.resolve(), worktree.common_dir)
     inside = any(real.is_relative_to(place) for place in brought)
     return folder == state.folder or (folder.is_absolute() and not inside)
-
-
-def _found(files: RunFiles, owner: Owner | None, *, live: bool) -> FoundRun:
-    return FoundRun(files=files, state=load_state(files), owner=owner, live=live)

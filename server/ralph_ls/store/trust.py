@@ -68,10 +68,10 @@ def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple
             _claim(f"agents.{name}: {path}", data, agent=name)
             for path, data in _files_named_by(root, table)
         )
-    for path in _scripts_and_prompts(root, config):
-        data = read_regular(root / path, LARGEST_FILE)
-        if data is not None:
-            claims.append(_claim(_told(path), data))
+    claims.extend(
+        _claim(_told(path), read_regular(root / path, LARGEST_FILE) or b"")
+        for path in _scripts_and_prompts(root, config)
+    )
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
@@ -142,10 +142,12 @@ def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str,
         path = root / word
         if "\0" in word or len(word) >= 4096 or not path.is_file():
             continue
-        if path.resolve().is_relative_to(real_root):
-            data = read_regular(path, LARGEST_FILE)
-            if data is not None:
-                yield word, data
+        target = path.resolve()
+        if target.is_relative_to(real_root):
+            yield word, read_regular(path, LARGEST_FILE) or b""
+        elif not Path(word).is_absolute() and ".." not in Path(word).parts:
+            # Where a link of the repository leads is the repository's to say, and to change.
+            yield word, os.fsencode(f"a link to {target}")
 
 
 def _words(table: Mapping[str, Any]) -> Iterator[str]:

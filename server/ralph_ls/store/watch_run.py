@@ -45,10 +45,13 @@ class RunFollower(Follower[Seen]):
         is_live: Callable[[], bool],
         after_seq: int = 0,
         output: bool = True,
+        catch_up: int = CATCH_UP,
     ) -> None:
+        """``catch_up``: how many bytes of earlier output are shown of an agent that still runs."""
         super().__init__(files.journal, is_live=is_live, after_seq=after_seq)
         self._files = files
         self._output = output
+        self._catch_up = catch_up
         self._tails: tuple[tuple[str, Tail], ...] = ()
 
     def _look(self) -> list[Seen]:
@@ -60,7 +63,8 @@ class RunFollower(Follower[Seen]):
 
     def _follow_agent(self, event: Event | UnknownEvent, seen: list[Seen]) -> None:
         if isinstance(event, AgentExited | IterationEnded | RunEnded):
-            seen.extend(self._read_output())
+            # What an agent said that had ended by then is no news.
+            seen.extend(self._read_output() if event.seq > self._after_seq else ())
             self._tails = ()
         if isinstance(event, AgentStarted) and self._output:
             self._open_tails(event)
@@ -72,7 +76,7 @@ class RunFollower(Follower[Seen]):
         for stream in ("out", "err"):
             path = self._files.output(event.iteration, event.attempt, stream)
             behind = event.seq <= self._after_seq and path.exists()
-            offset = max(0, path.stat().st_size - CATCH_UP) if behind else 0
+            offset = max(0, path.stat().st_size - self._catch_up) if behind else 0
             tails.append((stream, Tail(path, offset=offset)))
         self._tails = tuple(tails)
 

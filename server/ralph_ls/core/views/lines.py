@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.summary import count_of, format_duration
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.state import RunState
 
@@ -28,6 +28,9 @@ class Line:
     weight: Weight = Weight.NORMAL
 
 
+SHOWN_OF_VALIDATION = 5
+"""Lines of a failed validation's output, the last ones."""
+
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
 
 
@@ -37,7 +40,7 @@ def header_lines(state: RunState) -> list[str]:
     limits = [
         "no iteration limit"
         if config.max_iterations is None
-        else f"at most {config.max_iterations} iterations"
+        else f"at most {count_of(config.max_iterations, 'iteration')}"
     ]
     if config.timeout:
         limits.append(f"{_limit(config.timeout)} an iteration")
@@ -60,8 +63,7 @@ def line_of(event: e.EventBase) -> Line | None:
         case e.AgentExited():
             return _agent_exited(event)
         case e.RalphStatusUpdate(report=report):
-            files = report.files_modified
-            text = f"Report: {report.status}, {files} file{'' if files == 1 else 's'}, tests "
+            text = f"Report: {report.status}, {count_of(report.files_modified, 'file')}, tests "
             text += report.tests_status.lower().replace("_", " ")
             return Line(text=text + (f". {report.recommendation}" if report.recommendation else ""))
         case e.EvidenceGathered(evidence=evidence):
@@ -72,9 +74,8 @@ def line_of(event: e.EventBase) -> Line | None:
             return Line(text=text, weight=BREAKER_WEIGHTS[new.value])
         case e.CompletionRefused(why=why):
             return Line(text=f"Completion refused: {why}", weight=Weight.WARNING)
-        case e.Validated(ok=ok, exit_code=code):
-            text = "Validation passed" if ok else f"Validation failed with {code}"
-            return Line(text=text, weight=Weight.GOOD if ok else Weight.BAD)
+        case e.Validated():
+            return _validated(event)
         case e.IterationEnded():
             return _iteration_ended(event)
         case e.RunEnded(reason=reason, message=message):
@@ -90,8 +91,14 @@ def _limit(seconds: float) -> str:
 
 def _about_people(event: e.EventBase) -> Line | None:
     match event:
-        case e.RunResumed(run=run, by=by):
-            return Line(text=f"Run {run} goes on, resumed by {by}", weight=Weight.QUIET)
+        case e.RunResumed(run=run, by=by, orphans_ended=n_orphans):
+            text = f"Run {run} goes on, resumed by {by}"
+            text += (
+                f"; {count_of(n_orphans, 'process')} of its killed engine ended"
+                if n_orphans
+                else ""
+            )
+            return Line(text=text, weight=Weight.QUIET)
         case e.QuestionAsked(question=question, path=path):
             text = f"Decision needed: {question}\n  ralph answer …, or write it into {path}"
             return Line(text=text, weight=Weight.WARNING)
@@ -138,10 +145,25 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
         how = f"signal {event.signal}" if event.signal is not None else f"code {event.exit_code}"
         text = f"The agent ended with {how}"
     elif event.leftovers:
-        text = f"The agent left {event.leftovers} processes behind; they were ended"
+        text = (
+            f"The agent left {count_of(event.leftovers, 'process')} behind, which had to be ended"
+        )
     else:
         return None
     return Line(text=text, weight=Weight.WARNING)
+
+
+def _validated(event: e.Validated) -> Line:
+    if event.ok:
+        return Line(text="Validation passed", weight=Weight.GOOD)
+    if event.timed_out:
+        text = f"Validation ran out of time after {format_duration(event.seconds)}"
+    elif event.exit_code is None:
+        text = "Validation was ended"
+    else:
+        text = f"Validation failed with code {event.exit_code}"
+    said = event.tail.strip().splitlines()[-SHOWN_OF_VALIDATION:]
+    return Line(text="\n  ".join([text, *said]), weight=Weight.BAD)
 
 
 def _iteration_ended(event: e.IterationEnded) -> Line:

@@ -7,7 +7,7 @@ stop; what is the next action.
 from __future__ import annotations
 
 from ralph_ls.core.loop.course import waits_for
-from ralph_ls.core.views.summary import next_step
+from ralph_ls.core.views.summary import count_of, next_step
 from ralph_ls.protocol.events import EndReason, Phase
 from ralph_ls.protocol.state import RunState
 
@@ -63,7 +63,8 @@ def _last_change(state: RunState) -> str:
     if state.last.commit:
         parts.append(f"commit {state.last.commit[:7]}")
     if state.report is not None and state.report_iteration == state.last.iteration:
-        parts.append(f"report: {state.report.status}, {state.report.files_modified} files")
+        files = count_of(state.report.files_modified, "file")
+        parts.append(f"report: {state.report.status}, {files}")
     parts.append(f"breaker {state.breaker.state.value}")
     return "; ".join(parts)
 

@@ -1,0 +1,7 @@
+"""What the tests of whole runs are given, here too."""
+
+from __future__ import annotations
+
+from tests.engine.conftest import nursery, ralph, scene
+
+__all__ = ["nursery", "ralph", "scene"]

@@ -1,0 +1,152 @@
+"""The pieces that are played on both stages, and recorded as histories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.contracts.real_play import People
+from tests.unit.loop import persons
+from tests.unit.loop.play import Person
+from tests.unit.loop.world import (
+    ONE_TASK,
+    Turn,
+    asks,
+    claims_all,
+    crash,
+    edits_only,
+    finishes,
+    is_blocked,
+    no_progress,
+    progress,
+    promise,
+    silence,
+    timeout,
+    turn,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A script, its settings, and who looks after the run."""
+
+    script: tuple[Turn, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """As ``play`` takes them."""
+    config: str = ""
+    """The same for the real engine, as far as its flags do not say it."""
+    people: People = People()
+    person: Person | None = None
+
+    @property
+    def flags(self) -> list[str]:
+        """The settings that have a flag, for the real engine."""
+        settings = {"max_iterations": 9, **self.settings}
+        flags = [str(settings["max_iterations"])]
+        if "max_stuck" in settings:
+            flags += ["--max-stuck", str(settings["max_stuck"])]
+        if "timeout" in settings:
+            flags += ["--timeout", f"{settings['timeout']}s"]
+        return flags
+
+
+def commands(*given: tuple[int, str], then_helpful: bool = False) -> dict[str, Any]:
+    """Commands during turns, and on both stages somebody who resumes what is paused."""
+    people = [
+        persons.during_turn(number, "stop", now=True)
+        if kind == "stop-now"
+        else persons.during_turn(number, kind)
+        for number, kind in given
+    ]
+    return {
+        "people": People(commands=given),
+        "person": persons.together(*people, persons.helpful),
+    }
+
+
+HELPFUL: dict[str, Any] = {"people": People(helpful=True), "person": persons.helpful}
+EDITING: dict[str, Any] = {"people": People(editing=True), "person": persons.editing}
+same_error = turn(STATUS="IN_PROGRESS", files=1, commit=True, errors=("Error: no such table",))
+failing = turn(STATUS="IN_PROGRESS", TESTS_STATUS="FAILING", files=1, commit=True)
+ticks = turn(STATUS="IN_PROGRESS", files=1, commit=True, ticks=ONE_TASK)
+reports_blocked = turn(STATUS="BLOCKED", RECOMMENDATION="rest", files=1)
+validated = (True, False)
+
+PIECES = {
+    "finishes": Piece(script=(progress, finishes)),
+    "confirmed": Piece(script=(ticks,)),
+    "adds-a-task-when-confirming": Piece(
+        script=(ticks, turn(STATUS="IN_PROGRESS", adds=("one more",)), progress),
+        settings={"max_iterations": 3},
+    ),
+    "limit": Piece(script=(progress, edits_only), settings={"max_iterations": 2}),
+    "no-progress": Piece(script=(no_progress,) * 3),
+    "half-open-and-back": Piece(script=(no_progress, no_progress, progress, finishes)),
+    "back-to-an-earlier-state": Piece(
+        script=(edits_only, turn(STATUS="IN_PROGRESS", reverts=True), finishes)
+    ),
+    "a-tick-alone": Piece(
+        script=(turn(STATUS="IN_PROGRESS", TASKS_COMPLETED_THIS_LOOP="1", ticks=ONE_TASK),)
+    ),
+    "claims-without-evidence": Piece(
+        script=(turn(STATUS="IN_PROGRESS", FILES_MODIFIED="3", WORK_TYPE="TESTING"), finishes)
+    ),
+    "the-same-error": Piece(script=(same_error,) * 5),
+    "failing-tests": Piece(script=(failing,) * 5),
+    "refused-completions": Piece(
+        script=(claims_all,) * 3,
+        settings={"breaker_no_progress_open": 9},
+        config="[breaker]\nno_progress_open = 9\n",
+    ),
+    "reports-blocked": Piece(script=(reports_blocked,)),
+    "reports-blocked-and-is-reset": Piece(script=(reports_blocked, finishes), **HELPFUL),
+    "stuck": Piece(script=(edits_only,) * 2, settings={"max_stuck": 2}),
+    "reports-are-missing": Piece(
+        script=(turn(fields=None, files=1, commit=True),) * 3 + (finishes,)
+    ),
+    "crashes-once": Piece(script=(crash, progress, finishes)),
+    "crashes": Piece(script=(crash,) * 6),
+    "says-nothing": Piece(script=(silence,) * 6),
+    "takes-too-long": Piece(
+        script=(turn(fields=None, files=1, commit=True, end=timeout.end), finishes),
+        settings={"timeout": 1.0},
+    ),
+    "takes-too-long-and-stops": Piece(
+        script=(timeout,),
+        settings={"timeout": 0.3, "on_timeout": "stop"},
+        config='on_timeout = "stop"\n',
+    ),
+    "validated": Piece(
+        script=(
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, validates=validated),
+            turn(STATUS="IN_PROGRESS", files=1, validates=validated),
+        )
+    ),
+    "cools-down": Piece(
+        script=(progress, finishes), settings={"cooldown": 0.05}, config='cooldown = "50ms"\n'
+    ),
+    "asks": Piece(script=(asks("which?"),)),
+    "asks-and-is-answered": Piece(script=(asks("which?"), finishes), **HELPFUL),
+    "asks-and-is-answered-in-the-file": Piece(
+        script=(asks("which?", deletes_decide=False), turn(deletes_decide=False), finishes),
+        **EDITING,
+    ),
+    "is-blocked": Piece(script=(is_blocked("no network"),)),
+    "is-blocked-and-resumed": Piece(script=(is_blocked("no network"), finishes), **HELPFUL),
+    "is-blocked-until-the-file-goes": Piece(script=(is_blocked("no network"), finishes), **EDITING),
+    "is-blocked-and-asks": Piece(
+        script=(
+            turn(promises=(promise("decide", "which?"), promise("blocked", "no network"))),
+            finishes,
+        ),
+        **HELPFUL,
+    ),
+    "blocks-its-last-task": Piece(
+        script=(turn(STATUS="IN_PROGRESS", files=1, commit=True, blocks=ONE_TASK),)
+    ),
+    "paused-and-resumed": Piece(script=(progress, finishes), **commands((0, "pause"))),
+    "stopped": Piece(script=(progress, progress), **commands((1, "stop"))),
+    "stopped-at-once": Piece(script=(progress, progress), **commands((1, "stop-now"))),
+    "reset": Piece(script=(no_progress,) * 2 + (progress, finishes), **commands((1, "reset"))),
+}

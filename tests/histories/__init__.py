@@ -1,0 +1,1 @@
+"""Journals of real runs, and how their inputs are found again in them."""

@@ -1,0 +1,350 @@
+"""The inputs of a run, found again in its journal: what must have come in for this to be told.
+
+A journal holds what was told, not what came in; most inputs stand in their events whole. Of the
+others enough stands there to decide alike:
+
+- *What the agent said*: the words of completion are counted in ``iterationEnded.indicators``, their
+  names are not told. The error lines are the keys of the breaker's streaks.
+- *A look at the plan* that ended the run: its counts are those told last.
+- *That the agent said nothing*: told by what followed, a second attempt or a crash counted.
+- *Inputs that moved nothing* left no trace, and need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    AgentLaunched,
+    CommandArrived,
+    CommandUnreadable,
+    EffectFailed,
+    EngineFacts,
+    HaltFiles,
+    HaltFilesChanged,
+    Input,
+    Interrupted,
+    IterationRead,
+    Notice,
+    PendingNote,
+    PlanFacts,
+    Prepared,
+    Resumed,
+    Started,
+    TimeCame,
+    ValidationFinished,
+)
+from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.state import Awaits, LoopState, Step
+from ralph_ls.protocol.commands import COMMAND_ADAPTER
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    Event,
+    IterationStarted,
+    Outcome,
+    PlanCountsView,
+    RunResumed,
+    RunStarted,
+    TaskRef,
+    Validated,
+)
+from ralph_ls.protocol.evidence import Baseline
+
+OWN_WARNINGS = frozenset(
+    {
+        "agent-failed",
+        "breaker-half-open",
+        "claim-without-evidence",
+        "completion-not-gate",
+        "error-repeating",
+        "report-missing",
+        "test-only",
+        "tick-without-change",
+    }
+)
+"""Warnings which the loop itself gives; all others came in as notices."""
+
+SOMETHING = TaskRef(id="00000000", title="a task that nobody began")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One input, when it came, and all that was told of it."""
+
+    given: Input
+    now: datetime
+    told: tuple[Event, ...]
+
+
+def replay(events: Sequence[Event]) -> Iterator[Move]:
+    """Feed the inputs found in ``events`` to the loop, one after the other.
+
+    Fails where nothing was told of an input: then it cannot have been the one.
+    """
+    state, position = LoopState(), 0
+    while position < len(events):
+        given, now = _Finder(events, position, state).find(), events[position].at
+        taken = take(state, given, now)
+        assert taken.events, f"{given} moved nothing before {events[position]}: {taken.ignored}"
+        yield Move(given=given, now=now, told=taken.events)
+        state, position = taken.state, position + len(taken.events)
+
+
+def take(state: LoopState, given: Input, now: datetime) -> Step:
+    """One step; a new engine knows no more than the journal."""
+    return step(LoopState(run=state.run) if isinstance(given, Resumed) else state, given, now)
+
+
+class _Finder:
+    """What came in at one place of a journal."""
+
+    def __init__(self, events: Sequence[Event], position: int, state: LoopState) -> None:
+        self._next: Any = events[position]
+        self._coming: Sequence[Any] = events[position:]
+        self._events: Sequence[Any] = events
+        self._state = state
+
+    def find(self) -> Input:
+        match self._next:
+            case RunStarted():
+                return Started(run=self._next.run, facts=self._facts(self._next))
+            case RunResumed():
+                return Resumed(
+                    by=self._next.by,
+                    facts=self._facts(self._next),
+                    orphans_ended=self._next.orphans_ended,
+                )
+        answered = self._answered_command()
+        if answered is not None:
+            return self._command(answered)
+        return self._from_outside() or self._awaited()
+
+    # What people ask.
+
+    def _answered_command(self) -> Any | None:
+        """The answer to a command, where what is told next belongs to one."""
+        for event in self._coming:
+            if event.kind in {"commandAccepted", "commandRejected"}:
+                return event
+            of_a_person = event.kind in {"noteAdded", "questionAnswered", "blockedResolved"}
+            is_reset = event.kind == "circuitBreakerStateChange" and event.iteration is None
+            if not of_a_person and not is_reset:
+                return None
+        return None
+
+    def _command(self, answer: Any) -> Input:
+        if answer.kind == "commandRejected" and not answer.command_kind:
+            return CommandUnreadable(id=answer.command, code=answer.code, reason=answer.reason)
+        given: dict[str, Any] = {
+            "kind": answer.command_kind,
+            "id": answer.command,
+            "run": self._next.run,
+            "at": answer.at,
+            "by": answer.by,
+        }
+        if getattr(answer, "code", "") == "other-run":
+            given["run"] = answer.reason.rpartition(" ")[2]
+        if answer.command_kind in {"note", "answer"}:
+            text = getattr(self._next, "text", "") or getattr(self._next, "answer", "")
+            given["text"] = text if answer is not self._next else "a text that was refused"
+        if answer.command_kind == "stop":
+            given["now"] = getattr(answer, "text", "") == "the agent is ended now"
+        return CommandArrived(command=COMMAND_ADAPTER.validate_python(given))
+
+    # What comes whenever it likes.
+
+    def _from_outside(self) -> Input | None:
+        event = self._next
+        if event.kind == "phaseChanged" and event.phase == "stopping":
+            return Interrupted(by=event.reason)
+        if event.kind == "runEnded" and event.by:
+            return Interrupted(by=event.by)
+        if event.kind == "runEnded" and event.reason == "fatal":
+            return EffectFailed(message=event.message)
+        if event.kind in {"questionAnswered", "blockedResolved"}:
+            told = self._until("phaseChanged", "runEnded")
+            return HaltFilesChanged(halt=self._halt_files(told))
+        return None
+
+    def _halt_files(self, told: Sequence[Any]) -> HaltFiles:
+        """What stood in them, where this was told of them."""
+        run, kinds = self._state.run, {event.kind: event for event in told}
+        asked, answered = kinds.get("questionAsked"), kinds.get("questionAnswered")
+        raised = kinds.get("blockedRaised")
+        question = run.question.question if run.question is not None else None
+        blocked = run.blocked.reason if run.blocked is not None else None
+        if asked is not None:
+            question = asked.question
+        if raised is not None:
+            blocked = raised.reason
+        return HaltFiles(
+            question=question,
+            answer=None if answered is None else answered.answer,
+            blocked=None if "blockedResolved" in kinds else blocked,
+        )
+
+    # What the loop waits for.
+
+    def _awaited(self) -> Input:
+        match self._state.awaits, self._next:
+            case Awaits.PREPARED, _:
+                return self._prepared()
+            case Awaits.LAUNCH, AgentStarted():
+                return AgentLaunched(
+                    agent=self._next.agent,
+                    argv=self._next.argv,
+                    pid=self._next.pid,
+                    process_start_time=self._next.process_start_time,
+                    group=self._next.group,
+                    prompt_bytes=self._next.prompt_bytes,
+                )
+            case Awaits.EXIT, AgentExited():
+                names = AgentFinished.__dataclass_fields__
+                return AgentFinished(**{name: getattr(self._next, name) for name in names})
+            case Awaits.READ, _:
+                return self._read()
+            case Awaits.VALIDATION, Validated():
+                names = ValidationFinished.__dataclass_fields__
+                return ValidationFinished(**{name: getattr(self._next, name) for name in names})
+            case Awaits.VALIDATION, _:
+                return ValidationFinished(
+                    ok=False, exit_code=None, timed_out=False, seconds=0.0, tail=""
+                )
+            case Awaits.TIME, _:
+                return TimeCame()
+            case awaits, event:
+                raise AssertionError(f"nothing leads from waiting for {awaits} to {event}")
+
+    def _prepared(self) -> Prepared:
+        event = next(event for event in self._coming if event.kind != "warned")
+        notices = self._notices(self._until(event.kind))
+        if isinstance(event, IterationStarted):
+            plan = PlanFacts(counts=event.counts, next_task=event.task)
+            return Prepared(baseline=event.baseline, plan=plan, notices=notices)
+        counts = self._state.run.counts
+        all_blocked = counts.open_required == counts.blocked_required
+        plan = PlanFacts(counts=counts, next_task=None if all_blocked else SOMETHING)
+        return Prepared(baseline=Baseline(), plan=plan, notices=notices)
+
+    def _read(self) -> IterationRead:
+        current = self._state.run.current
+        assert current is not None
+        number = current.started.iteration
+        if self._is_tried_again():
+            return IterationRead(
+                said_nothing=True,
+                changes=Changes(fingerprint=current.started.baseline.fingerprint),
+                notices=self._notices(self._until("phaseChanged")),
+            )
+        mine = [event for event in self._events if getattr(event, "iteration", None) == number]
+        of_kind = {event.kind: event for event in mine}
+        end, report = of_kind.get("iterationEnded"), of_kind.get("ralphStatusUpdate")
+        evidence = of_kind["evidenceGathered"].evidence
+        counts = current.started.counts if end is None else end.counts
+        return IterationRead(
+            report=None if report is None else report.report,
+            promises=tuple(event.promise for event in mine if event.kind == "promiseRead"),
+            completion_words=() if end is None else self._words(end, counts),
+            errors=() if end is None else end.errors,
+            error_patterns=() if end is None else self._error_patterns(end),
+            said_nothing=self._said_nothing(end),
+            changes=Changes(
+                commits=evidence.commits,
+                files=evidence.files,
+                paths=evidence.paths,
+                fingerprint=evidence.fingerprint,
+            ),
+            tasks_done=evidence.tasks_done,
+            plan=self._plan_after(counts, of_kind.get("completionRefused")),
+            must_validate=self._is_validated(),
+            notices=self._notices([event for event in mine if event.kind == "warned"]),
+        )
+
+    def _is_tried_again(self) -> bool:
+        first_part = self._until("phaseChanged", "evidenceGathered")
+        return any(getattr(event, "code", "") == "agent-failed" for event in first_part)
+
+    def _is_validated(self) -> bool:
+        """Whether the script ran, or was running when somebody ended it."""
+        rest = self._until("iterationEnded", "runEnded")
+        kinds = [event.kind for event in rest]
+        if "evidenceGathered" not in kinds:
+            return "validated" in kinds
+        after = kinds[kinds.index("evidenceGathered") :]
+        return bool({"validated", "commandAccepted", "phaseChanged"}.intersection(after))
+
+    def _words(self, end: Any, counts: PlanCountsView) -> tuple[str, ...]:
+        """As many words as the sum of indicators grew by, but for the plan's own one."""
+        found = end.indicators - self._state.run.indicators
+        if counts.total > 0 and counts.open_required == 0:
+            found -= 1
+        return tuple(f"word-{number}" for number in range(found))
+
+    def _error_patterns(self, end: Any) -> tuple[str, ...]:
+        if end.outcome in {Outcome.PROGRESS, Outcome.NO_PROGRESS}:
+            return tuple(end.breaker.error_streaks)
+        known = self._state.run.breaker.error_history
+        history = end.breaker.error_history
+        return tuple(history[-1].split(" | ")) if history != known else ()
+
+    def _said_nothing(self, end: Any) -> bool:
+        run = self._state.run
+        came_to_nothing = end is not None and end.crashes > run.crashes
+        exited = run.current.exit if run.current is not None else None
+        return came_to_nothing and exited is not None and exited.exit_code == 0
+
+    def _plan_after(self, counts: PlanCountsView, refused: Any) -> PlanFacts:
+        begun = (event for event in self._coming if event.kind == "iterationStarted")
+        following = next(begun, None)
+        return PlanFacts(
+            counts=counts,
+            next_task=None if following is None else following.task,
+            open_tasks=() if refused is None else refused.open_tasks,
+        )
+
+    # Helpers of all of them.
+
+    def _facts(self, begun: Any) -> EngineFacts:
+        started = begun if isinstance(begun, RunStarted) else self._events[0]
+        told = self._until("phaseChanged", "runEnded", beyond="starting")
+        return EngineFacts(
+            config=begun.config,
+            overrides=begun.overrides,
+            version=begun.version,
+            pid=begun.pid,
+            workspace=started.workspace,
+            state_dir=started.state_dir,
+            plan_path=started.plan,
+            counts=begun.counts,
+            branch=begun.branch,
+            head=begun.head,
+            halt=self._halt_files(told),
+            notices=self._notices(told),
+            notes=tuple(
+                PendingNote(text=event.text, by=event.by)
+                for event in told
+                if event.kind == "noteAdded"
+            ),
+        )
+
+    def _until(self, *kinds: str, beyond: str = "") -> list[Any]:
+        """What is told before the next event of one of the kinds, but for that one phase."""
+        found = []
+        for event in self._coming:
+            if event.kind in kinds and getattr(event, "phase", None) != beyond:
+                break
+            found.append(event)
+        return found
+
+    def _notices(self, told: Sequence[Any]) -> tuple[Notice, ...]:
+        return tuple(
+            Notice(code=event.code, message=event.message)
+            for event in told
+            if event.kind == "warned" and event.code not in OWN_WARNINGS
+        )

@@ -1,0 +1,298 @@
+"""Records the histories: plays each with the real engine, and writes its journal without traces.
+
+What differs each time or from machine to machine (times, pids, paths, ids) is made the same for
+all: the inputs found in the journal are cleaned, and told again by the loop at even times. That
+works only where the loop tells of the uncleaned ones exactly what stands in the journal.
+
+``python -m tests.histories.record [NAME…]`` writes them all, or those named.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    AgentLaunched,
+    CommandArrived,
+    CommandUnreadable,
+    Input,
+    Interrupted,
+    Resumed,
+    Started,
+    ValidationFinished,
+)
+from ralph_ls.core.loop.state import LoopState
+from ralph_ls.protocol.events import Event, UnknownEvent, dump_event, parse_event
+from tests.conftest import GIT_CONFIG
+from tests.contracts.pieces import PIECES
+from tests.contracts.real_play import play_for_real
+from tests.engine.cases import Ralph, Scene
+from tests.engine.loop import ROOT, events_of
+from tests.engine.warm import Nursery
+from tests.histories.rebuild import replay, take
+
+FOLDER = Path(__file__).resolve().parent
+BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)
+STEP = timedelta(milliseconds=250)
+RUN = "20260131T120000Z-0a1b"
+WORKS = "work; commit; report 'STATUS: IN_PROGRESS'"
+WAITS = f"[ $RALPH_ITERATION -gt 1 ] || wait_here; {WORKS}"
+
+
+def _piece(name: str) -> Callable[[Scene], None]:
+    def act(scene: Scene) -> None:
+        piece = PIECES[name]
+        play_for_real(scene, piece.script, piece.people, *piece.flags, config=piece.config)
+
+    return act
+
+
+def _all_blocked_at_the_start(scene: Scene) -> None:
+    scene.plan("[BLOCKED] First task").agent(WORKS)
+    scene.run("5")
+
+
+def _plan_vanishes(scene: Scene) -> None:
+    scene.agent("rm @fix_plan.md; report 'STATUS: IN_PROGRESS'")
+    scene.run("5")
+
+
+def _ended_by_term(scene: Scene) -> None:
+    scene.agent("exec sleep 60")
+    running = scene.start("5")
+    running.wait_for("agentStarted")
+    running.signal(signal.SIGTERM)
+    running.wait()
+
+
+def _killed_and_resumed(scene: Scene) -> None:
+    scene.agent(WAITS)
+    scene.make_gate()
+    running = scene.start("2")
+    running.wait_for("agentStarted")
+    running.kill()
+    scene.tell("note", "try again")
+    scene.tell("run", "--resume")
+
+
+def _stuck_and_resumed(scene: Scene) -> None:
+    scene.agent("report 'STATUS: BLOCKED' 'RECOMMENDATION: rest'")
+    scene.run("2")
+    scene.tell("run", "--resume")
+
+
+def _answered_between_two_engines(scene: Scene) -> None:
+    scene.agent(
+        "[ $RALPH_ITERATION = 1 ] || { " + WORKS + "; exit; }\n"
+        "say '<promise>DECIDE:red or blue?</promise>'"
+    )
+    scene.run("2")
+    scene.tell("answer", "blue")
+    scene.tell("run", "--resume")
+
+
+def _halt_files_at_the_start(scene: Scene) -> None:
+    files = {".ralph/blocked.txt": "no paint\n", ".ralph/decide.txt": "red or blue?\n---\nblue\n"}
+    scene.plan(files=files).agent(WORKS)
+    scene.run("2")
+
+
+def _commands_of_all_kinds(scene: Scene) -> None:
+    scene.agent(WAITS)
+    inbox = newest_inbox(scene)
+    inbox.mkdir(parents=True)
+    (inbox / "leftover-1.json").write_text("{", encoding="utf-8")
+    scene.make_gate()
+    running = scene.start("2", "--on-halt", "wait")
+    running.wait_for("agentStarted")
+    (inbox / "garbage-1.json").write_text("{", encoding="utf-8")
+    running.wait_for("commandRejected", command="garbage-1")
+    other = (
+        '{"kind":"stop","id":"other-run-1","run":"20200101T000000Z-0000",'
+        '"at":"2026-01-31T12:00:00Z","by":"an editor"}'
+    )
+    (inbox / "other-run-1.json").write_text(other, encoding="utf-8")
+    running.wait_for("commandRejected", command="other-run-1")
+    for verb in (("answer", "blue"), ("note", "be quick"), ("reset",), ("pause",), ("resume",)):
+        scene.tell(*verb)
+    scene.tell("resume")
+    scene.tell("stop")
+    scene.open_gate()
+    running.wait()
+
+
+def newest_inbox(scene: Scene) -> Path:
+    from ralph_ls.store.layout import find_worktree, state_folder, state_root
+
+    return state_folder(state_root(os.environ), find_worktree(scene.repository)).inbox
+
+
+HISTORIES: Mapping[str, Callable[[Scene], None]] = {
+    **{
+        name: _piece(name)
+        for name in (
+            "finishes",
+            "confirmed",
+            "limit",
+            "half-open-and-back",
+            "no-progress",
+            "the-same-error",
+            "failing-tests",
+            "refused-completions",
+            "reports-blocked-and-is-reset",
+            "stuck",
+            "crashes-once",
+            "crashes",
+            "says-nothing",
+            "takes-too-long",
+            "takes-too-long-and-stops",
+            "validated",
+            "cools-down",
+            "asks",
+            "asks-and-is-answered",
+            "asks-and-is-answered-in-the-file",
+            "is-blocked",
+            "is-blocked-and-resumed",
+            "is-blocked-until-the-file-goes",
+            "is-blocked-and-asks",
+            "blocks-its-last-task",
+            "a-tick-alone",
+            "back-to-an-earlier-state",
+            "paused-and-resumed",
+            "stopped",
+            "stopped-at-once",
+        )
+    },
+    "all-blocked-at-the-start": _all_blocked_at_the_start,
+    "plan-vanishes": _plan_vanishes,
+    "ended-by-term": _ended_by_term,
+    "killed-and-resumed": _killed_and_resumed,
+    "stuck-and-resumed": _stuck_and_resumed,
+    "answered-between-two-engines": _answered_between_two_engines,
+    "halt-files-at-the-start": _halt_files_at_the_start,
+    "commands-of-all-kinds": _commands_of_all_kinds,
+}
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.jsonl"
+
+
+def record(names: Iterable[str]) -> None:
+    """Play these with the real engine, in a world of their own, and write their journals."""
+    with ExitStack() as at_the_end:
+        nursery = Nursery(ROOT / "server")
+        at_the_end.callback(nursery.close)
+        for name in names:
+            folder = Path(at_the_end.enter_context(tempfile.TemporaryDirectory()))
+            _move_to(folder)
+            with ExitStack() as at_its_end:
+                scene = Scene(Ralph(nursery, at_its_end), folder)
+                HISTORIES[name](scene)
+                events = _known(events_of(scene.repository))
+                told = _cleaned(_scrubbed(events, scene))
+            path_of(name).write_bytes(b"".join(dump_event(event) + b"\n" for event in told))
+
+
+def _move_to(folder: Path) -> None:
+    """An empty home, and git as it is nowhere but here."""
+    for name in [name for name in os.environ if name.startswith(("GIT_", "RALPH_", "XDG_"))]:
+        del os.environ[name]
+    (folder / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+    os.environ.update(
+        HOME=str(folder),
+        RALPH_STATE_DIR=str(folder / "state"),
+        GIT_CONFIG_GLOBAL=str(folder / ".gitconfig"),
+        GIT_CONFIG_NOSYSTEM="1",
+        GIT_AUTHOR_DATE=BEGIN.isoformat(),
+        GIT_COMMITTER_DATE=BEGIN.isoformat(),
+    )
+
+
+def _known(events: Sequence[Event | UnknownEvent]) -> list[Event]:
+    known = [event for event in events if not isinstance(event, UnknownEvent)]
+    assert len(known) == len(events)
+    return known
+
+
+def _scrubbed(events: Sequence[Event], scene: Scene) -> list[Event]:
+    """Without the paths of this machine."""
+    text = b"\n".join(dump_event(event) for event in events).decode()
+    state = newest_inbox(scene).parent
+    for path, name in ((scene.kept, "/agent"), (scene.repository, "/repo"), (state, "/state")):
+        text = text.replace(str(path), name)
+    return _known([parse_event(line) for line in text.splitlines()])
+
+
+def _cleaned(events: Sequence[Event]) -> list[Event]:
+    """The same once more, with even times, and numbers in the place of what was chance."""
+    moves = list(replay(events))
+    assert [event for move in moves for event in move.told] == list(events)
+    told: list[Event] = []
+    state, clean = LoopState(), _Cleaner()
+    for number, move in enumerate(moves):
+        taken = take(state, clean(move.given), BEGIN + number * STEP)
+        told += taken.events
+        state = taken.state
+    assert [event.kind for event in told] == [event.kind for event in events]
+    assert [event for move in replay(told) for event in move.told] == told
+    return told
+
+
+class _Cleaner:
+    """Gives each input without what was chance; the same thing gets the same name again."""
+
+    def __init__(self) -> None:
+        self._n_pids = 100
+        self._n_commands = 0
+
+    def __call__(self, given: Input) -> Input:
+        match given:
+            case Started():
+                facts = replace(given.facts, pid=self._pid())
+                return replace(given, run=RUN, facts=facts)
+            case Resumed():
+                return replace(given, facts=replace(given.facts, pid=self._pid()))
+            case AgentLaunched():
+                pid = self._pid()
+                return replace(
+                    given, pid=pid, group=pid, process_start_time=1769860800.5, prompt_bytes=3000
+                )
+            case AgentFinished():
+                return replace(given, seconds=0.5)
+            case ValidationFinished():
+                return replace(given, seconds=0.25)
+            case CommandArrived(command=command):
+                changes: dict[str, Any] = {"id": self._command(command.id), "at": BEGIN}
+                if re.fullmatch(r"20200101T.*", command.run) is None:
+                    changes["run"] = RUN
+                return CommandArrived(command=command.model_copy(update=changes))
+            case CommandUnreadable():
+                return replace(given, id=self._command(given.id))
+            case Interrupted() | _:
+                return given
+
+    def _pid(self) -> int:
+        self._n_pids += 1
+        return self._n_pids
+
+    def _command(self, known: str) -> str:
+        if not re.fullmatch(r"[0-9a-f]{16}", known):
+            return known
+        self._n_commands += 1
+        return f"command-{self._n_commands:04d}"
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:] or HISTORIES)

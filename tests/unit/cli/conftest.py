@@ -1,0 +1,32 @@
+"""A repository with a plan, and ``ralph`` as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.lock import is_same_process, read_owner
+from tests.engine.loop import end_marked, make_repository
+from tests.unit.cli.calling import Ralph, caller
+
+
+@pytest.fixture
+def ralph(capsys: pytest.CaptureFixture[str]) -> Ralph:
+    return caller(capsys)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[Path]:
+    """Two tasks to do; an engine that a failed test left behind is killed with its agent."""
+    folder = make_repository(tmp_path / "tree", ["First task", "Second task"])
+    yield folder
+    owner = read_owner(find_worktree(folder).git_dir)
+    if owner is not None and is_same_process(owner.pid, owner.process_start_time):
+        engine = psutil.Process(owner.pid)
+        if engine != psutil.Process():
+            engine.kill()
+        end_marked(folder)

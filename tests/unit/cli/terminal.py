@@ -1,0 +1,94 @@
+"""The real ``ralph`` in a terminal of its own: what it writes there, raw, and keys one types."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.engine.loop import PATIENCE, RALPH, ROOT
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m|\r")
+MOVE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+CTRL_C = "\x03"
+
+
+class Terminal:
+    """A process whose standard streams are one terminal, which it controls."""
+
+    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
+        self.process = process
+        self._master = master
+        self._raw = b""
+
+    @property
+    def raw(self) -> str:
+        """All that was written so far, with its control sequences."""
+        return self._raw.decode("utf-8", errors="replace")
+
+    @property
+    def text(self) -> str:
+        """The same without control sequences; whatever moves the cursor begins a line."""
+        return MOVE.sub("\n", STYLE.sub("", self.raw))
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def wait_for(self, words: str) -> None:
+        """Read until these words stand there."""
+        while words not in self.text:
+            assert self._read(), f"{words!r} never came: {self.text!r}"
+
+    def wait(self) -> int:
+        """Read to the end, and give the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(PATIENCE)
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:
+            # This is how Linux says that nobody has the terminal open any more.
+            return False
+        self._raw += data
+        return bool(data)
+
+
+@contextmanager
+def in_terminal(
+    folder: Path,
+    *arguments: str,
+    columns: int = 100,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Terminal]:
+    """``ralph`` in a terminal; what is left of it at the end of the block is killed."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    process = subprocess.Popen(
+        [*RALPH, *arguments],
+        cwd=folder,
+        env={
+            **os.environ,
+            "TERM": "xterm",
+            "PYTHONPATH": str(ROOT / "server"),
+            **(environment or {}),
+        },
+        # In a session of its own, which makes the terminal the one that it takes keys from.
+        preexec_fn=lambda: os.login_tty(slave),  # noqa: PLW1509
+    )
+    os.close(slave)
+    try:
+        yield Terminal(process, master)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(PATIENCE)
+        os.close(master)

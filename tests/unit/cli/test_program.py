@@ -1,0 +1,317 @@
+"""The program as such: no command, help, errors, streams, locales."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph_ls import __version__
+from ralph_ls.cli import main as program
+from tests.engine.loop import RALPH, make_repository, write_agent
+from tests.unit.cli.agents import IDLER
+from tests.unit.cli.calling import Ralph
+
+VERBS = [
+    "run",
+    "watch",
+    "status",
+    "plan",
+    "read",
+    "stop",
+    "pause",
+    "resume",
+    "reset",
+    "answer",
+    "note",
+    "allow",
+    "init",
+    "demo",
+]
+
+
+class TestNoCommand:
+    """``ralph`` alone says what to do next, wherever it is."""
+
+    def test_outside_a_repository_it_shows_the_sample(self, ralph: Ralph, tmp_path: Path) -> None:
+        said = ralph(tmp_path)
+        assert said.code == 0
+        assert said.out == (
+            "See a whole run on a sample project: ralph demo\nAll commands: ralph --help\n"
+        )
+
+    def test_in_a_bare_repository_it_sets_up(self, ralph: Ralph, tmp_path: Path) -> None:
+        repository = make_repository(tmp_path / "tree")
+        (repository / "@fix_plan.md").unlink()
+        assert ralph(repository).out.splitlines()[0] == "Set up a loop here: ralph init"
+
+    def test_with_a_plan_it_starts(self, ralph: Ralph, repository: Path) -> None:
+        first = ralph(repository).out.splitlines()[0]
+        assert first == "Start a loop on your plan: ralph run --agent-command '…'"
+
+    def test_after_a_run_it_looks(self, ralph: Ralph, repository: Path, tmp_path: Path) -> None:
+        agent = write_agent(tmp_path / "agents", IDLER)
+        ralph(repository, "run", "1", "--agent-command", agent)
+        (repository / "below").mkdir()
+        assert ralph(repository / "below").out.splitlines()[:2] == [
+            "How the last run stands: ralph status",
+            "Start another: ralph run",
+        ]
+
+
+class TestHelp:
+    def test_it_names_every_verb(self, ralph: Ralph, tmp_path: Path) -> None:
+        said = ralph(tmp_path, "--help")
+        assert said.code == 0
+        listed = [line.split()[0] for line in said.out.partition("Commands:\n")[2].splitlines()]
+        assert listed == VERBS
+
+    @pytest.mark.parametrize("verb", VERBS)
+    def test_every_verb_has_its_own(self, ralph: Ralph, tmp_path: Path, verb: str) -> None:
+        said = ralph(tmp_path, verb, "--help")
+        assert said.code == 0
+        assert said.out.startswith(f"Usage: ralph {verb} ")
+        assert "--json" in said.out
+        assert "--run-id" not in said.out
+
+    def test_the_version_is_told(self, ralph: Ralph, tmp_path: Path) -> None:
+        assert ralph(tmp_path, "--version").out == f"ralph {__version__}\n"
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["nonsense"], "No such command 'nonsense'"),
+            (["--nonsense"], "No such option: --nonsense"),
+            (["run", "--nonsense"], "No such option: --nonsense"),
+            (["run", "many"], "Invalid value for '[N]'"),
+            (["run", "0"], "Invalid value for '[N]'"),
+            (["run", "1", "2"], "Got unexpected extra argument"),
+            (["run", "--max-stuck", "0"], "Invalid value for '--max-stuck'"),
+            (["run", "--task"], "Option '--task' requires an argument"),
+            (["answer"], "Missing argument 'TEXT...'"),
+            (["run", "--timeout", "soon"], "--timeout: 'soon' is no duration; write 30m"),
+            (["run", "--profile", "fast"], "profile: Input should be 'spec', 'fixplan'"),
+            (["run", "--on-halt", "stay"], "on_halt: Input should be 'exit' or 'wait'"),
+            (["run", "--agent-prompt", "stdin"], "--agent-prompt goes with --agent-command"),
+            (
+                ["run", "--agent", "demo", "--agent-command", "x"],
+                "give --agent or --agent-command, not both",
+            ),
+            (
+                ["run", "--agent-command", "x", "--agent-prompt", "mail"],
+                "--agent-prompt 'mail': it must be stdin, argument or file",
+            ),
+            (["run", "--agent-command", "'x"], "is not well quoted: No closing quotation"),
+            (["run", "--agent-command", " "], "--agent-command is empty; name a program"),
+            (["run", "--task", "nope", "--agent", "demo"], "the plan has no task 'nope'; it has: "),
+            (["run", "--plan", "../x", "--agent", "demo"], "paths.plan: '../x' must be a path"),
+            (["run", "--resume"], "there is no run to resume here"),
+            (["read", "nowhere.txt"], "nowhere.txt cannot be read: No such file or directory"),
+            (["read", "--agent", "claude"], "--agent 'claude': this version reads plain text"),
+            (["read", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
+            (["init", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
+            (["note", " "], "there is no text; write it behind the command"),
+            (["note", "x" * 100_001], "the text has 100001 characters; at most 100000 are taken"),
+        ],
+    )
+    def test_what_was_typed_wrongly_ends_with_64(
+        self, ralph: Ralph, repository: Path, arguments: list[str], words: str
+    ) -> None:
+        said = ralph(repository, *arguments)
+        assert said.code == 64
+        assert said.out == ""
+        assert said.err.startswith("ralph: ")
+        assert words in said.err
+        assert not said.err.rstrip("\n").endswith(".")
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "words"),
+        [
+            (["run", "--agent", "nobody"], 78, "this version has no agent 'nobody'; it has: demo"),
+            (["run", "--agent", "command"], 78, "the agent 'command' has no command; set argv"),
+            (["run", "--profile", "stories"], 78, "stories cannot be run by this version"),
+            (["run", "--agent-command", "./nowhere"], 5, "nowhere does not exist; mend the path"),
+            (["run", "--agent-command", "nowhere"], 5, "was not found on PATH, which holds:"),
+            (["run", "--plan", "none.md", "--agent", "demo"], 5, "looked for none.md"),
+            (["plan", "none.md"], 5, "the plan none.md cannot be read: No such file"),
+            (["run", "--agent-command", "x", "--detach"], 5, "was not found on PATH"),
+        ],
+    )
+    def test_what_cannot_be_done_has_its_own_code(
+        self, ralph: Ralph, repository: Path, arguments: list[str], code: int, words: str
+    ) -> None:
+        said = ralph(repository, *arguments)
+        assert said.code == code
+        assert words in said.err
+        assert not said.err.rstrip("\n").endswith(".")
+
+    @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in {"read", "demo"}])
+    def test_outside_a_repository_every_verb_says_so(
+        self, ralph: Ralph, tmp_path: Path, verb: str
+    ) -> None:
+        text = ["words"] if verb in {"answer", "note"} else []
+        said = ralph(tmp_path, verb, *text)
+        assert (said.code, said.out) == (5, "")
+        assert "is not in a git work tree; change into your repository" in said.err
+
+    def test_a_background_run_needs_a_limit(
+        self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from ralph_ls.protocol.config import Config
+        from ralph_ls.store.config_file import Settings
+
+        unlimited = Settings(config=Config(), from_file={}, overrides={})
+        monkeypatch.setattr("ralph_ls.cli.run_command.load_settings", lambda *_: unlimited)
+        said = ralph(repository, "run", "--detach", "--agent", "demo")
+        assert said.code == 64
+        assert "a run in the background needs a limit, such as: ralph run 20 --detach" in said.err
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, EOFError])
+    def test_an_interrupt_at_a_question_ends_with_130(
+        self,
+        ralph: Ralph,
+        repository: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        error: type[BaseException],
+    ) -> None:
+        def interrupted(*_: object) -> None:
+            raise error
+
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph/validate.sh").write_text("true\n", encoding="utf-8")
+        monkeypatch.setattr("builtins.input", interrupted)
+        monkeypatch.setattr("typer._click.termui.visible_prompt_func", interrupted, raising=False)
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+        assert ralph(repository, "allow").code == 130
+
+    @pytest.mark.parametrize(
+        "arguments", [["run", "1", "--agent", "demo"], ["note", "x"], ["allow", "--yes"]]
+    )
+    def test_a_state_folder_that_cannot_be_made_is_named(
+        self,
+        ralph: Ralph,
+        repository: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: list[str],
+    ) -> None:
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph/config.toml").write_text("[agents.x]\n", encoding="utf-8")
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("RALPH_STATE_DIR", str(tmp_path / "file"))
+        said = ralph(repository, *arguments)
+        assert said.code == 5
+        assert f"the folder {tmp_path / 'file'}/worktrees/" in said.err
+        assert said.err.endswith("; set RALPH_STATE_DIR to a folder that you may write\n")
+
+    def test_what_nobody_foresaw_of_a_file_is_told_in_a_line(
+        self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken() -> None:
+            raise PermissionError(13, "Permission denied", "/some/file")
+
+        monkeypatch.setattr("ralph_ls.cli.look.here", broken)
+        said = ralph(repository, "status")
+        assert (said.code, said.err) == (5, "ralph: Permission denied: /some/file\n")
+
+    def test_a_mistake_of_ours_is_not_hidden(
+        self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken() -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr("ralph_ls.cli.look.here", broken)
+        with pytest.raises(ZeroDivisionError):
+            ralph(repository, "status")
+
+
+class TestEntryPoints:
+    def test_the_program_ends_with_the_code(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "argv", ["ralph", "nonsense"])
+        with pytest.raises(SystemExit) as ended:
+            program.run()
+        assert ended.value.code == 64
+
+    @pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["--stdio"], 64)])
+    def test_the_language_server_says_what_it_is(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        code: int,
+    ) -> None:
+        monkeypatch.setattr(sys, "argv", ["ralph-ls", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            program.run_language_server()
+        assert ended.value.code == code
+        said = capsys.readouterr()
+        assert (said.out == f"ralph-ls {__version__}\n") == (code == 0)
+        assert ("no language server yet" in said.err) == (code == 64)
+
+
+def sh(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A shell in which ``$RALPH`` is the real program."""
+    words = " ".join(f"'{word}'" for word in RALPH)
+    return subprocess.run(
+        ["/bin/sh", "-c", command.replace("$RALPH", words)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+class TestRealStreams:
+    @pytest.mark.slow
+    def test_it_is_a_module_as_well(self, tmp_path: Path) -> None:
+        done = sh("$RALPH --version; $RALPH nonsense; echo $?", tmp_path)
+        assert done.stdout == f"ralph {__version__}\n64\n"
+
+    @pytest.mark.slow
+    def test_a_reader_that_leaves_is_no_error(self, repository: Path) -> None:
+        text = "# Plan\n" + "".join(f"- [ ] Task {number}\n" for number in range(20_000))
+        (repository / "@fix_plan.md").write_text(text, encoding="utf-8")
+        command = "{ $RALPH plan; echo $? >code; } | head -1; cat code"
+        done = sh(command, repository)
+        assert (done.stdout, done.stderr) == ("Plan\n0\n", "")
+        assert sh("{ $RALPH --help; echo $? >code; } | true; cat code", repository).stderr == ""
+
+    @pytest.mark.slow
+    def test_closed_streams_are_no_error(self, repository: Path) -> None:
+        command = "$RALPH status <&- >&-; echo $?; $RALPH nonsense 2>&-; echo $?"
+        done = sh(command, repository)
+        assert (done.stdout, done.stderr) == ("0\n64\n", "")
+        # No file of the run stands where a stream was.
+        run = "$RALPH run 1 --agent demo <&- >&- 2>&-; echo $?; $RALPH status --json"
+        code, _, shown = sh(run, repository).stdout.partition("\n")
+        assert code == "2"
+        assert json.loads(shown)["state"]["end"]["reason"] == "blocked"
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "environment",
+        [
+            {"LC_ALL": "C"},
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"},
+        ],
+        ids=["c", "plain-c", "latin-1"],
+    )
+    def test_text_is_utf8_whatever_the_locale(
+        self, repository: Path, tmp_path: Path, environment: dict[str, str]
+    ) -> None:
+        (repository / "@fix_plan.md").write_text("# 計画\n- [ ] 漢字 ✓ 👩‍💻\n", encoding="utf-8")
+        agent = write_agent(tmp_path / "agents", "cat >/dev/null; echo 'かな said'")
+        os.environ.pop("PYTHONUTF8", None)
+        done = sh(f"$RALPH plan; $RALPH run 1 --agent-command {agent}", repository, **environment)
+        assert "○ 漢字 ✓ 👩‍💻  [" in done.stdout
+        assert "かな said\n" in done.stdout
+        assert "▸ Iteration 1 of 1: 漢字 ✓ 👩‍💻 (0/1 tasks done)\n" in done.stdout
+        assert done.stderr == ""

@@ -1,0 +1,132 @@
+"""``init`` and ``allow``: what they write, and what they leave alone."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.engine.loop import git, make_repository, write_agent
+from tests.unit.cli.agents import IDLER
+from tests.unit.cli.calling import Ralph
+
+WRITTEN = ["@fix_plan.md", ".ralph/config.toml", ".gitignore"]
+IGNORED = "/.ralph/logs/\n/.ralph/decide.txt\n/.ralph/blocked.txt\n"
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A repository without a plan."""
+    repository = make_repository(tmp_path / "tree", files={"README.md": "# It\n"})
+    git(repository, "rm", "-q", "@fix_plan.md")
+    return repository
+
+
+class TestInit:
+    def test_it_writes_what_is_missing_and_says_what_is_next(
+        self, ralph: Ralph, bare: Path
+    ) -> None:
+        said = ralph(bare, "init")
+        assert (said.code, said.err) == (0, "")
+        assert said.out == (
+            f"Written: {', '.join(WRITTEN)}\n"
+            "Next: write your tasks into @fix_plan.md, then: ralph run\n"
+        )
+        assert "## High Priority (P0)" in (bare / "@fix_plan.md").read_text(encoding="utf-8")
+        assert (bare / ".gitignore").read_text(encoding="utf-8") == IGNORED
+        config = tomllib.loads((bare / ".ralph/config.toml").read_text(encoding="utf-8"))
+        assert config == {"profile": "fixplan"}
+        assert (bare / ".ralph/logs").is_dir()
+
+    def test_programs_are_told_what_was_written(self, ralph: Ralph, bare: Path) -> None:
+        assert ralph(bare, "init", "--json").json == {"written": WRITTEN, "workspace": str(bare)}
+        assert ralph(bare, "init", "--json").json == {"written": [], "workspace": str(bare)}
+
+    def test_a_second_time_changes_nothing(self, ralph: Ralph, bare: Path) -> None:
+        ralph(bare, "init")
+        before = {path: path.read_bytes() for path in bare.rglob("*") if path.is_file()}
+        assert ralph(bare, "init").out.startswith("Written: nothing, all was there\n")
+        assert before == {path: path.read_bytes() for path in bare.rglob("*") if path.is_file()}
+
+    def test_what_is_there_is_kept(self, ralph: Ralph, bare: Path) -> None:
+        (bare / ".ralph").mkdir()
+        (bare / ".ralph/config.toml").write_text("# mine\n", encoding="utf-8")
+        (bare / "fix_plan.md").write_text("- [ ] mine\n", encoding="utf-8")
+        (bare / ".gitignore").write_bytes(b"*.pyc\r\n/.ralph/logs/\r\n\xff")
+        said = ralph(bare, "init", "--json").json
+        assert said["written"] == [".gitignore"]
+        assert (bare / ".ralph/config.toml").read_text(encoding="utf-8") == "# mine\n"
+        assert not (bare / "@fix_plan.md").exists()
+        assert (bare / ".gitignore").read_bytes() == (
+            b"*.pyc\r\n/.ralph/logs/\r\n\xff\r\n/.ralph/decide.txt\r\n/.ralph/blocked.txt\r\n"
+        )
+
+    def test_it_works_from_below_and_the_first_run_leaves_the_tree_clean(
+        self, ralph: Ralph, bare: Path, tmp_path: Path
+    ) -> None:
+        (bare / "below").mkdir()
+        assert ralph(bare / "below", "init").code == 0
+        (bare / "@fix_plan.md").write_text("- [ ] A task\n", encoding="utf-8")
+        git(bare, "add", "-A")
+        git(bare, "commit", "-q", "-m", "Set up")
+        agent = write_agent(tmp_path / "agents", IDLER)
+        assert ralph(bare, "run", "1", "--agent-command", agent).code == 1
+        assert git(bare, "status", "--porcelain") == ""
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            (".gitignore", ".gitignore cannot be read: Is a directory"),
+            (".ralph", "the folder {root}/.ralph/logs cannot be made: Not a directory"),
+        ],
+    )
+    def test_what_stands_in_the_way_is_named(
+        self, ralph: Ralph, bare: Path, name: str, words: str
+    ) -> None:
+        if name == ".ralph":
+            (bare / name).touch()
+        else:
+            (bare / name).mkdir()
+        said = ralph(bare, "init")
+        assert said.code == 5
+        assert words.replace("{root}", str(bare)) in said.err
+
+
+class TestAllow:
+    @pytest.fixture
+    def bringing(self, bare: Path) -> Path:
+        (bare / ".ralph").mkdir()
+        (bare / ".ralph/validate.sh").write_text("exit 0\n", encoding="utf-8")
+        return bare
+
+    def test_without_a_terminal_it_shows_and_wants_a_yes(
+        self, ralph: Ralph, bringing: Path
+    ) -> None:
+        said = ralph(bringing, "allow")
+        assert said.code == 64
+        assert said.out == "── .ralph/validate.sh (not allowed yet)\n   exit 0\n"
+        assert said.err == "ralph: allowing needs a terminal to ask in, or --yes\n"
+
+    def test_with_a_yes_it_allows(self, ralph: Ralph, bringing: Path) -> None:
+        said = ralph(bringing, "allow", "--yes")
+        assert (said.code, said.err) == (0, "")
+        assert said.out.endswith(f"Allowed for {bringing}. A change asks again\n")
+        assert ralph(bringing, "allow").out == "── .ralph/validate.sh (allowed)\n   exit 0\n"
+
+    def test_programs_see_it_and_allow_nothing_by_looking(
+        self, ralph: Ralph, bringing: Path
+    ) -> None:
+        digest = "66cf57ba7d3c31a70ccfce7d7a5ab8e0d5e0b0dd52ac8a4d9fe1ae6e7e7b0b3f"
+        for _ in range(2):
+            shown = ralph(bringing, "allow", "--json").json
+            assert shown["allowed"] is False
+            (claim,) = shown["claims"]
+            assert set(claim) == {"key", "sha256", "allowed", "text"}
+            assert (claim["key"], claim["text"]) == (".ralph/validate.sh", "exit 0\n")
+            assert len(claim["sha256"]) == len(digest)
+            assert claim["allowed"] is False
+        shown = ralph(bringing, "allow", "--json", "--yes").json
+        assert (shown["allowed"], shown["claims"][0]["allowed"]) == (True, True)
+        assert ralph(bringing, "allow", "--json", "--yes").json == shown
+        assert ralph(bringing, "allow", "--json").json == shown

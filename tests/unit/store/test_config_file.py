@@ -1,0 +1,427 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph_ls.protocol.config import AgentConfig, Config, EvidenceKind, LogForm
+from ralph_ls.protocol.errors import ConfigError, UsageError
+from ralph_ls.store.config_file import LARGEST_FILE, Settings, load_settings, read_environment
+
+
+def write(root: Path, text: str | bytes) -> Path:
+    path = root / ".ralph" / "config.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def load(root: Path, environment: dict[str, str] | None = None, **flags: Any) -> Settings:
+    given = {key.replace("__", "."): value for key, value in flags.items()}
+    return load_settings(root, environment or {}, given)
+
+
+def value_of(config: Config, key: str) -> Any:
+    found: Any = config
+    for name in key.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def problem_of(root: Path, text: str | bytes) -> str:
+    """What is wrong with a config file, without the path in front."""
+    path = write(root, text)
+    with pytest.raises(ConfigError) as caught:
+        load(root)
+    assert caught.value.exit_code == 78
+    message = caught.value.message
+    assert not message.endswith(".")
+    return message.removeprefix(f"{path}")
+
+
+class TestPrecedence:
+    """Flag over environment over file over profile over default, for each kind of value."""
+
+    @pytest.mark.parametrize(
+        ("key", "default", "file", "variable", "flag"),
+        [
+            pytest.param(
+                "max_stuck",
+                None,
+                ("max_stuck = 3", 3),
+                ("4", 4),
+                (5, 5),
+                id="scalar-without-preset",
+            ),
+            pytest.param(
+                "max_iterations", 20, ("max_iterations = 3", 3), ("4", 4), (5, 5), id="preset"
+            ),
+            pytest.param(
+                "timeout",
+                1800.0,
+                ('timeout = "1m"', 60.0),
+                ("2m", 120.0),
+                (3.0, 3.0),
+                id="duration",
+            ),
+            pytest.param(
+                "breaker.no_progress_open",
+                3,
+                ("[breaker]\nno_progress_open = 7", 7),
+                ("8", 8),
+                (9, 9),
+                id="nested",
+            ),
+            pytest.param(
+                "breaker.enabled",
+                True,
+                ("[breaker]\nenabled = false", False),
+                ("true", True),
+                (False, False),
+                id="nested-preset",
+            ),
+            pytest.param(
+                "optional_sections",
+                (),
+                ('optional_sections = ["Later"]', ("Later",)),
+                ("Some day, Never", ("Some day", "Never")),
+                (["Maybe"], ("Maybe",)),
+                id="list",
+            ),
+            pytest.param(
+                "env.only",
+                None,
+                ('[env]\nonly = ["PATH"]', ("PATH",)),
+                ("LC_*", ("LC_*",)),
+                (["A"], ("A",)),
+                id="nested-list",
+            ),
+            pytest.param(
+                "paths.decide",
+                ".ralph/decide.txt",
+                ('[paths]\ndecide = "a.txt"', "a.txt"),
+                ("b.txt", "b.txt"),
+                ("c.txt", "c.txt"),
+                id="path",
+            ),
+            pytest.param(
+                "log_form",
+                LogForm.RUN,
+                ('log_form = "iteration"', LogForm.ITERATION),
+                ("run", LogForm.RUN),
+                ("iteration", LogForm.ITERATION),
+                id="word",
+            ),
+        ],
+    )
+    def test_the_nearer_one_wins(
+        self,
+        tmp_path: Path,
+        key: str,
+        default: Any,
+        file: tuple[str, Any],
+        variable: tuple[str, Any],
+        flag: tuple[Any, Any],
+    ) -> None:
+        environment = {"RALPH_" + key.replace(".", "_").upper(): variable[0]}
+        assert value_of(load(tmp_path).config, key) == default
+        write(tmp_path, file[0])
+        assert value_of(load(tmp_path).config, key) == file[1]
+        assert value_of(load(tmp_path, environment).config, key) == variable[1]
+        given = load_settings(tmp_path, environment, {key: flag[0]})
+        assert value_of(given.config, key) == flag[1]
+        assert given.overrides == {key: flag[0]}
+
+    def test_the_sources_add_up_inside_a_table(self, tmp_path: Path) -> None:
+        write(tmp_path, "[breaker]\nno_progress_open = 7\nsame_error_open = 8\n")
+        config = load(
+            tmp_path, {"RALPH_BREAKER_SAME_ERROR_OPEN": "9"}, breaker__failing_tests_open=10
+        ).config
+        assert config.breaker.no_progress_open == 7
+        assert config.breaker.same_error_open == 9
+        assert config.breaker.failing_tests_open == 10
+        assert config.breaker.no_progress_half_open == 2
+
+    def test_a_list_is_replaced_whole(self, tmp_path: Path) -> None:
+        write(tmp_path, '[progress]\nevidence = ["commits", "declared"]\n')
+        config = load(tmp_path, {"RALPH_PROGRESS_EVIDENCE": "worktree"}).config
+        assert config.progress.evidence == (EvidenceKind.WORKTREE,)
+
+    def test_a_flag_that_was_not_given_hides_nothing(self, tmp_path: Path) -> None:
+        write(tmp_path, "max_stuck = 3\n")
+        settings = load(tmp_path, max_stuck=None)
+        assert settings.config.max_stuck == 3
+        assert settings.overrides == {}
+
+    def test_an_agent_that_a_person_gives_replaces_the_files_table_whole(
+        self, tmp_path: Path
+    ) -> None:
+        write(
+            tmp_path,
+            '[agents.command]\nargv = ["./theirs"]\nprompt = "file"\nenv = { LD_PRELOAD = "x" }\n'
+            '[agents.other]\nargv = ["other"]\n',
+        )
+        settings = load(tmp_path, agent="command", agents__command={"argv": ["./mine"]})
+        assert settings.config.agents == {
+            "command": AgentConfig(argv=("./mine",)),
+            "other": AgentConfig(argv=("other",)),
+        }
+        assert settings.from_file["agents"]["command"]["argv"] == ["./theirs"]
+
+    def test_without_anything_the_profile_holds(self, tmp_path: Path) -> None:
+        settings = load(tmp_path)
+        assert settings.from_file == {}
+        assert settings.config == Config(max_iterations=20)
+
+    @pytest.mark.parametrize(
+        "source",
+        [{"profile": "stories"}, {"environment": {"RALPH_PROFILE": "stories"}}],
+        ids=["flag", "environment"],
+    )
+    def test_a_profile_that_cannot_be_run_is_named(
+        self, tmp_path: Path, source: dict[str, Any]
+    ) -> None:
+        with pytest.raises(ConfigError, match="stories cannot be run by this version"):
+            load(tmp_path, **source)
+
+
+class TestEnvironment:
+    def test_other_variables_are_none_of_ours(self) -> None:
+        others = {
+            "RALPH_STATE_DIR": "/x",
+            "RALPH_DEMO_PACE": "0",
+            "RALPH_BREAKER": "no",
+            "RALPH_AGENTS": "no",
+            "RALPH_MAX_STUCK": "",
+            "MAX_STUCK": "3",
+            "ralph_max_stuck": "3",
+        }
+        assert read_environment(others) == {}
+
+    def test_names_are_the_keys_in_upper_case(self) -> None:
+        given = {
+            "RALPH_AGENT": "demo",
+            "RALPH_MAX_DURATION": "1h30m",
+            "RALPH_PATHS_VALIDATE_SCRIPT": "check.sh",
+            "RALPH_GATE_COMPLETE_WORD": "DONE",
+        }
+        assert read_environment(given) == {
+            "agent": "demo",
+            "max_duration": "1h30m",
+            "paths": {"validate_script": "check.sh"},
+            "gate": {"complete_word": "DONE"},
+        }
+
+    @pytest.mark.parametrize(
+        ("name", "value", "words"),
+        [
+            ("RALPH_MAX_STUCK", "many", "='many': Input should be a valid integer"),
+            ("RALPH_TIMEOUT", "1 week", "='1 week': '1 week' is no duration; write 30m"),
+            ("RALPH_LOG_FORM", "all", "='all': Input should be 'run' or 'iteration'"),
+            ("RALPH_PROGRESS_EVIDENCE", "commits,luck", "Input should be 'commits', 'worktree'"),
+            ("RALPH_PATHS_LOGS", "../logs", "must be a path inside the work tree"),
+            ("RALPH_BREAKER_ENABLED", "perhaps", "Input should be a valid boolean"),
+        ],
+    )
+    def test_a_wrong_value_names_its_variable(self, name: str, value: str, words: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            read_environment({name: value})
+        assert caught.value.message.startswith(f"the environment variable {name}={value!r}: ")
+        assert words in caught.value.message
+
+
+class TestFlags:
+    @pytest.mark.parametrize(
+        ("flags", "words"),
+        [
+            ({"profile": "fast"}, "profile: Input should be 'spec', 'fixplan'"),
+            ({"on_halt": "stay"}, "on_halt: Input should be 'exit' or 'wait'"),
+            ({"paths__plan": "/etc/passwd"}, "paths.plan: '/etc/passwd' must be a path inside"),
+            ({"max_stuck": 0}, "max_stuck: Input should be greater than or equal to 1 (it is 0)"),
+        ],
+    )
+    def test_a_wrong_one_is_a_usage_error(
+        self, tmp_path: Path, flags: dict[str, Any], words: str
+    ) -> None:
+        with pytest.raises(UsageError) as caught:
+            load(tmp_path, **flags)
+        assert caught.value.message.startswith("these settings do not fit: ")
+        assert words in caught.value.message
+
+
+class TestFile:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("", id="empty"),
+            pytest.param("# nothing\n", id="comment"),
+            pytest.param("\ufeffmax_stuck = 3\r\n", id="bom-and-crlf"),
+        ],
+    )
+    def test_it_is_read_however_it_was_saved(self, tmp_path: Path, text: str) -> None:
+        write(tmp_path, text)
+        assert load(tmp_path).config.max_stuck == (3 if "max_stuck" in text else None)
+
+    @pytest.mark.parametrize(
+        ("written", "seconds"),
+        [
+            ('"30m"', 1800.0),
+            ('"90s"', 90.0),
+            ('"1h30m"', 5400.0),
+            ('"250ms"', 0.25),
+            ('"90"', 90.0),
+            ("90", 90.0),
+            ("1.5", 1.5),
+            ("0", 0.0),
+            ('" 1D "', 86400.0),
+        ],
+    )
+    def test_durations(self, tmp_path: Path, written: str, seconds: float) -> None:
+        write(tmp_path, f"timeout = {written}\n")
+        assert load(tmp_path).config.timeout == seconds
+
+    @pytest.mark.parametrize("written", ['"soon"', '"1h30"', '""', "-1", "nan", "inf", "true"])
+    def test_what_is_no_duration(self, tmp_path: Path, written: str) -> None:
+        message = problem_of(tmp_path, f"\ntimeout = {written}\n")
+        assert message.startswith(", line 2: timeout: ")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            pytest.param(
+                "max_stuck = 3\nmax_iteration = 5\n",
+                ", line 2: max_iteration: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="unknown-key",
+            ),
+            pytest.param(
+                "max_stuck = 1\n\n[breaker]\nopen = 3\n",
+                ", line 4: breaker.open: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="unknown-nested-key",
+            ),
+            pytest.param(
+                "[nonsense]\na = 1\n",
+                ", line 1: nonsense: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="unknown-table",
+            ),
+            pytest.param(
+                "[nonsense.deep]\na = 1\n",
+                ", line 1: nonsense: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="unknown-table-by-its-child",
+            ),
+            pytest.param(
+                "maxStuck = 3\n",
+                ", line 1: maxStuck: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="camel-case",
+            ),
+            pytest.param(
+                'max_stuck = "many"\n',
+                ", line 1: max_stuck: Input should be a valid integer, "
+                "unable to parse string as an integer (it is 'many')",
+                id="wrong-type",
+            ),
+            pytest.param(
+                "max_stuck = 0\n",
+                ", line 1: max_stuck: Input should be greater than or equal to 1 (it is 0)",
+                id="out-of-bounds",
+            ),
+            pytest.param(
+                'log_form = "all"\n',
+                ", line 1: log_form: Input should be 'run' or 'iteration' (it is 'all')",
+                id="off-the-list",
+            ),
+            pytest.param(
+                "breaker = 3\n",
+                ", line 1: breaker: Input should be a valid dictionary or instance of "
+                "BreakerConfig (it is 3)",
+                id="no-table",
+            ),
+            pytest.param(
+                'a = "x"\n"breaker" . \'open\' = 1\n',
+                ", line 2: breaker.open: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="dotted-and-quoted",
+            ),
+            pytest.param(
+                "breaker = { enabled = true, open = 3 }\n",
+                ", line 1: breaker.open: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="inline-table",
+            ),
+            pytest.param(
+                "[agents.command]\n[agents.'a b']\nargv = 3\n",
+                ", line 3: agents.a b.argv: Input should be a valid tuple (it is 3)",
+                id="quoted-table",
+            ),
+            pytest.param(
+                '[agents.x]\nargv = [\n  "a",\n  3,\n]\n',
+                ", line 2: agents.x.argv: Input should be a valid string (it is 3)",
+                id="item-of-a-list",
+            ),
+            pytest.param(
+                "[agents.x]\n[agents.x.env]\nA = 1\n",
+                ", line 3: agents.x.env.A: Input should be a valid string (it is 1)",
+                id="variable",
+            ),
+            pytest.param(
+                'agent = """\n[breaker]\nopen = 1\n"""\n\n[breaker]\nopen = 3\n',
+                ", line 7: breaker.open: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="after-a-long-text",
+            ),
+            pytest.param(
+                "agent = '''\nx\n'''\nopen = 3\n",
+                ", line 4: open: there is no such setting; "
+                "see ralph run --help or the schema of the file",
+                id="after-a-long-literal",
+            ),
+            pytest.param(
+                f'log_form = "{"x" * 200}"\n',
+                f", line 1: log_form: Input should be 'run' or 'iteration' (it is '{'x' * 79})",
+                id="long-value",
+            ),
+        ],
+    )
+    def test_a_wrong_setting_is_named_with_its_line(
+        self, tmp_path: Path, text: str, message: str
+    ) -> None:
+        told = problem_of(tmp_path, text.replace('a = "x"\n', "# x\n"))
+        assert told == message
+
+    @pytest.mark.parametrize(
+        ("text", "start"),
+        [
+            pytest.param("max_stuck = \n", ", line 1: this is not TOML: Invalid value", id="value"),
+            pytest.param("a = 1\n\n[b\n", ", line 3: this is not TOML: Expected ']'", id="header"),
+            pytest.param("a = 1\na = 2\n", ", line 2: this is not TOML: ", id="twice"),
+            pytest.param("a = [\n", ", line 2: this is not TOML: ", id="unfinished"),
+            pytest.param("a = 2020-13-45\n", ", line 1: this is not TOML: ", id="date"),
+            pytest.param(b"a = 1\nb = '\xff'\n", ", line 2: this is not UTF-8", id="latin-1"),
+            pytest.param(b"\x7fELF\x00\x01\x02", ", line 1: this is not TOML: ", id="binary"),
+            pytest.param("a = " + "[" * 100_000, ": this is no sensible TOML", id="deep"),
+            pytest.param("a = " + "9" * 10_000, ": this is no sensible TOML", id="long-number"),
+            pytest.param("#" * (LARGEST_FILE + 1), " is larger than 1048576 bytes", id="huge"),
+        ],
+    )
+    def test_what_is_no_config_is_said_with_its_line(
+        self, tmp_path: Path, text: str | bytes, start: str
+    ) -> None:
+        assert problem_of(tmp_path, text).startswith(start)
+
+    def test_as_large_as_it_may_be_it_is_read(self, tmp_path: Path) -> None:
+        write(tmp_path, "max_stuck = 3\n".ljust(LARGEST_FILE, "#"))
+        assert load(tmp_path).config.max_stuck == 3
+
+    @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+    def test_what_is_no_file_is_not_read(self, tmp_path: Path, make: Any) -> None:
+        path = write(tmp_path, "")
+        path.unlink()
+        make(path)
+        with pytest.raises(ConfigError, match="is no regular file"):
+            load(tmp_path)

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.events import AgentExited, AgentStarted, Event
+from ralph_ls.store.journal import Journal
+from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.watch_run import CATCH_UP, Output, RunFollower, Seen
+from tests.unit.store.helpers import RUN, START, at, ended, note, resumed, to_lines
+from tests.unit.views.runs import iteration_ended
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> RunFiles:
+    return RunFiles(folder=tmp_path)
+
+
+def agent_started(seq: int, iteration: int = 1, attempt: int = 1) -> AgentStarted:
+    return AgentStarted(
+        seq=seq,
+        at=at(seq),
+        run=RUN,
+        iteration=iteration,
+        attempt=attempt,
+        agent="command",
+        argv=("agent",),
+        pid=4711,
+        process_start_time=1.0,
+    )
+
+
+def agent_exited(seq: int) -> AgentExited:
+    return AgentExited(seq=seq, at=START, run=RUN, iteration=1, exit_code=0)
+
+
+def lay(files: RunFiles, *events: Event, **output: bytes) -> None:
+    """A journal, and output such as ``out_1`` or ``err_2_2`` for iteration and attempt."""
+    files.journal.write_bytes(to_lines(events))
+    for name, data in output.items():
+        stream, iteration, *attempt = name.split("_")
+        number = int(attempt[0]) if attempt else 1
+        files.output(int(iteration), number, stream).write_bytes(data)
+
+
+def shown(seen: list[Seen]) -> list[object]:
+    """Events by number, output as stream and text."""
+    return [
+        (item.stream, item.data.decode()) if isinstance(item, Output) else item.seq for item in seen
+    ]
+
+
+def follow(
+    files: RunFiles, *, live: Callable[[], bool] = lambda: True, **options: int
+) -> list[object]:
+    follower = RunFollower(
+        files,
+        is_live=live,
+        after_seq=options.get("after_seq", 0),
+        output=bool(options.get("output", True)),
+    )
+    return shown([item for batch in follower for item in batch])
+
+
+def test_output_stands_between_the_events_of_its_agent(files: RunFiles) -> None:
+    events: list[Event] = [note(1), agent_started(2), agent_exited(3), note(4), ended(5)]
+    lay(files, *events, out_1=b"said\n", err_1=b"warned\n")
+    assert follow(files) == [1, 2, ("out", "said\n"), ("err", "warned\n"), 3, 4, 5]
+
+
+def test_each_attempt_and_iteration_has_its_own(files: RunFiles) -> None:
+    events: list[Event] = [
+        agent_started(1),
+        agent_exited(2),
+        agent_started(3, attempt=2),
+        agent_exited(4),
+        agent_started(5, iteration=2),
+        agent_exited(6),
+        ended(7),
+    ]
+    lay(files, *events, out_1=b"a", out_1_2=b"b", out_2=b"c")
+    assert follow(files) == [1, ("out", "a"), 2, 3, ("out", "b"), 4, 5, ("out", "c"), 6, 7]
+
+
+@pytest.mark.parametrize(
+    "closing", [iteration_ended().model_copy(update={"seq": 2}), ended(2)], ids=["lost", "ended"]
+)
+def test_an_agent_whose_end_nobody_told_is_shown_to_its_last_byte(
+    files: RunFiles, closing: Event
+) -> None:
+    lay(files, agent_started(1), closing, ended(3), out_1=b"half a li")
+    assert follow(files)[:3] == [1, ("out", "half a li"), 2]
+
+
+def test_without_output_only_events_are_shown(files: RunFiles) -> None:
+    lay(files, agent_started(1), agent_exited(2), ended(3), out_1=b"said\n")
+    assert follow(files, output=False) == [1, 2, 3]
+
+
+def test_a_late_viewer_gets_the_end_of_what_a_running_agent_said(files: RunFiles) -> None:
+    lay(files, note(1), agent_started(2), out_1=b"x" * CATCH_UP + b"newest\n", err_1=b"short\n")
+    seen = follow(files, after_seq=2, live=lambda: False)
+    assert seen == [("out", "x" * (CATCH_UP - 7) + "newest\n"), ("err", "short\n")]
+
+
+def test_a_viewer_that_is_there_from_the_start_gets_all_of_it(files: RunFiles) -> None:
+    lay(files, note(1), agent_started(2), out_1=b"x" * 2 * CATCH_UP)
+    _, _, output = follow(files, after_seq=0, live=lambda: False)
+    assert output == ("out", "x" * 2 * CATCH_UP)
+
+
+def test_an_agent_that_has_not_said_anything_yet_is_no_trouble(files: RunFiles) -> None:
+    lay(files, note(1), agent_started(2))
+    assert follow(files, after_seq=2, live=lambda: False) == []
+
+
+def test_what_comes_while_one_watches_is_shown_once_and_in_order(files: RunFiles) -> None:
+    lay(files, agent_started(1), out_1=b"one\n")
+    seen: list[Seen] = []
+    came = threading.Event()
+    follower = RunFollower(files, is_live=lambda: True)
+
+    def watch() -> None:
+        for batch in follower:
+            seen.extend(batch)
+            came.set()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    journal = Journal(files.journal, size=files.journal.stat().st_size)
+    assert came.wait(30)
+    with files.output(1, 1, "out").open("ab") as output:
+        output.write("漢".encode()[:2])
+        output.flush()
+        output.write("漢".encode()[2:])
+    journal.append([agent_exited(2), ended(3)])
+    thread.join(30)
+    journal.close()
+    assert not thread.is_alive()
+    assert b"".join(item.data for item in seen if isinstance(item, Output)) == "one\n漢".encode()
+    assert [item.seq for item in seen if not isinstance(item, Output)] == [1, 2, 3]
+    assert not any(isinstance(item, Output) for item in [seen[0], *seen[-2:]])
+
+
+def test_a_run_that_goes_on_is_followed_to_its_next_end(files: RunFiles) -> None:
+    lay(files, note(1), ended(2), resumed(3), note(4), ended(5))
+    assert follow(files, after_seq=2) == [3, 4, 5]
+
+
+def test_an_engine_that_is_gone_ends_it(files: RunFiles) -> None:
+    lay(files, note(1), agent_started(2), out_1=b"said\n")
+    assert follow(files, live=lambda: False) == [1, 2, ("out", "said\n")]
+
+
+def test_it_can_be_told_to_stop(files: RunFiles) -> None:
+    lay(files, note(1))
+    follower = RunFollower(files, is_live=lambda: True)
+    batches = iter(follower)
+    assert shown(next(batches)) == [1]
+    follower.stop()
+    assert list(batches) == []

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
+from ralph_ls.protocol import events as e
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from tests.unit.views.runs import (
+    COMMIT,
+    GOLDEN,
+    NOON,
+    event,
+    evidence,
+    iteration_ended,
+    iteration_started,
+    phase,
+    report,
+    run_started,
+    state_after,
+)
+
+SILENT = {
+    "runStarted": "the header tells it",
+    "agentStarted": "the iteration's line tells it",
+    "promiseRead": "what follows from it is told: a question, a blocker, an end",
+    "planChanged": "the next iteration's line counts the tasks",
+    "waitStarted": "the phase tells it",
+    "waitEnded": "the next iteration tells it",
+    "phaseChanged": "most phases have a line of their own; the waiting ones are told",
+    "agentExited": "a plain end is told by the iteration's end",
+}
+"""Kinds that may say nothing on their own, and why."""
+
+
+def check(told: e.EventBase, text: str, weight: Weight = Weight.NORMAL) -> None:
+    assert line_of(told) == Line(text=text, weight=weight)
+
+
+@pytest.mark.parametrize("kind", sorted(e.EVENT_KINDS))
+def test_every_kind_has_a_line_or_is_silent_on_purpose(kind: str) -> None:
+    told = e.parse_event((GOLDEN / f"{kind}.json").read_bytes())
+    line = line_of(told)
+    if line is None:
+        assert kind in SILENT
+    else:
+        assert line.text
+        assert "None" not in line.text
+        assert not line.text.endswith("\n")
+
+
+def test_an_event_of_a_newer_engine_says_nothing() -> None:
+    told = e.UnknownEvent(seq=1, at=NOON, run="20260131T120000Z-0a1b", kind="somethingNew")
+    assert line_of(told) is None
+
+
+class TestHeader:
+    def test_it_names_run_profile_agent_plan_branch_state_and_limits(self) -> None:
+        assert header_lines(state_after(run_started())) == [
+            "Run: 20260131T120000Z-0a1b",
+            "Profile: fixplan   Agent: command   Plan: @fix_plan.md",
+            "Branch: main",
+            "State: /state/worktrees/0123456789ab",
+            "Limits: at most 15 iterations, 30m an iteration",
+        ]
+
+    @pytest.mark.parametrize(
+        ("config", "limits"),
+        [
+            pytest.param({"max_iterations": None, "timeout": 0}, "no iteration limit", id="none"),
+            pytest.param(
+                {"max_iterations": 1, "timeout": 90, "max_duration": 7200},
+                "at most 1 iteration, 1m 30s an iteration, 2h in all",
+                id="all",
+            ),
+        ],
+    )
+    def test_only_limits_that_are_set_are_named(self, config: dict[str, Any], limits: str) -> None:
+        assert header_lines(state_after(run_started(**config)))[-1] == f"Limits: {limits}"
+
+    def test_a_detached_head_is_said(self) -> None:
+        state = state_after(run_started()).model_copy(update={"branch": None})
+        assert "Branch: (detached HEAD)" in header_lines(state)
+
+
+class TestIterations:
+    def test_a_start_names_number_task_and_plan(self) -> None:
+        check(
+            iteration_started(3, max_iterations=15),
+            "Iteration 3 of 15: Round half a cent up (2/5 tasks done)",
+        )
+
+    def test_without_a_task_it_confirms(self) -> None:
+        check(
+            iteration_started(7, task=None, confirming=True),
+            "Iteration 7: confirm that nothing is left to do (2/5 tasks done)",
+        )
+
+    @pytest.mark.parametrize(
+        ("outcome", "commit", "text", "weight"),
+        [
+            (e.Outcome.PROGRESS, COMMIT, "progress in 2m 32s, commit abc1234", Weight.QUIET),
+            (e.Outcome.NO_PROGRESS, None, "no progress in 2m 32s, no commit", Weight.WARNING),
+            (e.Outcome.STOPPED, None, "stopped in 2m 32s, no commit", Weight.WARNING),
+            (e.Outcome.LOST, None, "lost with its engine in 2m 32s, no commit", Weight.WARNING),
+        ],
+    )
+    def test_an_end_names_outcome_time_and_commit(
+        self, outcome: e.Outcome, commit: str | None, text: str, weight: Weight
+    ) -> None:
+        check(iteration_ended(4, outcome=outcome, commit=commit), f"Iteration 4: {text}", weight)
+
+
+class TestAgent:
+    @pytest.mark.parametrize(
+        ("fields", "text"),
+        [
+            (
+                {"timed_out": True, "seconds": 1800, "signal": 15},
+                "The agent ran out of time after 30m 0s and was ended",
+            ),
+            ({"idle": True, "signal": 15}, "The agent said nothing for too long and was ended"),
+            ({"stopped": True, "signal": 15}, "The agent was ended"),
+            ({"exit_code": 3}, "The agent ended with code 3"),
+            ({"signal": 9}, "The agent ended with signal 9"),
+            (
+                {"exit_code": 0, "leftovers": 1},
+                "The agent left 1 process behind, which had to be ended",
+            ),
+            (
+                {"exit_code": 0, "leftovers": 2},
+                "The agent left 2 processes behind, which had to be ended",
+            ),
+        ],
+    )
+    def test_an_end_out_of_the_ordinary_is_told(self, fields: dict[str, Any], text: str) -> None:
+        check(event(e.AgentExited, iteration=1, **fields), text, Weight.WARNING)
+
+    def test_a_plain_end_is_not(self) -> None:
+        assert line_of(event(e.AgentExited, iteration=1, exit_code=0)) is None
+
+    @pytest.mark.parametrize(
+        ("fields", "text"),
+        [
+            ({}, "Report: IN_PROGRESS, 2 files, tests passing"),
+            (
+                {"STATUS": "BLOCKED", "FILES_MODIFIED": "1", "TESTS_STATUS": "NOT_RUN"},
+                "Report: BLOCKED, 1 file, tests not run",
+            ),
+            (
+                {"RECOMMENDATION": "Next: the tax line"},
+                "Report: IN_PROGRESS, 2 files, tests passing. Next: the tax line",
+            ),
+        ],
+    )
+    def test_a_report_is_told_in_one_line(self, fields: dict[str, str], text: str) -> None:
+        check(report(**fields), text)
+
+    @pytest.mark.parametrize("progress", [True, False])
+    def test_evidence_says_why(self, progress: bool) -> None:
+        weight = Weight.GOOD if progress else Weight.WARNING
+        check(evidence(progress=progress, why="1 commit"), "Evidence: 1 commit", weight)
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(
+        ("old", "new", "weight"),
+        [
+            (BreakerState.CLOSED, BreakerState.HALF_OPEN, Weight.WARNING),
+            (BreakerState.HALF_OPEN, BreakerState.OPEN, Weight.BAD),
+            (BreakerState.HALF_OPEN, BreakerState.CLOSED, Weight.GOOD),
+        ],
+    )
+    def test_the_breaker_tells_from_where_to_where_and_why(
+        self, old: BreakerState, new: BreakerState, weight: Weight
+    ) -> None:
+        told = event(
+            e.CircuitBreakerStateChange,
+            from_state=old,
+            to_state=new,
+            reason="No progress in 2 iterations",
+            breaker=Breaker(),
+        )
+        text = f"Breaker: {old.value} → {new.value}: No progress in 2 iterations"
+        check(told, text, weight)
+
+    def test_a_refused_completion_says_why(self) -> None:
+        told = event(e.CompletionRefused, iteration=1, why="3 required tasks are open")
+        check(told, "Completion refused: 3 required tasks are open", Weight.WARNING)
+
+    @pytest.mark.parametrize(
+        ("fields", "text"),
+        [
+            ({"ok": True, "exit_code": 0, "tail": "42 passed"}, "Validation passed"),
+            ({"ok": False, "exit_code": 2}, "Validation failed with code 2"),
+            (
+                {"ok": False, "timed_out": True, "seconds": 600.0},
+                "Validation ran out of time after 10m 0s",
+            ),
+            ({"ok": False}, "Validation was ended"),
+            (
+                {"ok": False, "exit_code": 1, "tail": "1\n2\n3\n4\n5\n6\n\n"},
+                "Validation failed with code 1\n  2\n  3\n  4\n  5\n  6",
+            ),
+        ],
+    )
+    def test_a_validation_tells_how_it_went_and_the_end_of_what_it_said(
+        self, fields: dict[str, Any], text: str
+    ) -> None:
+        weight = Weight.GOOD if fields["ok"] else Weight.BAD
+        check(event(e.Validated, iteration=1, **fields), text, weight)
+
+    @pytest.mark.parametrize("reason", list(e.EndReason))
+    def test_the_end_has_its_name_and_why(self, reason: e.EndReason) -> None:
+        told = event(e.RunEnded, reason=reason, exit_code=0, message="all 5 tasks are done")
+        weight = Weight.GOOD if reason is e.EndReason.COMPLETE else Weight.BAD
+        check(told, f"Ended: {reason.value}: all 5 tasks are done", weight)
+
+
+class TestPeople:
+    @pytest.mark.parametrize(
+        ("told", "text", "weight"),
+        [
+            (
+                event(e.RunResumed, version="0", pid=1, by="Ada", config=run_started().config),
+                "Run 20260131T120000Z-0a1b goes on, resumed by Ada",
+                Weight.QUIET,
+            ),
+            (
+                event(
+                    e.RunResumed,
+                    version="0",
+                    pid=1,
+                    by="Ada",
+                    config=run_started().config,
+                    orphans_ended=2,
+                ),
+                (
+                    "Run 20260131T120000Z-0a1b goes on, resumed by Ada; "
+                    "2 processes of its killed engine ended"
+                ),
+                Weight.QUIET,
+            ),
+            (
+                event(
+                    e.QuestionAsked, question="Which one?", path=".ralph/decide.txt", asked_at=NOON
+                ),
+                "Decision needed: Which one?\n  ralph answer …, or write it into .ralph/decide.txt",
+                Weight.WARNING,
+            ),
+            (
+                event(e.QuestionAnswered, question="Which one?", answer="The first", by="Ada"),
+                "Answered by Ada: The first",
+                Weight.GOOD,
+            ),
+            (
+                event(e.BlockedRaised, reason="no key", path=".ralph/blocked.txt"),
+                "Blocked: no key\n  ralph resume, or remove .ralph/blocked.txt, once it is solved",
+                Weight.BAD,
+            ),
+            (event(e.BlockedResolved, by="Ada"), "Blocker resolved by Ada", Weight.GOOD),
+            (
+                event(e.CommandAccepted, command="1", command_kind="pause", by="Ada", text="later"),
+                "Ada: pause: later",
+                Weight.QUIET,
+            ),
+            (
+                event(e.CommandRejected, command="1", by="Ada", code="twice", reason="asked twice"),
+                "Ada: rejected: asked twice",
+                Weight.QUIET,
+            ),
+            (
+                event(e.CommandRejected, command="1", code="unreadable", reason="no JSON"),
+                "A command: rejected: no JSON",
+                Weight.QUIET,
+            ),
+            (event(e.NoteAdded, text="mind the tax", by="Ada"), "Note by Ada", Weight.QUIET),
+            (
+                event(e.Warned, code="report-missing", message="no report in 3 iterations"),
+                "Warning (report-missing): no report in 3 iterations",
+                Weight.WARNING,
+            ),
+        ],
+    )
+    def test_what_people_did_or_have_to_do_is_told(
+        self, told: e.EventBase, text: str, weight: Weight
+    ) -> None:
+        check(told, text, weight)
+
+    @pytest.mark.parametrize(
+        ("told", "text"),
+        [
+            (phase(e.Phase.PARKED, "decide"), "Parked: decide"),
+            (phase(e.Phase.PAUSED), "Paused"),
+            (phase(e.Phase.WAITING, "cooldown"), "Waiting: cooldown"),
+            (phase(e.Phase.STOPPING), "Stopping"),
+        ],
+    )
+    def test_phases_in_which_nothing_goes_on_are_told(self, told: e.EventBase, text: str) -> None:
+        check(told, text, Weight.WARNING)
+
+    @pytest.mark.parametrize(
+        "name", [e.Phase.PREPARING, e.Phase.RUNNING, e.Phase.SETTLING, e.Phase.ENDED]
+    )
+    def test_other_phases_are_not(self, name: e.Phase) -> None:
+        assert line_of(phase(name)) is None
