@@ -18,6 +18,7 @@ from tests.engine.loop import PATIENCE, RALPH, ROOT
 STYLE = re.compile(r"\x1b\[[0-9;]*m|\r")
 MOVE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CTRL_C = "\x03"
+CTRL_D = "\x04"
 
 
 class Terminal:

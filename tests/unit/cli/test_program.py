@@ -305,11 +305,15 @@ class TestRealStreams:
         ids=["c", "plain-c", "latin-1"],
     )
     def test_text_is_utf8_whatever_the_locale(
-        self, repository: Path, tmp_path: Path, environment: dict[str, str]
+        self,
+        repository: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        environment: dict[str, str],
     ) -> None:
         (repository / "@fix_plan.md").write_text("# 計画\n- [ ] 漢字 ✓ 👩‍💻\n", encoding="utf-8")
         agent = write_agent(tmp_path / "agents", "cat >/dev/null; echo 'かな said'")
-        os.environ.pop("PYTHONUTF8", None)
+        monkeypatch.delenv("PYTHONUTF8", raising=False)
         done = sh(f"$RALPH plan; $RALPH run 1 --agent-command {agent}", repository, **environment)
         assert "○ 漢字 ✓ 👩‍💻  [" in done.stdout
         assert "かな said\n" in done.stdout

@@ -13,7 +13,7 @@ import pytest
 from tests.engine.loop import make_repository, wait_for, write_agent
 from tests.unit.cli.agents import ASKER, WORKER
 from tests.unit.cli.calling import Ralph
-from tests.unit.cli.terminal import CTRL_C, Terminal, in_terminal
+from tests.unit.cli.terminal import CTRL_C, CTRL_D, Terminal, in_terminal
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +168,7 @@ class TestQuestions:
         (repository / ".ralph/validate.sh").write_text("exit 0 # \x1b[8m\n", encoding="utf-8")
         return repository
 
-    @pytest.mark.parametrize(("keys", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1), (CTRL_C, 130)])
+    @pytest.mark.parametrize(("keys", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1), (CTRL_D, 130)])
     def test_allowing_shows_asks_and_does_as_told(
         self, ralph: Ralph, bringing: Path, keys: str, code: int
     ) -> None:
