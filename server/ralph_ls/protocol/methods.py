@@ -18,6 +18,8 @@ from ralph_ls.protocol.base import StrictWireModel, WireModel
 from ralph_ls.protocol.commands import MAX_TEXT
 from ralph_ls.protocol.config import Duration, OnHalt, ProfileName, PromptBy, TreePath
 from ralph_ls.protocol.events import Event, Phase, UnknownEvent
+from ralph_ls.protocol.messages import Message
+from ralph_ls.protocol.panel import AnswerView, Panel, PlanRows
 from ralph_ls.protocol.state import RunState
 
 START = "ralph/start"
@@ -32,6 +34,8 @@ SUBSCRIBE = "ralph/subscribe"
 UNSUBSCRIBE = "ralph/unsubscribe"
 EVENT = "ralph/event"
 OUTPUT = "ralph/output"
+MESSAGES = "ralph/messages"
+VIEW = "ralph/view"
 
 
 class Direction(StrEnum):
@@ -127,8 +131,14 @@ class SubscribeParams(WorkspaceParams):
     """The last event that the client has seen; 0 where it has seen none."""
     run: str | None = None
     """The run that ``after_seq`` belongs to; without it, the newest one."""
+    events: bool = True
+    """Whether each event is wanted, as ``ralph/event``."""
     output: bool = False
-    """Whether the agent's output is wanted too, as ``ralph/output``."""
+    """Whether what the agent prints is wanted too, as ``ralph/output``."""
+    messages: bool = False
+    """Whether what it says is wanted decoded, as ``ralph/messages``."""
+    view: bool = False
+    """Whether the whole picture is wanted whenever it changes, as ``ralph/view``."""
 
 
 class UnsubscribeParams(WorkspaceParams):
@@ -150,13 +160,6 @@ class ReplyResult(WireModel):
     """The run that it was about; for a start, the one that began."""
 
 
-class AnswerView(WireModel):
-    """One of the six questions of a person who looks at a loop, answered in words."""
-
-    heading: str
-    text: str
-
-
 class StateResult(WireModel):
     """How the newest run of a workspace stands."""
 
@@ -171,7 +174,12 @@ class StateResult(WireModel):
     needs_person: bool = False
     """Whether nothing goes on until somebody does something."""
     answers: tuple[AnswerView, ...] = ()
-    """In the order in which they are shown."""
+    """The six, in the order in which they are shown."""
+    panel: Panel | None = None
+    """All of it in words, ready to be drawn."""
+    plan: PlanRows = PlanRows()
+    journal: str | None = None
+    """Path of the run's journal."""
 
 
 class SubscribeResult(WireModel):
@@ -224,6 +232,26 @@ class OutputParams(WireModel):
     """Characters of this stream left out right before ``text``: the client reads too slowly."""
 
 
+class MessagesParams(WireModel):
+    """Some messages of the agent, in their order; frames as for ``ralph/output``."""
+
+    workspace: str
+    run: str
+    messages: tuple[Message, ...]
+    skipped: int = 0
+    """Messages left out right before these: the client reads too slowly."""
+
+
+class ViewParams(WireModel):
+    """How a work tree stands now, whole: it takes the place of the one before.
+
+    At most four a second; a change that needs a person comes at once.
+    """
+
+    workspace: str
+    state: StateResult
+
+
 # ------------------------------------------------------------------------------------ the table
 
 
@@ -251,6 +279,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult),
             _notification(EVENT, EventParams),
             _notification(OUTPUT, OutputParams),
+            _notification(MESSAGES, MessagesParams),
+            _notification(VIEW, ViewParams),
         )
     }
 )

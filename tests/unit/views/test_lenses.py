@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.views.lenses import Lens, TaskLenses, Verb, lenses
+from ralph_ls.core.views.lenses import Lens, lenses
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.events import (

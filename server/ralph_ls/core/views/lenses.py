@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import assert_never
 
 from ralph_ls.core.loop.fold import active_seconds
@@ -27,35 +26,10 @@ from ralph_ls.core.views.seen import (
 )
 from ralph_ls.core.views.words import SHORT_HASH, minutes, one_line, several
 from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.options import TaskLenses
+from ralph_ls.protocol.panel import Verb
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.state import RunState
-
-
-class Verb(StrEnum):
-    """What a lens does when it is clicked."""
-
-    START = "start"
-    PAUSE = "pause"
-    STOP = "stop"
-    RESUME = "resume"
-    """Goes on after a pause, resolves a blocker, or takes up a run whose engine is gone."""
-    RESET = "reset"
-    ANSWER = "answer"
-    RUN_TASK = "runTask"
-    SHOW_LOG = "showLog"
-    NONE = "none"
-    """It only tells something."""
-
-
-class TaskLenses(StrEnum):
-    """Which tasks get lenses."""
-
-    CURRENT = "current"
-    """The one in work, and those that wait for a person."""
-    TOUCHED = "touched"
-    """Also what was tried or done in this run, and what the plan marks as blocked."""
-    ALL = "all"
-    """Also "Run only this" on every other open task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

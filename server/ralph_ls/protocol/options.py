@@ -1,0 +1,50 @@
+"""What an editor tells the language server about itself: ``initializationOptions`` (SPEC §11).
+
+Everything may be left out: a generic LSP client sends nothing and has it all. Unknown keys are
+ignored, since a client may be newer than the server. It must never hold a setting of a run: those
+stand in ``.ralph/config.toml``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import WireModel
+
+
+class TaskLenses(StrEnum):
+    """Which tasks get lenses."""
+
+    CURRENT = "current"
+    """The one in work, and those that wait for a person."""
+    TOUCHED = "touched"
+    """Also what was tried or done in this run, and what the plan marks as blocked."""
+    ALL = "all"
+    """Also "Run only this" on every other open task."""
+
+
+class LensOptions(WireModel):
+    """The code lenses on the loop's files."""
+
+    enabled: bool = True
+    tasks: TaskLenses = TaskLenses.TOUCHED
+
+
+class EditorOptions(WireModel):
+    """What a client sends at ``initialize``; ``workspace/didChangeConfiguration`` may change it.
+
+    There the same keys stand under ``ralph``.
+    """
+
+    command_prefix: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
+    """With it lenses carry ``<prefix>.<verb>``, commands that the client has itself, and the
+    server registers none; without it they carry the server's own ``ralph.<verb>``."""
+    read_only: bool = False
+    """The workspace is not trusted: show what is there, start and change nothing."""
+    progress: bool = True
+    """Whether a run is shown as work-done progress, where the client can."""
+    lens: LensOptions = LensOptions()
+    plan_files: tuple[str, ...] = ()
+    """More plans than the work tree's own, as paths or globs relative to it."""
