@@ -23,6 +23,8 @@ from ralph_ls.protocol.events import (
     QuestionAsked,
     RunEnded,
 )
+from ralph_ls.protocol.options import TaskLenses
+from ralph_ls.protocol.panel import Verb
 from ralph_ls.protocol.report import Usage
 from tests.unit.views.sights import (
     CHOOSE,
