@@ -32,6 +32,10 @@ Timestamp = Annotated[
 """An instant, always with its zone; ``2026-01-31T12:00:00.000Z`` in JSON."""
 
 
+DEFERRED = ConfigDict(defer_build=True)
+"""For a ``TypeAdapter`` of a union, which has no settings of its own."""
+
+
 class WireModel(BaseModel):
     """Something told: frozen, camelCase on the wire, unknown fields ignored."""
 
@@ -41,6 +45,8 @@ class WireModel(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         ser_json_inf_nan="null",
+        # Few processes need every model: each is built when it is first used, in whatever thread.
+        defer_build=True,
     )
 
 

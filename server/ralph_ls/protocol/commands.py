@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from ralph_ls.protocol.base import StrictWireModel, Timestamp
+from ralph_ls.protocol.base import DEFERRED, StrictWireModel, Timestamp
 
 MAX_TEXT = 100_000
 """Characters of an answer or a note; a longer one is refused, never cut."""
@@ -66,5 +66,5 @@ class Note(CommandBase):
 Command = Annotated[Stop | Pause | Resume | Reset | Answer | Note, Field(discriminator="kind")]
 """The closed union of commands."""
 
-COMMAND_ADAPTER: TypeAdapter[Command] = TypeAdapter(Command)
+COMMAND_ADAPTER: TypeAdapter[Command] = TypeAdapter(Command, config=DEFERRED)
 COMMAND_TYPES: tuple[type[CommandBase], ...] = (Stop, Pause, Resume, Reset, Answer, Note)

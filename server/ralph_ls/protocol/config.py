@@ -105,6 +105,15 @@ class PromptBy(StrEnum):
     FILE = "file"
 
 
+class Dialect(StrEnum):
+    """How an agent writes what it prints."""
+
+    TEXT = "text"
+    """Plain text: all of it is the agent's words."""
+    CLAUDE = "claude"
+    """JSON lines, as ``claude -p --output-format stream-json --verbose`` writes them."""
+
+
 class EvidenceKind(StrEnum):
     """What counts as progress (SPEC §6)."""
 
@@ -131,6 +140,19 @@ class AgentConfig(StrictWireModel):
     prompt: PromptBy = PromptBy.STDIN
     env: dict[str, str] = Field(default_factory=dict)
     """Added to the agent's environment."""
+    model: str | None = None
+    """The model, for an agent that takes one; None: the agent's own choice."""
+    dialect: Dialect | None = None
+    """How its output is to be read; None: as that agent writes it, plain text for any other."""
+
+
+class ToolsConfig(StrictWireModel):
+    """What the agent may use, in the agent's own names of tools; they become its flags."""
+
+    allow: tuple[str, ...] | None = None
+    """When given, these and no others; None: everything, without asking."""
+    deny: tuple[str, ...] | None = None
+    """Never these."""
 
 
 class BreakerConfig(StrictWireModel):
@@ -201,8 +223,9 @@ class Config(StrictWireModel):
 
     profile: ProfileName = ProfileName.FIXPLAN
     agent: str = "claude"
-    """``demo``, ``command``, or the name of a table under ``agents``."""
+    """``claude``, ``demo``, ``command``, or the name of a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
+    tools: ToolsConfig | None = None
     max_iterations: int | None = Field(default=None, ge=1)
     """None is unlimited."""
     max_duration: Duration | None = None

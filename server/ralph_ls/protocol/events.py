@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.base import DEFERRED, Timestamp, WireModel
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import Promise, Report, Usage
 
@@ -165,6 +165,8 @@ class AgentStarted(EventBase):
     """Seconds since the epoch as the system tells it, to know a pid that was used again."""
     group: int | None = None
     prompt_bytes: int = 0
+    dialect: Dialect | None = None
+    """How its output is written; None: plain text."""
 
 
 class AgentExited(EventBase):
@@ -374,6 +376,9 @@ class IterationEnded(EventBase):
     recommendation: str = ""
     counts: PlanCountsView = PlanCountsView()
     usage: Usage | None = None
+    """What all agents of this iteration used up, as far as they tell."""
+    permission_denials: int | None = None
+    """Tool calls that were not permitted; None where the agent cannot tell."""
     errors: tuple[str, ...] = ()
     """The first error lines, at most five."""
     verdict: Verdict | None = None
@@ -432,7 +437,9 @@ Event = (
 
 EVENT_TYPES: tuple[type[EventBase], ...] = Event.__args__
 EVENT_KINDS = frozenset(str(cls.model_fields["kind"].default) for cls in EVENT_TYPES)
-EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(
+    Annotated[Event, Field(discriminator="kind")], config=DEFERRED
+)
 
 
 def parse_event(line: bytes | str) -> Event | UnknownEvent:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.base import DEFERRED, WireModel
 from ralph_ls.protocol.report import Usage
 
 
@@ -94,7 +94,7 @@ Message = Annotated[
 ]
 """The closed union of messages; a reader passes over a line of any other kind."""
 
-MESSAGE_ADAPTER: TypeAdapter[Message] = TypeAdapter(Message)
+MESSAGE_ADAPTER: TypeAdapter[Message] = TypeAdapter(Message, config=DEFERRED)
 MESSAGE_TYPES: tuple[type[MessageBase], ...] = (
     TextMessage,
     ToolMessage,

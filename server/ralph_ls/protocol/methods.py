@@ -103,15 +103,23 @@ class PauseParams(WorkspaceParams):
 class ResumeParams(WorkspaceParams):
     """Go on after a pause; resolves a BLOCKED that the run is parked on."""
 
+    go_on: bool = Field(default=True, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one."""
+
 
 class ResetParams(WorkspaceParams):
     """Close the breaker and zero its counters."""
+
+    go_on: bool = Field(default=False, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one, which resets it."""
 
 
 class AnswerParams(WorkspaceParams):
     """Answer the open question."""
 
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+    go_on: bool = Field(default=False, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one, which has the answer."""
 
 
 class NoteParams(WorkspaceParams):
@@ -130,13 +138,16 @@ class SubscribeParams(WorkspaceParams):
     after_seq: int = Field(default=0, ge=0)
     """The last event that the client has seen; 0 where it has seen none."""
     run: str | None = None
-    """The run that ``after_seq`` belongs to; without it, the newest one."""
+    """The run that ``after_seq`` belongs to; without it, the newest one. Where another run is the
+    newest by now, that one is told from its first event on."""
     events: bool = True
     """Whether each event is wanted, as ``ralph/event``."""
     output: bool = False
-    """Whether what the agent prints is wanted too, as ``ralph/output``."""
+    """Whether what the agent prints is wanted too, as ``ralph/output``. Of an agent that runs
+    already the end of what it has printed comes first."""
     messages: bool = False
-    """Whether what it says is wanted decoded, as ``ralph/messages``."""
+    """Whether what it says is wanted decoded, as ``ralph/messages``. Of an iteration that goes on
+    already the last messages come first."""
     view: bool = False
     """Whether the whole picture is wanted whenever it changes, as ``ralph/view``."""
 
@@ -153,7 +164,9 @@ class ReplyResult(WireModel):
 
     accepted: bool
     code: str
-    """``accepted``, or the kebab-case reason why not."""
+    """``accepted``, or the kebab-case reason why not. Where no engine runs: ``written`` into its
+    file, ``left`` for the next run, or ``continued`` by a new engine; ``signalled`` where an
+    engine did not listen and was ended."""
     text: str
     """The same in words for a person."""
     run: str | None = None

@@ -53,6 +53,7 @@ class PanelState(StrEnum):
     RUNNING = "running"
     STOPPING = "stopping"
     PAUSED = "paused"
+    """It goes on when somebody says so."""
     WAITING = "waiting"
     """It waits by itself: a limit, a retry, a cooldown."""
     ASKS = "asks"
@@ -80,7 +81,10 @@ class Card(WireModel):
     """What needs a look before everything else."""
 
     kind: str
-    """A stable kebab-case name: ``question-waiting``, ``run-blocked``, ``breaker-open``, …"""
+    """A stable kebab-case name: ``question-waiting``, ``run-blocked``, ``plan-blocked``,
+    ``breaker-open``, ``run-stuck``, ``engine-gone``, ``run-fatal``, ``run-paused``,
+    ``run-ready``, ``run-stops``, ``breaker-half-open``, ``run-waits``, ``run-complete`` or
+    ``run-ended``."""
     tone: Tone
     title: str
     text: str = ""
@@ -92,8 +96,8 @@ class Fact(WireModel):
     """One line of the panel: a heading and its words."""
 
     key: str
-    """Stable: ``now``, ``breaker``, ``tests``, ``work``, ``evidence``, ``next``, ``time``,
-    ``cost``, ``tokens``."""
+    """Stable, and in this order: ``now``, ``report``, ``breaker``, ``tests``, ``work``,
+    ``evidence``, ``next``, ``time``, ``cost``, ``tokens``; what is not known is left out."""
     heading: str
     text: str
     tone: Tone = Tone.PLAIN
@@ -156,7 +160,7 @@ class QuestionView(WireModel):
     """The question of a run that a person should answer, or that was answered last."""
 
     key: str
-    """Tells one question from the next: the run and the question's place in its journal."""
+    """Tells one question from the next, whoever looks: the run and when it was asked."""
     text: str
     options: tuple[str, ...] = ()
     """Choices that the question itself lists."""
@@ -168,7 +172,7 @@ class QuestionView(WireModel):
     """Where it is shown in the plan, from 0."""
     answer: str | None = None
     answered_by: str | None = None
-    """Who gave the answer."""
+    """Who gave the answer; None while it stands in the file alone and no engine has read it."""
 
 
 class Meter(WireModel):
@@ -191,6 +195,9 @@ class Panel(WireModel):
     needs_person: bool = False
     waiting: int = 0
     """How many questions and blockers wait for a person."""
+    badge: int = 0
+    """The number beside an icon: as ``waiting``, and at least 1 where a breaker or an engine that
+    is gone waits for somebody."""
     live: bool = False
     breaker: BreakerState = BreakerState.CLOSED
     iterations: Meter = Meter(value=0)
@@ -199,6 +206,8 @@ class Panel(WireModel):
     seconds: float = 0.0
     """Running time when this was made; it goes on by itself while ``ticking``."""
     ticking: bool = False
+    until: Timestamp | None = None
+    """When a run that waits by itself goes on; a viewer tells it in its own time zone."""
     answers: tuple[AnswerView, ...] = ()
     """The six, in the order in which they are shown."""
     card: Card | None = None

@@ -9,7 +9,11 @@ import re
 from datetime import datetime
 from typing import Any
 
-NO_RULE = {"$schema", "$comment", "$defs", "title", "description", "default", "discriminator"}
+NO_RULE = {
+    *("$schema", "$comment", "$defs", "title", "description", "default", "discriminator"),
+    # What methods.schema.json says beyond any message.
+    *("methods", "initializationOptions"),
+}
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
@@ -88,6 +92,8 @@ def _holds(keyword: str, rule: Any, value: Any) -> bool:
             return value in rule
         case "minimum":
             return not is_number or value >= rule
+        case "minItems":
+            return not isinstance(value, list) or len(value) >= rule
         case "minLength":
             return not isinstance(value, str) or len(value) >= rule
         case "maxLength":

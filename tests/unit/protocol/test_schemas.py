@@ -12,20 +12,24 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import SCHEMA_VERSION
+from ralph_ls.protocol.methods import METHODS
 from ralph_ls.protocol.state import RunState
 from tests.unit.protocol.json_schema import problems
 from tests.unit.protocol.test_golden import (
     COMMANDS,
     EVENTS,
+    GOLDEN,
     INVALID_COMMANDS,
     INVALID_EVENTS,
     NEW_FIELD,
     files,
     with_new_fields,
 )
+from tests.unit.protocol.test_golden_methods import INVALID
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -108,7 +112,9 @@ class TestGenerator:
 
 
 class TestHeads:
-    @pytest.mark.parametrize("name", ["events", "commands", "config", "state"])
+    @pytest.mark.parametrize(
+        "name", ["events", "commands", "config", "state", "messages", "methods"]
+    )
     def test_each_says_what_it_is_and_where_it_comes_from(self, name: str) -> None:
         loaded = schema(name)
         assert list(loaded)[:4] == ["$schema", "$comment", "title", "description"]
@@ -144,6 +150,84 @@ class TestCommands:
     @files(INVALID_COMMANDS)
     def test_a_bad_command_does_not_fit(self, path: Path) -> None:
         assert found(json.loads(path.read_bytes())["value"], "commands") != []
+
+
+def fits(value: Any, name: str) -> list[str]:
+    """What is wrong with one of the models of methods.schema.json."""
+    loaded = schema("methods")
+    return problems(value, loaded["$defs"][name], loaded)
+
+
+class TestMethods:
+    def test_the_table_is_the_one_that_the_server_knows(self) -> None:
+        told = {
+            name: (row["direction"], row["params"]["$ref"], row.get("result", {}).get("$ref"))
+            for name, row in schema("methods")["methods"].items()
+        }
+        assert told == {
+            name: (
+                method.direction.value,
+                f"#/$defs/{method.params.__name__}",
+                None if method.result is None else f"#/$defs/{method.result.__name__}",
+            )
+            for name, method in METHODS.items()
+        }
+
+    @files(sorted((GOLDEN / "methods").iterdir()))
+    def test_a_golden_file_fits(self, path: Path) -> None:
+        name, part = path.stem.rsplit(".", 1)
+        method, value = METHODS[f"ralph/{name}"], json.loads(path.read_bytes())
+        model: type[BaseModel] = getattr(method, part)
+        assert fits(value, model.__name__) == []
+        if part == "params":
+            message = {"jsonrpc": "2.0", "id": 1, "method": method.name, "params": value}
+            assert found(message, "methods") == []
+            other = {**message, "method": "ralph/sing"}
+            assert found(other, "methods") == ["$: fits 0 choices"]
+
+    @files(sorted((GOLDEN / "methods").iterdir()))
+    def test_only_what_is_asked_forbids_more(self, path: Path) -> None:
+        name, part = path.stem.rsplit(".", 1)
+        method = METHODS[f"ralph/{name}"]
+        model: type[BaseModel] = getattr(method, part)
+        newer = with_new_fields(json.loads(path.read_bytes()))
+        asked = part == "params" and method.is_request
+        assert (fits(newer, model.__name__) != []) is asked
+
+    @files(INVALID["methods"])
+    def test_bad_params_do_not_fit(self, path: Path) -> None:
+        case = json.loads(path.read_bytes())
+        params: type[BaseModel] = METHODS[case["method"]].params
+        assert fits(case["value"], params.__name__) != []
+
+    def test_params_may_be_left_out_where_none_are_needed(self) -> None:
+        assert found({"method": "ralph/state"}, "methods") == []
+        assert found({"method": "ralph/answer"}, "methods") != []
+
+    @files(sorted((GOLDEN / "initializationOptions").iterdir()))
+    def test_options_fit_and_may_hold_more(self, path: Path) -> None:
+        told = json.loads(path.read_bytes())
+        assert schema("methods")["initializationOptions"] == {"$ref": "#/$defs/EditorOptions"}
+        assert fits(told, "EditorOptions") == fits(with_new_fields(told), "EditorOptions") == []
+
+    @files(INVALID["initializationOptions"])
+    def test_bad_options_do_not_fit(self, path: Path) -> None:
+        assert fits(json.loads(path.read_bytes())["value"], "EditorOptions") != []
+
+    @files(sorted((GOLDEN / "panel").iterdir()))
+    def test_a_panel_fits(self, path: Path) -> None:
+        assert fits(json.loads(path.read_bytes()), "Panel") == []
+
+
+class TestMessages:
+    @files(sorted((GOLDEN / "messages").iterdir()))
+    def test_a_golden_message_fits_and_may_hold_more(self, path: Path) -> None:
+        message = json.loads(path.read_bytes())
+        assert found(message, "messages") == found(with_new_fields(message), "messages") == []
+
+    @files(INVALID["messages"])
+    def test_what_is_no_message_does_not_fit(self, path: Path) -> None:
+        assert found(json.loads(path.read_bytes())["value"], "messages") != []
 
 
 class TestConfig:

@@ -129,7 +129,14 @@ def test_a_wish_to_pause_can_be_taken_back() -> None:
             id="stopping",
         ),
         pytest.param(
-            Phase.PARKED, "blocked", [("Stop", "stop", OF_RUN)], "waits for you", id="parked"
+            Phase.PARKED, "decide", [("Stop", "stop", OF_RUN)], "waits for you", id="parked"
+        ),
+        pytest.param(
+            Phase.PARKED,
+            "blocked",
+            [("Resume", "resume", OF_RUN), ("Stop", "stop", OF_RUN)],
+            "waits for you",
+            id="parked-without-a-task",
         ),
     ],
 )

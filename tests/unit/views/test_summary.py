@@ -8,7 +8,6 @@ import pytest
 from ralph_ls.core.views.summary import (
     CSV_HEADER,
     NEXT_STEPS,
-    count_of,
     csv_row,
     format_duration,
     frame_foot,
@@ -77,19 +76,6 @@ def ended(reason: EndReason, code: int = 0, **changes: Any) -> RunState:
 )
 def test_durations_are_told_in_hours_minutes_and_seconds(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
-
-
-@pytest.mark.parametrize(
-    ("number", "noun", "words"),
-    [
-        (0, "file", "0 files"),
-        (1, "file", "1 file"),
-        (2, "file", "2 files"),
-        (3, "process", "3 processes"),
-    ],
-)
-def test_counts_have_their_number(number: int, noun: str, words: str) -> None:
-    assert count_of(number, noun) == words
 
 
 class TestSummary:

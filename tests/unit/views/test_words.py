@@ -1,15 +1,33 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ralph_ls.core.views.words import claims_of, facts_of, minutes, one_line, several
+from ralph_ls.core.views.words import (
+    claims_of,
+    cut,
+    facts_of,
+    minutes,
+    one_line,
+    some_lines,
+)
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import Report, ReportKind
 
 
-@pytest.mark.parametrize(("count", "expected"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
-def test_counts_agree_with_their_noun(count: int, expected: str) -> None:
-    assert several(count, "file") == expected
+@pytest.mark.parametrize(
+    ("number", "noun", "expected"),
+    [
+        (0, "file", "0 files"),
+        (1, "file", "1 file"),
+        (2, "file", "2 files"),
+        (3, "process", "3 processes"),
+    ],
+)
+def test_counts_agree_with_their_noun(number: int, noun: str, expected: str) -> None:
+    assert count_of(number, noun) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,3 +68,41 @@ def test_no_progress_says_why() -> None:
     nothing = Evidence(why="nothing changed")
     assert facts_of(nothing) == "0 commits, 0 files, 0 tasks, no progress: nothing changed"
     assert facts_of(Evidence(files=1, progress=True, why="1 file")) == "0 commits, 1 file, 0 tasks"
+
+
+def test_lines_stay_and_what_steers_is_named() -> None:
+    assert some_lines(" a  \r\n\r\n\tb\x1b[2J\u202e\n") == "a\n\n\tb\\x1b[2J\\u202e"
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        pytest.param("short", 5, ("short", ""), id="whole"),
+        pytest.param("one two three", 8, ("one two", "three"), id="between-words"),
+        pytest.param("one two three", 7, ("one two", "three"), id="right-behind-a-word"),
+        pytest.param("a bcdefghijkl", 10, ("a bcdefghi", "jkl"), id="in-a-long-word"),
+        pytest.param("日本語日本語", 4, ("日本語日", "本語"), id="without-spaces"),
+        pytest.param("abcde\u0301f", 5, ("abcd", "e\u0301f"), id="before-an-accent"),
+        pytest.param("ab👩\u200d💻c", 3, ("ab", "👩\u200d💻c"), id="before-a-joiner"),
+        pytest.param("ab👩\u200d💻c", 4, ("ab", "👩\u200d💻c"), id="behind-a-joiner"),
+        pytest.param("ab👍🏽c", 3, ("ab", "👍🏽c"), id="before-a-skin-tone"),
+        pytest.param("ab🇫🇷c", 3, ("ab", "🇫🇷c"), id="in-a-flag"),
+        pytest.param("ab🏴\U000e0067c", 3, ("ab", "🏴\U000e0067c"), id="in-a-tagged-flag"),
+        pytest.param("a" + "\u0301" * 9, 4, ("a\u0301\u0301\u0301", "\u0301" * 6), id="no-text"),
+    ],
+)
+def test_a_text_is_parted_where_a_person_would(
+    text: str, limit: int, expected: tuple[str, str]
+) -> None:
+    assert cut(text, limit) == expected
+
+
+def test_a_cut_line_keeps_its_last_character_whole() -> None:
+    assert one_line("abcde\u0301fgh", limit=6) == "abcd…"
+
+
+@given(st.text(), st.integers(1, 20))
+def test_nothing_is_lost_by_a_cut(text: str, limit: int) -> None:
+    shown, rest = cut(text, limit)
+    assert len(shown) <= limit
+    assert "".join((shown + rest).split()) == "".join(text.split())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import EvidenceKind
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Report
@@ -51,9 +52,9 @@ def contradiction(report: Report | None, evidence: Evidence) -> str | None:
         return None
     claims: list[str] = []
     if report.files_modified > 0 and not evidence.files and not evidence.commits:
-        claims.append(_several(report.files_modified, "modified file"))
+        claims.append(count_of(report.files_modified, "modified file"))
     if report.tasks_completed > 0 and not evidence.tasks_done:
-        claims.append(_several(report.tasks_completed, "completed task"))
+        claims.append(count_of(report.tasks_completed, "completed task"))
     return f"the report claims {' and '.join(claims)}, none was seen" if claims else None
 
 
@@ -91,17 +92,13 @@ def _progress(
     real_commits = [commit for commit in changes.commits if commit.files]
     parts: list[str] = []
     if real_commits and EvidenceKind.COMMITS in kinds:
-        parts.append(_several(len(real_commits), "commit"))
+        parts.append(count_of(len(real_commits), "commit"))
     if changes.files and EvidenceKind.WORKTREE in kinds:
-        parts.append(_several(changes.files, "file"))
+        parts.append(count_of(changes.files, "file"))
     if tasks_done and EvidenceKind.TASKS in kinds and (changes.files or real_commits):
-        parts.append(_several(len(tasks_done), "task"))
+        parts.append(count_of(len(tasks_done), "task"))
     return ", ".join(parts)
 
 
 def _declares(report: Report) -> bool:
     return report.files_modified > 0 or report.tasks_completed > 0 or report.pr_ready
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

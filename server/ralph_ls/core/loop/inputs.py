@@ -7,10 +7,10 @@ from typing import Any
 
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.protocol.commands import Command
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.events import PlanCountsView, TaskRef
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Promise, Report
+from ralph_ls.protocol.report import Promise, Report, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,8 @@ class AgentLaunched:
     process_start_time: float
     group: int | None
     prompt_bytes: int
+    dialect: Dialect | None = None
+    """None: plain text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,14 @@ class IterationRead:
     error_patterns: tuple[str, ...] = ()
     said_nothing: bool = False
     """No character of text came from the agent."""
+    failed: bool = False
+    """The agent's structured output says that it failed, or has no end."""
+    failure: str = ""
+    """How, in words."""
+    usage: Usage | None = None
+    """Of all the agents of the iteration."""
+    permission_denials: int | None = None
+    """Tool calls that were not permitted; None where the agent cannot tell."""
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
     plan: PlanFacts = PlanFacts()

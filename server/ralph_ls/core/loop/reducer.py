@@ -230,6 +230,7 @@ def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
         process_start_time=given.process_start_time,
         group=given.group,
         prompt_bytes=given.prompt_bytes,
+        dialect=given.dialect,
     )
     draft.expect(Awaits.EXIT)
     if draft.state.stopping_agent:

@@ -67,7 +67,7 @@ def read(draft: Draft, given: IterationRead) -> None:
         and _may_try_again(draft, current, exit_event)
         and came_to_nothing(exit_event, given, evidence)
     ):
-        _try_again(draft, current, exit_event)
+        _try_again(draft, current, exit_event, given)
         return
     tell_what_was_read(draft, current, given, evidence)
     ended_itself = exit_event is not None and not _is_stopped(draft, current)
@@ -125,12 +125,15 @@ def _may_try_again(draft: Draft, current: CurrentIteration, exit_event: AgentExi
     return first_time and wanted
 
 
-def _try_again(draft: Draft, current: CurrentIteration, exit_event: AgentExited) -> None:
+def _try_again(
+    draft: Draft, current: CurrentIteration, exit_event: AgentExited, given: IterationRead
+) -> None:
+    why = f" ({given.failure})" if given.failure else ""
     warn_once(
         draft,
         current.started.iteration,
         "agent-failed",
-        f"the agent {exit_words(exit_event)} and left no result; it is started once more",
+        f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
     draft.order(
@@ -302,6 +305,8 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
         crashes=run.crashes + 1 if settlement.failed else crashes,
         recommendation=recommendation,
         counts=given.plan.counts,
+        usage=given.usage,
+        permission_denials=given.permission_denials,
         errors=given.errors[:KEPT_ERRORS],
         verdict=verdict(run, settlement, draft.now),
     )

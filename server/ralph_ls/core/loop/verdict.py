@@ -65,7 +65,7 @@ def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evi
     if exit_event.timed_out or exit_event.idle or evidence.progress:
         return False
     no_result = given.report is None and not given.promises
-    return given.said_nothing or (exit_event.exit_code != 0 and no_result)
+    return given.said_nothing or (no_result and (given.failed or exit_event.exit_code != 0))
 
 
 def exit_words(exit_event: AgentExited) -> str:
@@ -124,6 +124,7 @@ def fatal(run: RunState, settlement: Settlement) -> str | None:
         return None
     if settlement.failed and run.crashes + 1 >= CRASHES_TO_FATAL:
         last = exit_words(exit_event)
+        last += f": {settlement.read.failure}" if settlement.read.failure else ""
         return f"the agent failed in {CRASHES_TO_FATAL} iterations in a row; the last one {last}"
     if exit_event.timed_out and run.config.on_timeout is OnTimeout.STOP:
         return f"the agent ran longer than {run.config.timeout:g} s"

@@ -23,7 +23,7 @@ from ralph_ls.protocol.events import (
     Validated,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.report import Report, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,10 @@ class History:
     """The last validation."""
     cost_usd: float | None = None
     """What the iterations cost so far; None while no agent has told a cost."""
+    tokens: int | None = None
+    """What they read and wrote so far; None while no agent has told any."""
+    usage: Usage | None = None
+    """What the newest iteration that told any consumed."""
 
 
 def history(events: Iterable[EventBase], earlier: History | None = None) -> History:
@@ -84,6 +88,8 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
         refused=book.refused,
         validated=book.validated,
         cost_usd=book.cost_usd,
+        tokens=book.tokens,
+        usage=book.usage,
     )
 
 
@@ -98,6 +104,8 @@ class _Book:
     refused: CompletionRefused | None
     validated: Validated | None
     cost_usd: float | None
+    tokens: int | None
+    usage: Usage | None
 
 
 def _open(known: History) -> _Book:
@@ -109,6 +117,8 @@ def _open(known: History) -> _Book:
         refused=known.refused,
         validated=known.validated,
         cost_usd=known.cost_usd,
+        tokens=known.tokens,
+        usage=known.usage,
     )
 
 
@@ -126,8 +136,8 @@ def _enter(book: _Book, event: EventBase) -> None:
             book.refused = event
         case Validated():
             book.validated = event
-        case IterationEnded(usage=usage) if usage is not None and usage.cost_usd is not None:
-            book.cost_usd = (book.cost_usd or 0.0) + usage.cost_usd
+        case IterationEnded(usage=Usage() as usage):
+            _consume(book, usage)
         case _:
             pass
 
@@ -150,3 +160,12 @@ def _finish(book: _Book, iteration: int, evidence: Evidence) -> None:
     commits = [commit.hash for commit in evidence.commits if not commit.repository]
     for task_id in evidence.tasks_done:
         book.done[task_id] = Done(iteration=iteration, commit=commits[-1] if commits else None)
+
+
+def _consume(book: _Book, usage: Usage) -> None:
+    book.usage = usage
+    if usage.cost_usd is not None:
+        book.cost_usd = (book.cost_usd or 0.0) + usage.cost_usd
+    told = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
+    if told:
+        book.tokens = (book.tokens or 0) + sum(told)

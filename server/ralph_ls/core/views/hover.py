@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
 from ralph_ls.core.views.status import answer_six
-from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line, several
+from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.plan import TaskState
 
@@ -86,7 +87,7 @@ def _attempts(seen: Seen, task: Task) -> Iterator[str]:
         numbers = ", ".join(str(number) for number in tried[-SHOWN_CRITERIA:])
         more = "… " if len(tried) > SHOWN_CRITERIA else ""
         noun = "iteration" if len(tried) == 1 else "iterations"
-        yield f"- Tried: {several(len(tried), 'attempt')} ({noun} {more}{numbers})"
+        yield f"- Tried: {count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
     done = seen.history.done.get(task.id)
     if done is not None and task.state is TaskState.DONE:
         commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"

@@ -14,20 +14,14 @@ from typing import assert_never
 
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.views.seen import (
-    FileKind,
-    Places,
-    Seen,
-    Waiting,
-    needs_reset,
-    open_blocker,
-    places,
-    waiting_question,
-)
-from ralph_ls.core.views.words import SHORT_HASH, minutes, one_line, several
-from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.core.views import controls
+from ralph_ls.core.views.controls import is_pausing, log_of
+from ralph_ls.core.views.seen import FileKind, Seen, places
+from ralph_ls.core.views.tasks import blocked_words, done_words, tried_words
+from ralph_ls.core.views.words import SHOWN_REASON, minutes, one_line
+from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.options import TaskLenses
-from ralph_ls.protocol.panel import Verb
+from ralph_ls.protocol.panel import Action, Verb
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.state import RunState
 
@@ -44,12 +38,6 @@ class Lens:
     arguments: Mapping[str, object] = field(default_factory=dict)
     """Plain JSON values: ``run`` names the run that is meant, ``task`` and ``iteration`` what it
     is about; ``now`` ends the agent at once; ``continue`` goes on with a run that has no engine."""
-
-
-SHOWN_REASON = 80
-"""Characters of a reason in a title."""
-
-WORKING = frozenset({Phase.STARTING, Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.WAITING})
 
 
 def lenses(
@@ -73,52 +61,22 @@ def lenses(
 
 def _first_line(seen: Seen, now: datetime | None) -> Iterator[Lens]:
     yield from _answer(seen, 0)
-    yield from _resolve(seen, 0)
-    yield from _reset(seen)
-    yield from _controls(seen)
+    for action in (controls.resolve(seen), controls.reset(seen), *controls.running(seen)):
+        if action is not None:
+            yield _lens(0, action)
     if seen.state is not None:
         yield from _standing(seen, seen.state, now)
 
 
 def _answer(seen: Seen, line: int) -> Iterator[Lens]:
-    if waiting_question(seen) is not None:
-        title = f"Ralph asks: answer{_and_continue(seen)}…"
-        yield Lens(line=line, title=title, command=Verb.ANSWER, arguments=_of(seen, going_on=True))
+    if (action := controls.answer(seen)) is not None:
+        title = f"Ralph asks: {action.title.lower()}"
+        yield Lens(line=line, title=title, command=action.verb, arguments=action.arguments)
 
 
 def _resolve(seen: Seen, line: int) -> Iterator[Lens]:
-    if open_blocker(seen) is not None:
-        title = f"Mark blocker as resolved{_and_continue(seen)}"
-        yield Lens(line=line, title=title, command=Verb.RESUME, arguments=_of(seen, going_on=True))
-
-
-def _reset(seen: Seen) -> Iterator[Lens]:
-    if needs_reset(seen):
-        title = f"Reset breaker{_and_continue(seen)}"
-        yield Lens(line=0, title=title, command=Verb.RESET, arguments=_of(seen, going_on=True))
-
-
-def _controls(seen: Seen) -> Iterator[Lens]:
-    """Start where nothing runs, else what can be asked of the engine in its phase."""
-    if not seen.live:
-        if _may_go_on(seen):
-            arguments = _of(seen, going_on=True)
-            yield Lens(line=0, title="Resume run", command=Verb.RESUME, arguments=arguments)
-        yield Lens(line=0, title="Start loop", command=Verb.START)
-        return
-    if seen.phase is Phase.STOPPING:
-        arguments = {**_of(seen), "now": True}
-        yield Lens(line=0, title="Stop now", command=Verb.STOP, arguments=arguments)
-        return
-    if seen.phase is Phase.PAUSED:
-        yield Lens(line=0, title="Resume", command=Verb.RESUME, arguments=_of(seen))
-    elif seen.phase in WORKING and _is_pausing(seen):
-        title = "Do not pause after this iteration"
-        yield Lens(line=0, title=title, command=Verb.RESUME, arguments=_of(seen))
-    elif seen.phase in WORKING:
-        yield Lens(line=0, title="Pause", command=Verb.PAUSE, arguments=_of(seen))
-    title = "Stop after this iteration" if seen.phase in WORKING else "Stop"
-    yield Lens(line=0, title=title, command=Verb.STOP, arguments=_of(seen))
+    if (action := controls.resolve(seen)) is not None:
+        yield _lens(line, action)
 
 
 def _standing(seen: Seen, state: RunState, now: datetime | None) -> Iterator[Lens]:
@@ -134,7 +92,7 @@ def _standing(seen: Seen, state: RunState, now: datetime | None) -> Iterator[Len
     parts.append(minutes(seconds))
     if seen.history.cost_usd is not None:
         parts.append(f"${seen.history.cost_usd:.2f}")
-    arguments = _log(seen, state.iteration) if state.iteration else {}
+    arguments = log_of(seen, state.iteration) if state.iteration else {}
     command = Verb.SHOW_LOG if state.iteration else Verb.NONE
     yield Lens(line=0, title=" · ".join(parts), command=command, arguments=arguments)
 
@@ -155,7 +113,7 @@ def _phase_words(seen: Seen, state: RunState) -> Iterator[str]:
             yield "stops after this iteration"
         case Phase.WAITING:
             yield f"waits: {one_line(state.phase_reason or 'for a while', limit=SHOWN_REASON)}"
-        case _ if _is_pausing(seen):
+        case _ if is_pausing(seen):
             yield "pauses after this iteration"
         case _:
             pass
@@ -163,9 +121,7 @@ def _phase_words(seen: Seen, state: RunState) -> Iterator[str]:
 
 def _on_tasks(seen: Seen, wanted: TaskLenses) -> Iterator[Lens]:
     at = places(seen)
-    asked = _waiting_task(at, waiting_question(seen))
-    blocked = _waiting_task(at, open_blocker(seen))
-    current = _current_task(seen, at)
+    asked, blocked, current = at.asked(), at.blocking(), at.in_work()
     waiting = {task.id for task in (asked, blocked, current) if task is not None}
     for task in _wanted(seen, wanted, waiting):
         # The first line has these already.
@@ -197,13 +153,11 @@ def _on_task(seen: Seen, task: Task, *, in_work: bool) -> Iterator[Lens]:
         only = {"task": task.id}
         yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
     if task.state is TaskState.BLOCKED:
-        reason = one_line(task.blocked_by or "the plan gives no reason", limit=SHOWN_REASON)
-        yield Lens(line=line, title=f"blocked: {reason}", command=Verb.NONE)
+        yield Lens(line=line, title=blocked_words(task), command=Verb.NONE)
     if task.state is TaskState.DONE:
         yield from _done(seen, task)
     elif tried:
-        title = f"attempt {len(tried)}" if in_work else several(len(tried), "attempt")
-        log = _log(seen, tried[-1])
+        title, log = tried_words(len(tried), in_work=in_work), log_of(seen, tried[-1])
         yield Lens(line=line, title=title, command=Verb.SHOW_LOG, arguments=log)
 
 
@@ -211,46 +165,11 @@ def _done(seen: Seen, task: Task) -> Iterator[Lens]:
     done = seen.history.done.get(task.id)
     if done is None:
         return
-    title, log = f"done in iteration {done.iteration}", _log(seen, done.iteration)
+    log = log_of(seen, done.iteration)
     if done.commit is not None:
-        title, log = f"{title} · {done.commit[:SHORT_HASH]}", {**log, "commit": done.commit}
-    yield Lens(line=task.line, title=title, command=Verb.SHOW_LOG, arguments=log)
+        log = {**log, "commit": done.commit}
+    yield Lens(line=task.line, title=done_words(done), command=Verb.SHOW_LOG, arguments=log)
 
 
-def _waiting_task(at: Places, waits: Waiting | None) -> Task | None:
-    return None if waits is None else at.task_of(waits.iteration)
-
-
-def _current_task(seen: Seen, at: Places) -> Task | None:
-    if not seen.live or seen.state is None or seen.state.current is None:
-        return None
-    return at.task_of(seen.state.current.started.iteration)
-
-
-def _may_go_on(seen: Seen) -> bool:
-    """Whether a run without an engine can be taken up, and nothing else has to be done first."""
-    state = seen.state
-    if state is None or waiting_question(seen) or open_blocker(seen) or needs_reset(seen):
-        return False
-    # A run at its limit would end at once, and a complete one has nothing to go on with.
-    return state.end is None or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
-
-
-def _is_pausing(seen: Seen) -> bool:
-    return seen.state is not None and seen.state.pause_requested
-
-
-def _and_continue(seen: Seen) -> str:
-    """Without an engine, going on is the default of what a person settles (SPEC §2)."""
-    return "" if seen.state is None or seen.live else " and continue"
-
-
-def _of(seen: Seen, *, going_on: bool = False) -> dict[str, object]:
-    if seen.state is None:
-        return {}
-    continues: dict[str, object] = {"continue": True} if going_on and not seen.live else {}
-    return {"run": seen.state.run, **continues}
-
-
-def _log(seen: Seen, iteration: int) -> dict[str, object]:
-    return {**_of(seen), "iteration": iteration}
+def _lens(line: int, action: Action) -> Lens:
+    return Lens(line=line, title=action.title, command=action.verb, arguments=action.arguments)

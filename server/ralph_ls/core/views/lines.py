@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph_ls.core.views.summary import count_of, format_duration
+from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.state import RunState
 

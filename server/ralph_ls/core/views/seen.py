@@ -85,7 +85,7 @@ def waiting_question(seen: Seen) -> Waiting | None:
     The decide file speaks for itself while somebody writes into it.
     """
     asked = None if seen.state is None else seen.state.question
-    halt = _halt_of(seen)
+    halt = halt_of(seen)
     if halt is not None and halt.answer is not None:
         return None
     if asked is not None:
@@ -104,6 +104,14 @@ def open_blocker(seen: Seen) -> Waiting | None:
     if raised is not None:
         return Waiting(text=raised.reason, iteration=raised.iteration)
     return Waiting(text=reason, iteration=None) if reason else None
+
+
+def halt_of(seen: Seen) -> HaltFiles | None:
+    """What the halt files say now; the decide file speaks for itself while it is looked at."""
+    if seen.file is FileKind.DECIDE and seen.text.strip():
+        question, answer = parse_decide(seen.text)
+        return HaltFiles(question=question, answer=answer)
+    return seen.halt
 
 
 def needs_reset(seen: Seen) -> bool:
@@ -148,16 +156,26 @@ class Places:
         end = len(line.rstrip())
         return Span(line=task.line, start=min(start, end), end=end)
 
+    def asked(self) -> Task | None:
+        """The task that the open question is about."""
+        waits = waiting_question(self.seen)
+        return None if waits is None else self.task_of(waits.iteration)
+
+    def blocking(self) -> Task | None:
+        """The task that the open blocker is about."""
+        waits = open_blocker(self.seen)
+        return None if waits is None else self.task_of(waits.iteration)
+
+    def in_work(self) -> Task | None:
+        """The task that a living engine's iteration is for."""
+        state = self.seen.state
+        if not self.seen.live or state is None or state.current is None:
+            return None
+        return self.task_of(state.current.started.iteration)
+
 
 def places(seen: Seen) -> Places:
     """Look up the tasks once for many questions."""
     _, first = next(lines_of(seen.text))
     top = Span(line=0, start=0, end=len(first))
     return Places(seen=seen, tasks=seen.plan.by_id(), top=top)
-
-
-def _halt_of(seen: Seen) -> HaltFiles | None:
-    if seen.file is FileKind.DECIDE and seen.text.strip():
-        question, answer = parse_decide(seen.text)
-        return HaltFiles(question=question, answer=answer)
-    return seen.halt

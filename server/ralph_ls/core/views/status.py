@@ -7,16 +7,19 @@ stop; what is the next action.
 from __future__ import annotations
 
 from ralph_ls.core.loop.course import waits_for
-from ralph_ls.core.views.summary import count_of, next_step
+from ralph_ls.core.views.summary import next_step
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import EndReason, Phase
 from ralph_ls.protocol.state import RunState
+
+CONFIRMING = "confirming that nothing is left to do"
 
 
 def answer_six(state: RunState, phase: Phase, *, pid: int | None) -> list[tuple[str, str]]:
     """Each question's heading and its answer; ``phase`` is the one that viewers show."""
     return [
         ("Running", _running(state, phase, pid)),
-        ("Doing", _doing(state, phase)),
+        ("Doing", doing(state, phase)),
         ("Last change", _last_change(state)),
         ("Needs you", _needs_you(state, phase)),
         ("Stopped", _stopped(state, phase)),
@@ -36,6 +39,15 @@ def needs_person(state: RunState, phase: Phase) -> bool:
     }
 
 
+def doing(state: RunState, phase: Phase) -> str:
+    """What is worked on now, or how far the plan is."""
+    if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
+        done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
+        return f"nothing now; {done}"
+    task = state.current.started.task
+    return CONFIRMING if task is None else task.title
+
+
 def _running(state: RunState, phase: Phase, pid: int | None) -> str:
     if phase is Phase.ENDED:
         return f"no, run {state.run} has ended"
@@ -46,14 +58,6 @@ def _running(state: RunState, phase: Phase, pid: int | None) -> str:
     limit = state.config.max_iterations
     of = "" if limit is None else f" of {limit}"
     return f"yes, {phase.value}, iteration {state.iteration}{of}, run {state.run}, pid {pid}"
-
-
-def _doing(state: RunState, phase: Phase) -> str:
-    if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
-        done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
-        return f"nothing now; {done}"
-    task = state.current.started.task
-    return "confirming that nothing is left to do" if task is None else task.title
 
 
 def _last_change(state: RunState) -> str:

@@ -43,13 +43,6 @@ def format_duration(seconds: float) -> str:
     return f"{minutes}m {left}s" if minutes else f"{left}s"
 
 
-def count_of(number: int, noun: str) -> str:
-    """``1 file``, ``2 files``, ``3 processes``."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
-
-
 def summary_lines(state: RunState, log_path: str) -> list[str]:
     """The table of R §3, whatever the end was; ``log_path`` is where the CSV lies."""
     end = state.end

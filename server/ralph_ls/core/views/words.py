@@ -6,23 +6,39 @@ side. It must never know where they are shown.
 
 from __future__ import annotations
 
+import unicodedata
+
 from ralph_ls.core.views.visible import tame
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import Report
 
 SHORT_HASH = 7
 """How many digits of a commit are shown."""
 
-
-def several(count: int, noun: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+SHOWN_REASON = 80
+"""Characters of a reason in a title."""
 
 
 def one_line(text: str, *, limit: int) -> str:
     """A stranger's text on one line of at most ``limit`` characters, harmless to show."""
     folded = tame(" ".join(text.split()))
-    return folded if len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
+    return folded if len(folded) <= limit else f"{folded[: _parting(folded, limit - 1)].rstrip()}…"
+
+
+def some_lines(text: str) -> str:
+    """A stranger's text with its lines, harmless to show."""
+    return "\n".join(tame(line.rstrip()) for line in text.strip().splitlines())
+
+
+def cut(text: str, limit: int) -> tuple[str, str]:
+    """At most the first ``limit`` characters and the rest, parted between words if it can be."""
+    if len(text) <= limit:
+        return text, ""
+    at = _parting(text, limit)
+    space = text.rfind(" ", limit // 2, at + 1)
+    at = at if space < 0 else space
+    return text[:at].rstrip(), text[at:].lstrip()
 
 
 def minutes(seconds: float) -> str:
@@ -38,9 +54,9 @@ def claims_of(report: Report) -> str:
     """What a report says was done: the fields that it has, and no others."""
     parts = [report.status]
     if "FILES_MODIFIED" in report.fields:
-        parts.append(several(report.files_modified, "file"))
+        parts.append(count_of(report.files_modified, "file"))
     if "TASKS_COMPLETED_THIS_LOOP" in report.fields:
-        parts.append(several(report.tasks_completed, "task"))
+        parts.append(count_of(report.tasks_completed, "task"))
     if "TESTS_STATUS" in report.fields:
         parts.append(f"tests {report.tests_status.lower().replace('_', ' ')}")
     return tame(", ".join(parts))
@@ -50,9 +66,35 @@ def facts_of(evidence: Evidence) -> str:
     """What the engine saw: always all three counts, then why that was no progress."""
     seen = ", ".join(
         (
-            several(len(evidence.commits), "commit"),
-            several(evidence.files, "file"),
-            several(len(evidence.tasks_done), "task"),
+            count_of(len(evidence.commits), "commit"),
+            count_of(evidence.files, "file"),
+            count_of(len(evidence.tasks_done), "task"),
         )
     )
     return tame(seen if evidence.progress else f"{seen}, no progress: {evidence.why}")
+
+
+_JOINER = "\u200d"
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+_FLAG_LETTERS = range(0x1F1E6, 0x1F200)
+_TAGS = range(0xE0020, 0xE0080)
+
+
+def _parting(text: str, limit: int) -> int:
+    """The last place up to ``limit`` that lies in no character as a person sees one."""
+    at = limit
+    while at > 0 and _belong_together(text[at - 1], text[at]):
+        at -= 1
+    # What has no such place is no text: it is parted anywhere.
+    return at or limit
+
+
+def _belong_together(before: str, after: str) -> bool:
+    code = ord(after)
+    return (
+        _JOINER in {before, after}
+        or unicodedata.category(after).startswith("M")
+        or code in _SKIN_TONES
+        or code in _TAGS
+        or (code in _FLAG_LETTERS and ord(before) in _FLAG_LETTERS)
+    )

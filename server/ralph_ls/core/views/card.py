@@ -1,0 +1,247 @@
+"""The one thing of a loop that needs a look before everything else, with what can be done about it.
+
+Whatever else waits for a person stands on the same card, so that nothing hides behind it.
+It must never decide what a person should do, and it must never know how a card is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from ralph_ls.core.loop.course import is_stuck
+from ralph_ls.core.views import controls
+from ralph_ls.core.views.diagnostics import Code
+from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
+from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
+from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.words import cut, one_line, some_lines
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.panel import Action, Card, PanelState, Tone, Verb
+from ralph_ls.protocol.state import RunState
+
+SHOWN = 1000
+"""Characters of a question or a reason; the whole text stands in its file."""
+
+SHOWN_ERROR = 200
+
+LONG_WAIT = timedelta(seconds=30)
+"""A shorter wait is over before anybody has read of it."""
+
+
+def card(seen: Seen) -> Card | None:
+    """The card of a work tree; None where all goes well by itself. Total."""
+    made = _of_state(seen) or _of_person(seen)
+    if made is None:
+        return None
+    also = [text for kind, text in _waiting(seen) if kind != made.kind]
+    return made.model_copy(update={"text": "\n\n".join(filter(None, (made.text, *also)))})
+
+
+def breaker_reason(state: RunState) -> str:
+    """Why the breaker is where it is, and how far it is from opening."""
+    breaker, threshold = state.breaker, state.config.breaker.no_progress_open
+    opens = f"; opens at {threshold}" if threshold > 0 else ""
+    is_half = breaker.state is BreakerState.HALF_OPEN
+    return f"{tame(breaker.reason)}{opens if is_half else ''}"
+
+
+def _of_state(seen: Seen) -> Card | None:
+    state = seen.state
+    if state is None:
+        return None
+    match state_of(seen):
+        case PanelState.RUNNING:
+            return _half_open(seen, state) if is_half_open(seen) else None
+        case PanelState.STOPPING:
+            text = "The agent may finish what it does; then the run ends."
+            return _made(seen, "run-stops", Tone.PLAIN, "Stops after this iteration", text)
+        case PanelState.PAUSED:
+            return _paused(seen)
+        case PanelState.WAITING:
+            return _long_wait(seen, state)
+        case PanelState.BLOCKED if controls.lacks_a_task(seen):
+            return _lacks_a_task(seen, state)
+        case PanelState.STUCK:
+            return _stuck(seen, state)
+        case PanelState.CRASHED:
+            return _crashed(seen, state)
+        case PanelState.COMPLETE:
+            return _ended(seen, state, "run-complete", Tone.GOOD)
+        case PanelState.ENDED:
+            return _ended(seen, state, "run-ended", Tone.PLAIN)
+        case PanelState.FATAL:
+            return _ended(seen, state, "run-fatal", Tone.BAD)
+        case _:
+            return None
+
+
+def _of_person(seen: Seen) -> Card | None:
+    """A blocker before a question, as the loop takes them."""
+    waits = open_blocker(seen)
+    if waits is not None:
+        return Card(
+            kind=Code.RUN_BLOCKED,
+            tone=Tone.BAD,
+            title=_in_iteration("Blocked", waits.iteration),
+            text=_shown(waits.text),
+            actions=(*_settling(seen), *_halt_file(seen, Code.RUN_BLOCKED)),
+        )
+    waits = waiting_question(seen)
+    if waits is None:
+        return None
+    return Card(
+        kind=Code.QUESTION_WAITING,
+        tone=Tone.WARNING,
+        title=_in_iteration("Ralph asks", waits.iteration),
+        text=_shown(waits.text),
+        actions=(*_settling(seen), *_halt_file(seen, Code.QUESTION_WAITING)),
+    )
+
+
+def _waiting(seen: Seen) -> Iterator[tuple[str, str]]:
+    """All that waits for a person, each with the kind of the card that would be its own."""
+    if (waits := open_blocker(seen)) is not None:
+        yield Code.RUN_BLOCKED, f"Blocked: {_shown(waits.text)}"
+    if (waits := waiting_question(seen)) is not None:
+        yield Code.QUESTION_WAITING, f"Ralph asks: {_shown(waits.text)}"
+    state = seen.state
+    if state is not None and state.breaker.state is BreakerState.OPEN and needs_reset(seen):
+        yield Code.BREAKER_OPEN, f"Breaker open: {tame(state.breaker.reason)}"
+
+
+def _half_open(seen: Seen, state: RunState) -> Card:
+    text = "\n".join((breaker_reason(state), *_last_error(state.breaker)))
+    return Card(
+        kind=Code.BREAKER_HALF_OPEN,
+        tone=Tone.WARNING,
+        title="Breaker half open",
+        text=text,
+        actions=(*controls.settling(seen), *_log(seen, state)),
+    )
+
+
+def _stuck(seen: Seen, state: RunState) -> Card:
+    breaker = state.breaker
+    is_open = breaker.state is BreakerState.OPEN
+    reason = tame(is_stuck(breaker, state.stuck_count, state.config) or "")
+    lines = [reason, *(_open_lines(breaker) if is_open else ())]
+    return Card(
+        kind=Code.BREAKER_OPEN if is_open else "run-stuck",
+        tone=Tone.BAD,
+        title="Breaker open" if is_open else "Stuck",
+        text="\n".join(lines),
+        actions=(*_settling(seen), *_log(seen, state)),
+    )
+
+
+def _open_lines(breaker: Breaker) -> Iterator[str]:
+    if breaker.last_change_at is not None:
+        yield f"since {to_wire_time(breaker.last_change_at)}"
+    counts = {
+        "without progress": breaker.consecutive_no_progress,
+        "with the same error": breaker.consecutive_same_error,
+        "with failing tests": breaker.consecutive_failing_tests,
+        "with a refused completion": breaker.consecutive_refusals,
+    }
+    told = [f"{count_of(count, 'iteration')} {what}" for what, count in counts.items() if count]
+    yield from [f"in a row: {', '.join(told)}"] if told else []
+    yield from _last_error(breaker)
+
+
+def _last_error(breaker: Breaker) -> Iterator[str]:
+    if breaker.error_streaks and breaker.error_history:
+        yield f"last error: {one_line(breaker.error_history[-1], limit=SHOWN_ERROR)}"
+
+
+def _paused(seen: Seen) -> Card:
+    if seen.phase is Phase.PAUSED:
+        return _made(seen, "run-paused", Tone.WARNING, "Paused", "It goes on when you say so.")
+    text = "What it waited for is settled; no engine is there to see it."
+    return _made(seen, "run-ready", Tone.WARNING, "Ready to go on", text)
+
+
+def _long_wait(seen: Seen, state: RunState) -> Card | None:
+    until, since = state.until, state.phase_since
+    if until is None or since is None or until - since < LONG_WAIT:
+        return None
+    reason = one_line(state.phase_reason or "for a while", limit=SHOWN_ERROR)
+    text = f"goes on at {to_wire_time(until)}"
+    return _made(seen, "run-waits", Tone.PLAIN, f"Waits: {reason}", text)
+
+
+def _lacks_a_task(seen: Seen, state: RunState) -> Card:
+    text = "a task in the plan that is not blocked" if state.end is None else state.end.message
+    if state.end is None:
+        text = f"it waits for {text}"
+    return Card(
+        kind="plan-blocked",
+        tone=Tone.BAD,
+        title="Blocked",
+        text=_shown(text),
+        actions=(
+            *_settling(seen),
+            *controls.running(seen)[:1],
+            controls.show_file(state.plan),
+        ),
+    )
+
+
+def _crashed(seen: Seen, state: RunState) -> Card:
+    last = "" if state.at is None else f", its last word was at {to_wire_time(state.at)}"
+    text = f"The engine of run {tame(state.run)} (pid {state.pid}) is gone{last}."
+    made = _made(seen, Code.ENGINE_GONE, Tone.BAD, "Engine gone", text)
+    return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
+
+
+def _ended(seen: Seen, state: RunState, kind: str, tone: Tone) -> Card:
+    counts = state.counts
+    summary = [
+        count_of(state.iteration, "iteration"),
+        format_duration(state.active_seconds),
+        f"{counts.required_done} of {count_of(counts.required, 'task')} done",
+    ]
+    if seen.history.cost_usd is not None:
+        summary.append(f"${seen.history.cost_usd:.2f}")
+    said = [] if state.end is None else [_shown(state.end.message)]
+    made = _made(seen, kind, tone, ended_words(state.end), "\n".join((*said, " · ".join(summary))))
+    return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
+
+
+def _made(seen: Seen, kind: str, tone: Tone, title: str, text: str) -> Card:
+    """A card that offers what can be done in general."""
+    actions = (*_settling(seen), *controls.running(seen))
+    return Card(kind=kind, tone=tone, title=title, text=text, actions=actions)
+
+
+def _settling(seen: Seen) -> Iterator[Action]:
+    """What a person must settle; a breaker that only warns holds nothing up."""
+    for action in controls.settling(seen):
+        if action.verb is not Verb.RESET or not is_half_open(seen):
+            yield action
+
+
+def _log(seen: Seen, state: RunState) -> Iterator[Action]:
+    if state.iteration:
+        yield controls.show_log(seen, state.iteration)
+
+
+def _halt_file(seen: Seen, code: Code) -> Iterator[Action]:
+    """Where it lies is known from the settings of a run."""
+    if seen.state is not None:
+        paths = seen.state.config.paths
+        path = paths.blocked if code is Code.RUN_BLOCKED else paths.decide
+        yield controls.show_file(path)
+
+
+def _in_iteration(what: str, iteration: int | None) -> str:
+    return what if iteration is None else f"{what} (iteration {iteration})"
+
+
+def _shown(text: str) -> str:
+    shown, rest = cut(some_lines(text), SHOWN)
+    return f"{shown}…" if rest else shown

@@ -1,0 +1,145 @@
+"""The choices that a question lists by itself, for a person to take one.
+
+An answer goes to the agent word for word, so a choice is only taken where nobody could read the
+question otherwise; else there is none, and a person writes what they think. Nothing is invented.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from ralph_ls.core.views.visible import tame
+
+LONGEST = 200
+"""Characters of one choice; a longer one is an essay, and cutting it would change the answer."""
+
+LONGEST_QUESTION = 4000
+"""Characters of a question that is looked through."""
+
+LONGEST_WORDS = 4
+"""Words of a choice in "this or that?"."""
+
+
+def choices(question: str) -> tuple[str, ...]:
+    """The choices in their order, each on one line; none where the question lists none. Total."""
+    text = "\n".join(line.rstrip() for line in question.strip().splitlines())
+    if len(text) > LONGEST_QUESTION:
+        return ()
+    for read in (_lettered_lines, _numbered_lines, _bullets, _lettered, _numbered, _either):
+        found = [_tidy(choice) for choice in read(text)]
+        if _are_choices(found):
+            return tuple(found)
+    return ()
+
+
+_MARKED = r"\*{{0,2}}{}\*{{0,2}}"
+_LETTER = _MARKED.format(r"\(?([a-z])\)") + r"|" + _MARKED.format(r"([a-z])\.")
+_NUMBER = _MARKED.format(r"\(?([1-9])[.)]")
+_LETTERED_LINE = re.compile(rf"^(?:[-*] +)?(?:{_LETTER})[ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE)
+_NUMBERED_LINE = re.compile(rf"^(?:[-*] +)?{_NUMBER}[ \t]+(?=\S)", re.MULTILINE)
+_LETTERED = re.compile(r"(?:^|(?<=\s))\*{0,2}\(([a-z])\)\*{0,2}\s+(?=\S)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:^|(?<=\s))\(?([1-9])[.)]\s+(?=\S)")
+_BULLET = re.compile(r"^[-*+] +(?=\S)", re.MULTILINE)
+
+
+def _lettered_lines(text: str) -> list[str]:
+    return _on_lines(text, _LETTERED_LINE, "abcdefghi")
+
+
+def _numbered_lines(text: str) -> list[str]:
+    return _on_lines(text, _NUMBERED_LINE, "123456789")
+
+
+def _bullets(text: str) -> list[str]:
+    """A list that ends the question, right below a line which asks for one."""
+    found = list(_BULLET.finditer(text))
+    if not found or not _asks_for_a_list(text, found[0]):
+        return []
+    items = _items(text, found)
+    listed = text[found[0].start() :].splitlines()
+    return items if len(listed) == len(items) else []
+
+
+def _lettered(text: str) -> list[str]:
+    return _within(text, _LETTERED, "abcdefghi")
+
+
+def _numbered(text: str) -> list[str]:
+    first = _NUMBERED.search(text)
+    # A version number looks like the number of a choice.
+    if first is None or not _asks_for_a_list(text, first):
+        return []
+    return _within(text, _NUMBERED, "123456789")
+
+
+def _on_lines(text: str, marker: re.Pattern[str], labels: str) -> list[str]:
+    found = list(marker.finditer(text))
+    return _items(text, found) if _count_up(found, labels) else []
+
+
+def _items(text: str, found: list[re.Match[str]]) -> list[str]:
+    """What stands on the line of each marker, and on lines below that are set in."""
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [
+        re.split(r"\n(?![ \t]+\S)", text[match.end() : end], maxsplit=1)[0]
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
+def _within(text: str, marker: re.Pattern[str], labels: str) -> list[str]:
+    """Choices that follow each other in the text; the last one ends with its line."""
+    found = list(marker.finditer(text))
+    if not _count_up(found, labels):
+        return []
+    last = re.split(r"\n|(?<=\?)\s", text[found[-1].end() :], maxsplit=1)[0]
+    pieces = [text[one.end() : other.start()] for one, other in pairwise(found)] + [last]
+    # Nobody can tell which sentence behind a choice still belongs to it.
+    return [] if any(re.search(r"[.?!]\s+\S", piece) for piece in pieces) else pieces
+
+
+def _asks_for_a_list(text: str, first: re.Match[str]) -> bool:
+    return text[: first.start()].rstrip().endswith(("?", ":"))
+
+
+def _count_up(found: list[re.Match[str]], labels: str) -> bool:
+    """Whether the markers are the first labels, each once and in their order."""
+    told = "".join(next(filter(None, match.groups())) for match in found).lower()
+    return len(told) > 1 and labels.startswith(told)
+
+
+_EITHER = re.compile(r"(?P<first>[^?.!;:()\n]+?),? or (?P<last>[^?.!;:,()\n]+)\?")
+_OPENING = re.compile(r"^(?:[^?:\n]+:|(?:which|what)\b[^,:?\n]*[,:])\s+", re.IGNORECASE)
+_NO_CHOICE = re.compile(
+    r"(?:am|are|can|could|did|do|does|had|has|have|how|if|is|may|might|must|not|shall|should|was|were"
+    r"|what|when|where|whether|which|who|whose|why|will|would)\b",
+    re.IGNORECASE,
+)
+
+
+def _either(text: str) -> list[str]:
+    """``SQLite or Postgres?``: short, and with nothing around but the words that ask for it."""
+    asked = _OPENING.sub("", text, count=1).removeprefix("either ")
+    match = _EITHER.fullmatch(asked)
+    if match is None or " or " in match["last"] or " or " in match["first"]:
+        return []
+    found = [*match["first"].split(","), match["last"]]
+    lengths = {len(choice.split()) for choice in found}
+    is_short = min(lengths) > 0 and max(lengths) <= LONGEST_WORDS
+    # In "use this or that?" the verb is no part of the first choice alone.
+    is_even = len(lengths) == 1 or asked != text
+    asks = any(_NO_CHOICE.match(choice.strip()) for choice in found)
+    return found if is_short and is_even and not asks else []
+
+
+_TAIL = re.compile(r"[\s,;.?]*(?:\b(?:or|and))?[\s,;.?]*\Z", re.IGNORECASE)
+
+
+def _tidy(choice: str) -> str:
+    """On one line and harmless, without what joins it to the next one."""
+    return tame(_TAIL.sub("", " ".join(choice.split()), count=1))
+
+
+def _are_choices(found: list[str]) -> bool:
+    is_whole = all(0 < len(choice) <= LONGEST for choice in found)
+    return len(found) > 1 and is_whole and len(set(found)) == len(found)

@@ -1,0 +1,212 @@
+"""The lines of a panel: what a run does, what was claimed and what was seen, what it costs.
+
+A claim and a fact stand side by side, and where they differ the fact wins (UX §1).
+It must never know how a line is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from ralph_ls.core.loop.evidence import contradiction
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.views.card import breaker_reason
+from ralph_ls.core.views.controls import WORKING
+from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
+from ralph_ls.core.views.status import doing
+from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.words import cut, facts_of, one_line, some_lines
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.panel import Fact, Tone
+from ralph_ls.protocol.report import Report, Usage
+from ralph_ls.protocol.state import RunState
+
+SHOWN_LINES = 2
+SHOWN_NEXT = 160
+"""Characters of a recommendation: two lines of a narrow panel, and some more."""
+
+SHOWN_WORD = 40
+"""Characters of a value that should have been one word."""
+
+SHOWN_TITLE = 200
+
+STATUS_TONES = {
+    "IN_PROGRESS": Tone.ACTIVE,
+    "COMPLETE": Tone.GOOD,
+    "PR_READY": Tone.GOOD,
+    "BLOCKED": Tone.BAD,
+    "NEEDS_CLARIFICATION": Tone.WARNING,
+}
+"""By STATUS (I, 1.2); any other is plain."""
+
+TESTS_TONES = {"PASSING": Tone.GOOD, "FAILING": Tone.BAD}
+
+BREAKER_WORDS = {
+    BreakerState.CLOSED: ("closed", Tone.GOOD),
+    BreakerState.HALF_OPEN: ("half open", Tone.WARNING),
+    BreakerState.OPEN: ("open", Tone.BAD),
+}
+"""I, 2.2."""
+
+CONTEXT_TONES = ((90, Tone.BAD), (70, Tone.WARNING))
+"""Percent of the context window from which on it is told louder (SPEC §5)."""
+
+
+def facts(seen: Seen, now: datetime | None = None) -> tuple[Fact, ...]:
+    """The lines in their order; what is not known is left out. Total.
+
+    ``now`` counts the running time on; without it the time is that of the last event.
+    """
+    state = seen.state
+    if state is None:
+        return ()
+    report, evidence = _newest(state)
+    return (
+        _now(seen, state),
+        *_report(report),
+        _breaker(state),
+        *_tests(report),
+        *_work(report, evidence),
+        *_evidence(evidence),
+        *_next(state),
+        Fact(key="time", heading="Time", text=format_duration(running_time(seen, now))),
+        *_cost(seen),
+        *_tokens(seen),
+    )
+
+
+def running_time(seen: Seen, now: datetime | None) -> float:
+    """Seconds that the run has been at work, without the time in which it waited for a person."""
+    if seen.state is None:
+        return 0.0
+    if now is None or not seen.live:
+        return seen.state.active_seconds
+    return active_seconds(seen.state, now)
+
+
+def _newest(state: RunState) -> tuple[Report | None, Evidence | None]:
+    """What the newest iteration of which anything is known said, and what was seen of it."""
+    newest = max(state.report_iteration, state.evidence_iteration)
+    return (
+        state.report if state.report_iteration == newest else None,
+        state.evidence if state.evidence_iteration == newest else None,
+    )
+
+
+def _now(seen: Seen, state: RunState) -> Fact:
+    """The task in work and its mode, or the one that waits for a person."""
+    waits = open_blocker(seen) or waiting_question(seen)
+    task = None if waits is None or waits.iteration is None else _task_of(seen, waits.iteration)
+    text = one_line(task or doing(state, seen.phase), limit=SHOWN_TITLE)
+    works = seen.live and seen.phase in WORKING
+    if works and state.current is not None and task is None:
+        text = f"{text} · {state.current.started.mode.value}"
+    return Fact(key="now", heading="Now", text=text, tone=Tone.ACTIVE if works else Tone.PLAIN)
+
+
+def _task_of(seen: Seen, iteration: int) -> str | None:
+    task = seen.history.tasks.get(iteration)
+    return None if task is None else task.title
+
+
+def _report(report: Report | None) -> Iterator[Fact]:
+    if report is not None:
+        text = one_line(report.status, limit=SHOWN_WORD)
+        tone = STATUS_TONES.get(report.status, Tone.PLAIN)
+        yield Fact(key="report", heading="Report", text=text, tone=tone)
+
+
+def _breaker(state: RunState) -> Fact:
+    breaker, rules = state.breaker, state.config.breaker
+    if not rules.enabled and breaker.state is BreakerState.CLOSED:
+        return Fact(key="breaker", heading="Breaker", text="off")
+    text, tone = BREAKER_WORDS[breaker.state]
+    more = "" if breaker.state is BreakerState.CLOSED else breaker_reason(state)
+    if breaker.state is BreakerState.CLOSED and _repeats(breaker, rules.same_error_warn):
+        tone = Tone.WARNING
+        more = f"the same error in {count_of(breaker.consecutive_same_error, 'iteration')}"
+        more += f"; opens at {rules.same_error_open}"
+    return Fact(key="breaker", heading="Breaker", text=text, tone=tone, more=more)
+
+
+def _repeats(breaker: Breaker, threshold: int) -> bool:
+    return 0 < threshold <= breaker.consecutive_same_error
+
+
+def _tests(report: Report | None) -> Iterator[Fact]:
+    if report is not None and "TESTS_STATUS" in report.fields:
+        words = report.tests_status.lower().replace("_", " ")
+        text = one_line(words, limit=SHOWN_WORD)
+        tone = TESTS_TONES.get(report.tests_status, Tone.PLAIN)
+        yield Fact(key="tests", heading="Tests", text=text, tone=tone)
+
+
+def _work(report: Report | None, evidence: Evidence | None) -> Iterator[Fact]:
+    """``implementation · 4 files (report 4)``: first what was seen, then what was claimed."""
+    parts: list[str] = []
+    if report is not None and report.work_type:
+        words = report.work_type.lower().replace("_", " ")
+        parts.append(one_line(words, limit=SHOWN_WORD))
+    claims = report is not None and "FILES_MODIFIED" in report.fields
+    claimed = f"report {report.files_modified}" if report is not None and claims else ""
+    if evidence is not None:
+        seen = count_of(evidence.files, "file")
+        parts.append(f"{seen} ({claimed})" if claimed else seen)
+    elif claimed:
+        parts.append(claimed)
+    if not parts:
+        return
+    doubt = "" if evidence is None else contradiction(report, evidence) or ""
+    tone = Tone.WARNING if doubt else Tone.PLAIN
+    yield Fact(key="work", heading="Work", text=" · ".join(parts), tone=tone, more=doubt)
+
+
+def _evidence(evidence: Evidence | None) -> Iterator[Fact]:
+    if evidence is not None:
+        tone = Tone.GOOD if evidence.progress else Tone.WARNING
+        yield Fact(key="evidence", heading="Evidence", text=facts_of(evidence), tone=tone)
+
+
+def _next(state: RunState) -> Iterator[Fact]:
+    settled = 0 if state.last is None else state.last.iteration
+    told = state.recommendation
+    if state.report is not None and state.report_iteration > settled:
+        told = state.report.recommendation
+    lines = some_lines(told).splitlines()
+    if not lines:
+        return
+    shown, rest = cut("\n".join(lines[:SHOWN_LINES]), SHOWN_NEXT)
+    more = "\n".join(filter(None, (rest, *lines[SHOWN_LINES:])))
+    yield Fact(key="next", heading="Next", text=f"{shown}…" if more else shown, more=more)
+
+
+def _cost(seen: Seen) -> Iterator[Fact]:
+    if seen.history.cost_usd is not None:
+        yield Fact(key="cost", heading="Cost", text=f"${seen.history.cost_usd:.2f}")
+
+
+def _tokens(seen: Seen) -> Iterator[Fact]:
+    if seen.history.tokens is None:
+        return
+    text, tone = _thousands(seen.history.tokens), Tone.PLAIN
+    share = _context_share(seen.history.usage)
+    if share is not None:
+        text = f"{text} · context {share} %"
+        tone = next((louder for least, louder in CONTEXT_TONES if share >= least), tone)
+    yield Fact(key="tokens", heading="Tokens", text=text, tone=tone)
+
+
+def _context_share(usage: Usage | None) -> int | None:
+    if usage is None or usage.context_tokens is None or not usage.context_window:
+        return None
+    return round(100 * usage.context_tokens / usage.context_window)
+
+
+def _thousands(count: int) -> str:
+    """``950``, ``31k``, ``1.2M``."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"

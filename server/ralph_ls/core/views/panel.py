@@ -1,0 +1,90 @@
+"""Everything that a panel shows of one work tree, put together in words (UX §4).
+
+A viewer draws it and decides nothing. It is made whole again whenever anything changes, so it
+must stay cheap, and it must never know how, where or how often it is drawn.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ralph_ls.core.loop.fold import IDLE_PHASES
+from ralph_ls.core.plan.select import count
+from ralph_ls.core.views import controls
+from ralph_ls.core.views.card import card
+from ralph_ls.core.views.facts import facts, running_time
+from ralph_ls.core.views.question import question_view
+from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
+from ralph_ls.core.views.standing import standing
+from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.core.views.words import some_lines
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.panel import AnswerView, IterationRow, Meter, Panel, PanelState
+from ralph_ls.protocol.state import RunState
+
+MAX_ROWS = 200
+"""Iterations in one panel (UX §4)."""
+
+WITHOUT_RUN = (
+    ("Running", "no, no loop has run here yet"),
+    ("Doing", "nothing"),
+    ("Last change", "nothing yet"),
+    ("Needs you", "no"),
+    ("Stopped", "it has not begun"),
+    ("Next", "ralph run"),
+)
+"""The six, where no run was ever made."""
+
+
+def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None = None) -> Panel:
+    """The panel of a work tree, whose plan is ``seen``. Total.
+
+    ``rows`` are the run's iterations, newest first; ``now`` counts the running time on, and
+    without it the time is that of the last event.
+    """
+    stands, state = standing(seen), seen.state
+    waiting = sum(one is not None for one in (waiting_question(seen), open_blocker(seen)))
+    waits_for_reset = stands.state in {PanelState.STUCK, PanelState.CRASHED}
+    run = RunState() if state is None else state
+    return Panel(
+        state=stands.state,
+        headline=stands.headline,
+        short=stands.short,
+        tone=stands.tone,
+        needs_person=waiting > 0 if state is None else needs_person(state, seen.phase),
+        waiting=waiting,
+        badge=max(waiting, int(waits_for_reset)),
+        live=seen.live,
+        breaker=run.breaker.state,
+        iterations=Meter(value=run.iteration, of=run.config.max_iterations),
+        tasks=_tasks(seen, run),
+        seconds=round(running_time(seen, now), 3),
+        ticking=seen.live and run.phase not in IDLE_PHASES,
+        until=run.until if seen.live and seen.phase is Phase.WAITING else None,
+        answers=answers(seen),
+        card=card(seen),
+        facts=facts(seen, now),
+        actions=(*controls.settling(seen), *controls.running(seen)),
+        question=question_view(seen),
+        rows=rows[:MAX_ROWS],
+    )
+
+
+def answers(seen: Seen) -> tuple[AnswerView, ...]:
+    """The six questions of a person who looks at a loop, answered, in their order. Total."""
+    told = list(WITHOUT_RUN)
+    if seen.state is not None:
+        told = answer_six(seen.state, seen.phase, pid=seen.pid if seen.live else None)
+    elif waiting_question(seen) is not None:
+        told[3] = ("Needs you", "yes, a question waits for an answer")
+    elif open_blocker(seen) is not None:
+        told[3] = ("Needs you", "yes, a blocker waits to be resolved")
+    return tuple(AnswerView(heading=heading, text=some_lines(text)) for heading, text in told)
+
+
+def _tasks(seen: Seen, run: RunState) -> Meter:
+    """Counted in the plan as it is looked at; the run's own count where no plan is."""
+    if not seen.plan.tasks:
+        return Meter(value=run.counts.required_done, of=run.counts.required)
+    counts = count(seen.plan)
+    return Meter(value=counts.done_required, of=counts.required)

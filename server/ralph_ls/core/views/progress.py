@@ -1,0 +1,60 @@
+"""A run in one line that changes while it goes on, and the line that it ends with.
+
+It must never know how progress is drawn. It tells no percentage: of the iterations that a run may
+use, nobody knows how many it will need.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.loop.course import waits_for
+from ralph_ls.core.views.words import one_line
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.state import RunState
+
+SHOWN = 120
+"""Characters of a title or a reason."""
+
+
+def progress_title(state: RunState) -> str:
+    """What the whole work is called."""
+    return f"Ralph: run {state.run}"
+
+
+def progress_words(state: RunState, phase: Phase) -> str:
+    """How far a living run is and what it does, or waits for."""
+    limit = state.config.max_iterations
+    of = "" if limit is None else f" of {limit}"
+    parts = [f"iteration {state.iteration}{of}"] if state.iteration else []
+    parts.append(_doing(state, phase))
+    return " · ".join(part for part in parts if part)
+
+
+def end_words(state: RunState, phase: Phase) -> str:
+    """Why nothing goes on any more."""
+    if state.end is not None:
+        return f"{state.end.reason.value}: {one_line(state.end.message, limit=SHOWN)}"
+    if phase is Phase.PARKED:
+        return f"the system stopped its engine; it waits for {_awaited(state)}"
+    return "its engine is gone"
+
+
+def _doing(state: RunState, phase: Phase) -> str:
+    match phase:
+        case Phase.PARKED:
+            return f"waits for {_awaited(state)}"
+        case Phase.PAUSED:
+            return "paused"
+        case Phase.WAITING:
+            return f"waits: {one_line(state.phase_reason or 'for a while', limit=SHOWN)}"
+        case Phase.STOPPING:
+            return "stops after this iteration"
+        case _ if state.current is None:
+            return "" if state.iteration else "starting"
+        case _:
+            task = state.current.started.task
+            title = "confirms that nothing is left to do" if task is None else task.title
+            return one_line(title, limit=SHOWN)
+
+
+def _awaited(state: RunState) -> str:
+    return one_line(waits_for(state), limit=SHOWN)

@@ -1,0 +1,171 @@
+"""What the trees of a viewer show: the plan's tasks, and the iterations of a run.
+
+Iterations are folded out of the journal beside the state, always from the run's first event on.
+Nearly all of it was written by strangers, so it is made harmless to show.
+It must never know how a tree is drawn, and it must never decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.wire import to_view
+from ralph_ls.core.views.seen import Places, Seen, places
+from ralph_ls.core.views.tasks import blocked_words, done_words, tried_words
+from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.words import one_line
+from ralph_ls.protocol.events import (
+    EventBase,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    RalphStatusUpdate,
+    RunStarted,
+)
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.report import Report, Usage
+
+SHOWN_WORD = 40
+"""Characters of a value that should have been one word."""
+
+SHOWN_WHY = 300
+
+
+def plan_rows(seen: Seen, *, uri: str | None, path: str) -> PlanRows:
+    """The plan's tree: each task with what the newest run has to say of it. Total.
+
+    ``uri`` is None where there is no plan; ``path`` is relative to the work tree.
+    """
+    if uri is None:
+        return PlanRows()
+    at = places(seen)
+    asked, blocking, in_work = at.asked(), at.blocking(), at.in_work()
+    return PlanRows(
+        uri=uri,
+        path=path,
+        tasks=tuple(
+            _task_row(at, task, asks=task is asked, blocks=task is blocking, works=task is in_work)
+            for task in seen.plan.tasks
+        ),
+        problems=tuple(
+            problem.model_copy(update={"message": tame(problem.message)})
+            for problem in seen.parsed.problems
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The iterations of one run."""
+
+    rows: tuple[IterationRow, ...] = ()
+    """Newest first, each number once."""
+
+
+def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> Rows:
+    """The iterations after ``events``, going on from ``earlier`` or from nothing.
+
+    Copies ``earlier`` once for a call, as ``history`` does. A ``runStarted`` begins anew.
+    """
+    known = {} if earlier is None else {row.iteration: row for row in earlier.rows}
+    for event in events:
+        if isinstance(event, RunStarted):
+            known = {}
+        else:
+            _enter(known, event)
+    return Rows(rows=tuple(known[number] for number in sorted(known, reverse=True)))
+
+
+def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) -> TaskRow:
+    view, known = to_view(task), at.seen.history
+    tried = known.attempts.get(task.id, ())
+    done = known.done.get(task.id) if task.state is TaskState.DONE else None
+    last = tried[-1] if tried else None
+    words = [
+        *(["asks"] if asks else []),
+        *(["blocks the run"] if blocks else []),
+        *_task_words(at, task, n_tried=len(tried), works=works),
+    ]
+    return TaskRow(
+        id=view.id,
+        title=tame(view.title),
+        state=view.state,
+        priority=view.priority,
+        section=tame(view.section),
+        line=view.line,
+        blocked_by=None if view.blocked_by is None else tame(view.blocked_by),
+        criteria=tuple(tame(criterion) for criterion in view.criteria),
+        attempts=len(tried),
+        iteration=last if done is None else done.iteration,
+        commit=None if done is None else done.commit,
+        in_work=works,
+        asks=asks,
+        blocks=blocks,
+        words=" · ".join(words),
+    )
+
+
+def _task_words(at: Places, task: Task, *, n_tried: int, works: bool) -> Iterator[str]:
+    if task.state is TaskState.DONE:
+        done = at.seen.history.done.get(task.id)
+        if done is not None:
+            yield done_words(done)
+        return
+    if task.state is TaskState.BLOCKED:
+        yield blocked_words(task)
+    if n_tried:
+        yield tried_words(n_tried, in_work=works)
+
+
+def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
+    match event:
+        case IterationStarted(iteration=number, task=task, at=at):
+            title = None if task is None else tame(task.title)
+            known[number] = IterationRow(iteration=number, task=title, started_at=at)
+        case RalphStatusUpdate(iteration=number, report=report):
+            _change(known, number, _of_report(report))
+        case EvidenceGathered(iteration=number, evidence=evidence):
+            _change(known, number, _of_evidence(evidence))
+        case IterationEnded(iteration=number, usage=usage):
+            changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
+            if event.commit is not None:
+                changes["commit"] = event.commit
+            _change(known, number, {**changes, **_of_usage(usage)})
+        case _:
+            pass
+
+
+def _change(known: dict[int, IterationRow], number: int, changes: dict[str, object]) -> None:
+    # A torn journal may lack the beginning.
+    row = known.get(number) or IterationRow(iteration=number)
+    known[number] = row.model_copy(update=changes)
+
+
+def _of_report(report: Report) -> dict[str, object]:
+    work_type = one_line(report.work_type, limit=SHOWN_WORD)
+    claims = "FILES_MODIFIED" in report.fields
+    tests = "TESTS_STATUS" in report.fields
+    return {
+        "status": one_line(report.status, limit=SHOWN_WORD),
+        "work_type": work_type or None,
+        "tests": one_line(report.tests_status, limit=SHOWN_WORD) if tests else None,
+        "claimed_files": report.files_modified if claims else None,
+    }
+
+
+def _of_evidence(evidence: Evidence) -> dict[str, object]:
+    commits = [commit.hash for commit in evidence.commits if not commit.repository]
+    return {
+        "files": evidence.files,
+        "tasks_done": len(evidence.tasks_done),
+        "commit": commits[-1] if commits else None,
+        "why": one_line(evidence.why, limit=SHOWN_WHY),
+    }
+
+
+def _of_usage(usage: Usage | None) -> dict[str, object]:
+    return {} if usage is None else {"cost_usd": usage.cost_usd}

@@ -1,0 +1,9 @@
+"""The version of what is written and sent; a module of its own, since it is told before any model.
+
+An editor waits for the answer to ``initialize``, which names it (SPEC §13).
+"""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+"""``v`` of every event, and what clients and servers compare; a breaking change raises it."""
