@@ -6,27 +6,39 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.agents import command, demo
+from ralph_ls.engine.agents import claude, command, demo
 from ralph_ls.protocol.config import AgentConfig, Config, PromptBy
 from ralph_ls.protocol.errors import ConfigError
 
-BUILT_IN = "demo"
+BUILT_IN = (claude.PROGRAM, "demo")
 
 
 def choose_agent(config: Config) -> Agent:
     """The agent that ``config`` names; raises ``ConfigError`` naming what can be chosen."""
+    if config.agent == claude.PROGRAM:
+        return claude.describe(config.agents.get(config.agent, AgentConfig()), config.tools)
+    _require_no_tools(config)
     if config.agent in config.agents:
         return command.describe(config.agent, config.agents[config.agent])
-    if config.agent == BUILT_IN:
+    if config.agent == "demo":
         return demo.describe()
     if config.agent == "command":
         return command.describe("command", AgentConfig())
-    known = ", ".join([BUILT_IN, *sorted(config.agents)])
+    known = ", ".join(dict.fromkeys([*BUILT_IN, *sorted(config.agents)]))
     raise ConfigError(
         f"this version has no agent {config.agent!r}; it has: {known}. "
         "Give any program with --agent-command, or describe it under "
         f"[agents.{config.agent}] in .ralph/config.toml"
     )
+
+
+def _require_no_tools(config: Config) -> None:
+    """A list of tools that nobody obeys must not look as if somebody did."""
+    if config.tools is not None and (config.tools.allow is not None or config.tools.deny):
+        raise ConfigError(
+            f"tools.allow and tools.deny cannot be given to the agent {config.agent!r}; "
+            "give its command the flags that it knows, or choose --agent claude"
+        )
 
 
 def fill_argv(agent: Agent, prompt: str, prompt_file: Path) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ralph_ls.protocol.config import PromptBy
+from ralph_ls.protocol.config import Dialect, PromptBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +16,5 @@ class Agent:
     argv: tuple[str, ...]
     prompt: PromptBy = PromptBy.STDIN
     env: Mapping[str, str] = field(default_factory=dict)
+    dialect: Dialect = Dialect.TEXT
+    """How it writes what it prints."""

@@ -12,7 +12,8 @@ import os
 from collections.abc import Awaitable
 from pathlib import Path
 
-from ralph_ls.core.agent.reading import Reading, read_text
+from ralph_ls.core.agent.reading import Reading, read_final, read_text
+from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -23,6 +24,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
 )
 from ralph_ls.core.plan.select import newly_done
+from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine import git, process
 from ralph_ls.engine.agent_choice import fill_argv
 from ralph_ls.engine.clock import Clock
@@ -31,10 +33,12 @@ from ralph_ls.engine.messages import MessageLog
 from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text
 from ralph_ls.engine.prompts import fill_template, template_path
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import PromptBy
+from ralph_ls.protocol.config import Dialect, PromptBy
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.messages import Message
+from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
@@ -42,7 +46,7 @@ from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.logs import RunLog
 
 READ_LIMIT = 16 << 20
-"""Bytes from the end of an agent's output that are read for signals."""
+"""Bytes from the end of an agent's standard error that are read for error lines."""
 
 TAIL_CHARACTERS = 2000
 
@@ -65,6 +69,8 @@ class IterationWork:
         """The tree and the plan as the last iteration left them."""
         self._plan_before: str | None = None
         self._messages = MessageLog(workspace.files.messages)
+        self._spent: Usage | None = None
+        """What the earlier attempts of the open iteration used up."""
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
         self._stopping = False
@@ -110,8 +116,11 @@ class IterationWork:
         argv = fill_argv(agent, prompt, prompt_file)
         program = find_program(argv[0], environment, workspace.root)
         if effect.attempt == 1:
+            self._spent = None
             self.log.begin(effect.iteration, run.branch, self._clock.local())
-        self._messages.begin(effect.iteration)
+        else:
+            self._spent = add_usage(self._spent, self._messages.final().usage)
+        self._messages.begin(effect.iteration, agent.dialect)
         launch = process.Launch(
             argv=(str(program), *argv[1:]),
             cwd=workspace.root,
@@ -135,6 +144,7 @@ class IterationWork:
             process_start_time=started.start_time,
             group=started.group,
             prompt_bytes=len(prompt.encode()),
+            dialect=None if agent.dialect is Dialect.TEXT else agent.dialect,
         )
         return launched, self._end_of(started)
 
@@ -164,13 +174,18 @@ class IterationWork:
         plan = parse_plan(text, workspace.config)
         before = parse_plan(self._remembered_plan(text), workspace.config)
         must_validate, notices = self._validation(lost=effect.lost)
+        notices += _denials(said)
         return IterationRead(
             report=said.report,
             promises=said.promises,
             completion_words=said.completion,
             errors=said.errors[:KEPT_ERRORS],
             error_patterns=said.error_patterns[:KEPT_ERRORS],
-            said_nothing=not said.text.strip(),
+            said_nothing=not said.text.strip() and said.report is None,
+            failed=said.failed,
+            failure=said.why,
+            usage=add_usage(self._spent, said.usage),
+            permission_denials=None if said.denied_tools is None else len(said.denied_tools),
             changes=found,
             tasks_done=newly_done(before, plan),
             plan=facts_of(plan),
@@ -245,7 +260,7 @@ class IterationWork:
     async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
         ended = await started.wait()
         self._process = None
-        self._messages.flush()
+        self._log_messages(self._messages.flush())
         if ended.write_error is not None:
             self._note("log-not-written", ended.write_error)
         return AgentFinished(
@@ -262,9 +277,20 @@ class IterationWork:
         )
 
     def _on_output(self, stream: str, data: bytes) -> None:
-        self.log.write(data)
-        if stream == "stdout":
-            self._messages.write(data)
+        if stream == "stderr":
+            self.log.write(data)
+            return
+        if self._workspace.agent.dialect is Dialect.TEXT:
+            self.log.write(data)
+        self._log_messages(self._messages.write(data))
+
+    def _log_messages(self, messages: list[Message]) -> None:
+        """The log is for people: of an agent that prints records they get its words."""
+        if self._workspace.agent.dialect is Dialect.TEXT:
+            return
+        lines = [f"{line}\n" for message in messages if (line := message_line(message))]
+        if lines:
+            self.log.write("".join(lines).encode("utf-8", errors="replace"))
 
     def _prompt(self, effect: LaunchAgent) -> str:
         workspace = self._workspace
@@ -302,12 +328,9 @@ class IterationWork:
         files = self._workspace.files
         if effect.lost:
             return read_text("")
-        out, err = (
-            _read_tail(files.output(effect.iteration, effect.attempt, stream))
-            for stream in ("out", "err")
-        )
+        errors = _read_tail(files.output(effect.iteration, effect.attempt, "err"))
         word = self._workspace.config.gate.complete_word
-        return read_text(out, err, complete_word=word)
+        return read_final(self._messages.final(), errors, complete_word=word)
 
     @property
     def _validate_script(self) -> Path:
@@ -335,6 +358,18 @@ class IterationWork:
         fresh = {code: notice for code, notice in self._notices.items() if code not in self._told}
         self._told.update(fresh)
         return tuple(fresh.values())
+
+
+def _denials(said: Reading) -> tuple[Notice, ...]:
+    """Tell what the agent was not allowed to do: it works around it, or fails without a word."""
+    if not said.denied_tools:
+        return ()
+    names = ", ".join(dict.fromkeys(said.denied_tools))
+    message = (
+        f"the agent was not permitted to use: {names}; "
+        "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
+    )
+    return (Notice(code="permission-denied", message=message),)
 
 
 def _read_tail(path: Path) -> str:

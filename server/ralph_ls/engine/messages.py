@@ -1,44 +1,48 @@
-"""``messages.jsonl``: what the agent said, decoded, for live views; never folded (SPEC §2)."""
+"""``messages.jsonl``: what the agent says, decoded, for live views; never folded (SPEC §2).
+
+The same decoder has the final word for the loop, so an agent's end leaves nothing to be read.
+"""
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
+from ralph_ls.core.agent.decode.choose import decoder_for
+from ralph_ls.core.agent.decode.final import Decoder, Final
+from ralph_ls.core.agent.decode.plain import PlainDecoder
+from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.messages import Message
 from ralph_ls.store.files import PRIVATE_FILE, write_all
 
 
 class MessageLog:
-    """Writes the text of plain-text agents line by line, with the byte offset of each piece."""
+    """Decodes the standard output of one agent process after the other, and writes it down."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
-        self._iteration = 0
-        self._offset = 0
-        self._partial = b""
+        self._decoder: Decoder = PlainDecoder(1)
         self.problem: str | None = None
         """The first failure to write, in words."""
 
-    def begin(self, iteration: int) -> None:
-        """What follows belongs to this iteration."""
+    def begin(self, iteration: int, dialect: Dialect = Dialect.TEXT) -> None:
+        """What follows belongs to a new process, in this iteration."""
         self.flush()
-        self._iteration = iteration
-        self._offset = 0
+        self._decoder = decoder_for(dialect, iteration)
 
-    def write(self, data: bytes) -> None:
-        """Take bytes of standard output as they come; whole lines are written at once."""
-        whole, newline, rest = (self._partial + data).rpartition(b"\n")
-        self._partial = rest
-        if newline:
-            self._write(whole + newline)
+    def write(self, data: bytes) -> list[Message]:
+        """Take bytes of standard output as they come; what they complete is written at once."""
+        return self._write(self._decoder.feed(data))
 
-    def flush(self) -> None:
-        """Write a last line that has no end."""
-        if self._partial:
-            rest, self._partial = self._partial, b""
-            self._write(rest)
+    def flush(self) -> list[Message]:
+        """Write what a last line holds that has no end."""
+        return self._write(self._decoder.finish())
+
+    def final(self) -> Final:
+        """What the process came to; call it once it has ended and ``flush`` was called."""
+        return self._decoder.final()
 
     def close(self) -> None:
         self.flush()
@@ -46,20 +50,21 @@ class MessageLog:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _write(self, data: bytes) -> None:
-        message = {
-            "iteration": self._iteration,
-            "offset": self._offset,
-            "kind": "text",
-            "text": data.decode("utf-8", errors="replace"),
-        }
-        self._offset += len(data)
-        try:
-            if self._descriptor is None:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-                self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
-            line = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-            write_all(self._descriptor, line.encode() + b"\n")
-        except OSError as error:
-            if self.problem is None:
-                self.problem = f"{self._path}: {error.strerror or error}"
+    def _write(self, messages: list[Message]) -> list[Message]:
+        if messages:
+            try:
+                self._append(messages)
+            except OSError as error:
+                if self.problem is None:
+                    self.problem = f"{self._path}: {error.strerror or error}"
+        return messages
+
+    def _append(self, messages: Iterable[Message]) -> None:
+        if self._descriptor is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
+        lines = [
+            message.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
+            for message in messages
+        ]
+        write_all(self._descriptor, b"".join(lines))

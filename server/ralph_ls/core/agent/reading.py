@@ -6,8 +6,10 @@ the same text. It must never know how the output was captured nor what is made o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ralph_ls.core.agent.decode.choose import decoder_for
+from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.errors import find_error_lines, normalise
 from ralph_ls.core.agent.phrases import find_clarification, find_completion
 from ralph_ls.core.agent.promises import (
@@ -18,7 +20,9 @@ from ralph_ls.core.agent.promises import (
 from ralph_ls.core.agent.prose import to_prose
 from ralph_ls.core.agent.status_block import choose_report, find_blocks
 from ralph_ls.core.agent.text import clean, fence_spans
-from ralph_ls.protocol.report import Promise, Report, ReportKind
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.report import Promise, Report, ReportKind, ReportProblem, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,67 @@ class Reading:
     clarification: tuple[str, ...]
     confidence: int
     """+50 for a report, +10 for each completion phrase (A15)."""
+    usage: Usage | None = None
+    """From here on only what structured output can tell."""
+    session_id: str | None = None
+    model: str | None = None
+    failed: bool = False
+    why: str = ""
+    """How the agent failed, in words; empty where it did not."""
+    denied_tools: tuple[str, ...] | None = None
+    limit: Limit | None = None
+
+
+def read_output(
+    stdout: bytes,
+    stderr: str = "",
+    *,
+    dialect: Dialect = Dialect.TEXT,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> Reading:
+    """Read the whole output of an agent that writes in ``dialect``; any bytes give a reading."""
+    decoder = decoder_for(dialect)
+    for start in range(0, len(stdout), _PIECE):
+        decoder.feed(stdout[start : start + _PIECE])
+    decoder.finish()
+    return read_final(decoder.final(), stderr, preferred=preferred, complete_word=complete_word)
+
+
+def read_final(
+    final: Final,
+    stderr: str = "",
+    *,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> Reading:
+    """Read a decoded stream: signals from its final text, errors also from what it marks as such.
+
+    A report that stands only in an earlier text of the agent's own is used with the problem
+    ``report-not-final``; a promise there is none (SPEC §5).
+    """
+    reading = read_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
+    report = reading.report
+    if report is None and final.earlier:
+        report = choose_report(find_blocks(clean(final.earlier)), preferred=preferred)
+        if report is not None:
+            problems = (*report.problems, _NOT_FINAL)
+            report = report.model_copy(update={"problems": problems})
+    errors = tuple(dict.fromkeys((*final.errors, *reading.errors)))
+    return replace(
+        reading,
+        report=report,
+        errors=errors,
+        error_patterns=tuple(dict.fromkeys(map(normalise, errors))),
+        confidence=_confidence(report, reading.completion),
+        usage=final.usage,
+        session_id=final.session_id,
+        model=final.model,
+        failed=final.failed,
+        why=final.why,
+        denied_tools=final.denied_tools,
+        limit=final.limit,
+    )
 
 
 def read_text(
@@ -71,8 +136,7 @@ def read_text(
         error_patterns=tuple(dict.fromkeys(map(normalise, errors))),
         completion=completion,
         clarification=find_clarification(prose),
-        confidence=_CONFIDENCE_OF_REPORT * (report is not None)
-        + _CONFIDENCE_OF_WORD * len(completion),
+        confidence=_confidence(report, completion),
     )
 
 
@@ -83,6 +147,8 @@ def to_json(reading: Reading) -> dict[str, object]:
     tell (limit, usage, session, failure) is null or false for plain text.
     """
     report, promise = reading.report, promise_checked_first(reading.promises)
+    usage, limit = reading.usage, reading.limit
+    resets_at = None if limit is None or limit.resets_at is None else to_wire_time(limit.resets_at)
     return {
         "text": reading.text,
         "report": None if report is None else report.model_dump(mode="json", by_alias=True),
@@ -93,12 +159,22 @@ def to_json(reading: Reading) -> dict[str, object]:
             "clarification": list(reading.clarification),
         },
         "confidence": reading.confidence,
-        "limit": None,
-        "usage": None,
-        "sessionId": None,
-        "failed": False,
+        "limit": None if limit is None else {"resetsAt": resets_at},
+        "usage": None if usage is None else usage.model_dump(mode="json", by_alias=True),
+        "sessionId": reading.session_id,
+        "failed": reading.failed,
     }
 
 
+def _confidence(report: Report | None, completion: tuple[str, ...]) -> int:
+    return _CONFIDENCE_OF_REPORT * (report is not None) + _CONFIDENCE_OF_WORD * len(completion)
+
+
+_PIECE = 1 << 20
 _CONFIDENCE_OF_REPORT = 50
 _CONFIDENCE_OF_WORD = 10
+
+_NOT_FINAL = ReportProblem(
+    code="report-not-final",
+    message="the report stands in an earlier text; the agent's last one has none",
+)

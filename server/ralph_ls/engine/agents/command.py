@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.protocol.config import AgentConfig
+from ralph_ls.protocol.config import AgentConfig, Dialect
 from ralph_ls.protocol.errors import ConfigError
 
 
@@ -14,4 +14,15 @@ def describe(name: str, config: AgentConfig) -> Agent:
             f"the agent {name!r} has no command; set argv under [agents.{name}] in "
             ".ralph/config.toml, or give --agent-command"
         )
-    return Agent(name=name, argv=config.argv, prompt=config.prompt, env=config.env)
+    if config.model is not None:
+        raise ConfigError(
+            f"agents.{name}.model is set, but a command of your own is given no model; "
+            f"put it into argv under [agents.{name}], and remove the setting"
+        )
+    return Agent(
+        name=name,
+        argv=config.argv,
+        prompt=config.prompt,
+        env=config.env,
+        dialect=config.dialect or Dialect.TEXT,
+    )

@@ -1,0 +1,100 @@
+"""What adds up over the records of a ``claude`` stream: its words, and what it used up."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from ralph_ls.core.agent.decode.claude_records import Content, ModelUsage, ResultRecord, Tokens
+from ralph_ls.core.agent.usage import add_known
+from ralph_ls.protocol.report import Usage
+
+KEPT_CHARACTERS = 1 << 20
+"""Of the agent's text since its last tool call; the end of it counts."""
+
+
+class Said:
+    """The main agent's text: what came after its last tool call, and its last block before."""
+
+    def __init__(self) -> None:
+        self.earlier = ""
+        self._texts: deque[str] = deque()
+        self._n_characters = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._texts)
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+        self._n_characters += len(text)
+        while self._n_characters > KEPT_CHARACTERS and len(self._texts) > 1:
+            self._n_characters -= len(self._texts.popleft())
+
+    def tool_called(self) -> None:
+        """What was said so far was not its last word."""
+        said = [text for text in self._texts if "_STATUS" in text.upper()]
+        self.earlier = said[-1] if said else self.earlier
+        self._texts.clear()
+        self._n_characters = 0
+
+
+class Meter:
+    """Counts what is used up: roughly while a turn goes on, exactly once it has ended."""
+
+    def __init__(self) -> None:
+        self._turns: list[Usage] = []
+        self._answers = Usage()
+        self._last_answer = ""
+        self._context: int | None = None
+        self._window: int | None = None
+
+    def begin_answer(self, content: Content) -> bool:
+        """Count an answer when its first block comes; False for the others, and without counts."""
+        tokens = content.usage
+        if tokens is None or content.id == self._last_answer:
+            return False
+        self._last_answer = content.id
+        new, cached = tokens.input_tokens or 0, tokens.cache_read_input_tokens or 0
+        self._context = new + cached + (tokens.cache_creation_input_tokens or 0)
+        self._answers = Usage(
+            input_tokens=(self._answers.input_tokens or 0) + new,
+            cached_tokens=(self._answers.cached_tokens or 0) + cached,
+            turns=(self._answers.turns or 0) + 1,
+        )
+        return True
+
+    def end_turn(self, record: ResultRecord, model: str | None) -> None:
+        """Take the exact counts in the place of the rough ones."""
+        tokens = record.usage or Tokens()
+        turn = Usage(
+            input_tokens=tokens.input_tokens,
+            output_tokens=tokens.output_tokens,
+            cached_tokens=tokens.cache_read_input_tokens,
+            turns=record.num_turns,
+        )
+        self._turns.append(turn)
+        self._answers = Usage()
+        self._window = _window_of(record.model_usage, model) or self._window
+
+    def usage(self, cost_usd: float | None) -> Usage | None:
+        """All of it; None where nothing is known."""
+        parts = [*self._turns, self._answers]
+        known = Usage(
+            input_tokens=add_known(*(part.input_tokens for part in parts)),
+            output_tokens=add_known(*(part.output_tokens for part in parts)),
+            cached_tokens=add_known(*(part.cached_tokens for part in parts)),
+            cost_usd=cost_usd,
+            turns=add_known(*(part.turns for part in parts)),
+            context_tokens=self._context,
+            context_window=self._window,
+        )
+        return None if known == Usage() else known
+
+
+def _window_of(usage: Mapping[str, ModelUsage], model: str | None) -> int | None:
+    """The context window of the model that the main agent used, else of the only one."""
+    if model is not None and model in usage:
+        return usage[model].context_window
+    windows = [found.context_window for found in usage.values()]
+    return windows[0] if len(windows) == 1 else None

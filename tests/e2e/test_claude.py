@@ -1,0 +1,236 @@
+"""The real ``claude`` in a whole run: what it does, what is told of it, how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.events import dump_event
+from ralph_ls.protocol.messages import FileAction, FileMessage, TextMessage, ToolMessage, ToolState
+from tests.e2e import agents
+from tests.e2e.claude_scene import KEY, ClaudeScene, call, does_task, report
+from tests.e2e.conftest import need
+from tests.engine.cases import told, warnings
+from tests.engine.loop import git, make_repository, run_ralph
+from tests.fakes.model_stub import Answer, ModelStub
+from tests.histories.rebuild import replay
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+DONE = report("STATUS: COMPLETE", "FILES_MODIFIED: 1", "EXIT_SIGNAL: true")
+GOES_ON = report("STATUS: IN_PROGRESS", "FILES_MODIFIED: 1", "EXIT_SIGNAL: false")
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClaudeScene]:
+    """A repository with two tasks, and the real program beside it."""
+    need(agents.what_is_missing())
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "CLAUDE")):
+            monkeypatch.delenv(name)
+    repository = make_repository(tmp_path / "repository", ["First", "Second"])
+    with ModelStub() as stub:
+        yield ClaudeScene(agents.claude(), repository, stub)
+    assert stub.problems == []
+
+
+def test_two_tasks_are_done_committed_and_reported(claude: ClaudeScene) -> None:
+    root = claude.repository
+    claude.stub.say(
+        *does_task(root, "First", "one.txt"),
+        Answer(text=f"The first is done.\n\n{GOES_ON}"),
+        *does_task(root, "Second", "two.txt"),
+        Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
+    )
+    done = claude.run()
+    assert done.exit_code == 0, done.stderr
+    assert claude.stub.n_left == 0
+    assert git(root, "log", "--format=%s").split("\n")[:2] == ["Add two.txt", "Add one.txt"]
+    assert git(root, "status", "--porcelain") == ""
+
+    started = told(done, "agentStarted")
+    assert [(event.agent, event.dialect) for event in started] == [("claude", "claude")] * 2
+    assert started[0].argv == (
+        *("claude", "-p", "--dangerously-skip-permissions"),
+        *("--output-format", "stream-json", "--verbose"),
+    )
+    reports = [event.report for event in told(done, "ralphStatusUpdate")]
+    assert [(found.status, found.exit_signal) for found in reports] == [
+        ("IN_PROGRESS", False),
+        ("COMPLETE", True),
+    ]
+    for ended in told(done, "iterationEnded"):
+        usage = ended.usage
+        assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (3600, 102, 2400)
+        assert usage.cost_usd > 0
+        assert (usage.context_tokens, usage.turns) == (2100, 3)
+        assert usage.context_window >= 200_000
+        assert ended.permission_denials == 0
+    assert warnings(done) == ["excluded"]
+    assert told(done, "runEnded")[0].reason.value == "complete"
+
+
+def test_what_it_says_is_decoded_live_and_shown_in_words(claude: ClaudeScene) -> None:
+    root = claude.repository
+    wrong = call("Bash", command="cat nothing.txt", description="Look")
+    claude.stub.say(
+        Answer(text="I look.", tools=(wrong,)),
+        *does_task(root, "First", "one.txt"),
+        Answer(text=f"The first is done.\n\n{GOES_ON}"),
+    )
+    done = claude.run("1")
+    messages = claude.messages()
+    assert [kind for kind, _ in groupby(message.kind for message in messages)] == [
+        *("text", "usage", "tool"),
+        *("text", "usage", "tool", "file"),
+        *("tool", "usage", "tool"),
+        *("text", "usage"),
+    ]
+    tools = [found for found in messages if isinstance(found, ToolMessage)]
+    assert [(found.name, found.state) for found in tools] == [
+        *(("Bash", ToolState.STARTED), ("Bash", ToolState.FAILED)),
+        *(("Write", ToolState.STARTED), ("Write", ToolState.DONE)),
+        *(("Bash", ToolState.STARTED), ("Bash", ToolState.DONE)),
+    ]
+    files = [found for found in messages if isinstance(found, FileMessage)]
+    assert [(found.path, found.action) for found in files] == [("one.txt", FileAction.CREATED)]
+    raw = (claude.run_folder() / "iteration-001.out").read_bytes()
+    for message in messages:
+        assert raw[message.offset : message.offset + 1] == b"{"
+    texts = [found.text for found in messages if isinstance(found, TextMessage)]
+    assert texts == ["I look.", "I write one.txt.", f"The first is done.\n\n{GOES_ON}"]
+
+    (log,) = (root / ".ralph" / "logs").glob("*_001.log")
+    for shown in (done.stdout, log.read_text(encoding="utf-8")):
+        assert "I write one.txt.\n⚒ Write: one.txt\n✎ one.txt created\n" in shown
+        assert "✗ Bash: cat nothing.txt\n" in shown
+        assert '"type"' not in shown
+    assert "\nCost: $" in log.read_text(encoding="utf-8")
+    for path in claude.run_folder().iterdir():
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes()
+
+
+def test_its_run_is_decided_again_in_the_same_events(claude: ClaudeScene) -> None:
+    claude.stub.say(
+        *does_task(claude.repository, "First", "one.txt"),
+        Answer(text=f"Done.\n\n{GOES_ON}"),
+        Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"),
+    )
+    done = claude.run()
+    assert done.exit_code == 3
+    assert told(done, "questionAsked")[0].question == "Tabs or spaces?"
+    lines = [dump_event(event) for move in replay(list(done.events)) for event in move.told]
+    assert lines == [dump_event(event) for event in done.events]
+
+
+def test_a_signal_counts_only_in_its_last_words(claude: ClaudeScene) -> None:
+    promise = "<promise>DECIDE:Never asked?</promise>"
+    claude.stub.say(
+        Answer(text=promise, tools=(call("Bash", command=f"echo '{promise}'"),)),
+        Answer(text=f"Nothing to ask.\n\n{GOES_ON}"),
+    )
+    done = claude.run("1")
+    assert done.exit_code == 1
+    assert told(done, "promiseRead") == []
+
+
+def test_an_api_error_is_told_and_tried_once_more(claude: ClaudeScene) -> None:
+    claude.stub.say(
+        *[Answer(status=429, text="Slow down")] * 2,
+        *does_task(claude.repository, "First", "one.txt"),
+        Answer(text=f"Done.\n\n{GOES_ON}"),
+    )
+    done = claude.run("1")
+    assert done.exit_code == 1
+    exits = told(done, "agentExited")
+    assert [event.exit_code for event in exits] == [1, 0]
+    assert warnings(done) == ["excluded", "agent-failed"]
+    assert told(done, "warned")[1].message == (
+        "the agent ended with 1 and left no result "
+        "(API Error: Request rejected (429) · Slow down); it is started once more"
+    )
+    (ended,) = told(done, "iterationEnded")
+    assert ended.outcome.value == "progress"
+    assert (ended.usage.input_tokens, ended.usage.output_tokens) == (3600, 102)
+    retried = "API error: rate limit (429); retry 1 of 1"
+    assert any(getattr(found, "text", "").startswith(retried) for found in claude.messages())
+
+
+def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: ClaudeScene) -> None:
+    claude.stub.say(*[Answer(status=402, text="No credit")] * 6)
+    done = claude.run()
+    assert done.exit_code == 5
+    (end,) = told(done, "runEnded")
+    assert end.message.startswith(
+        "the agent failed in 3 iterations in a row; the last one ended with 1: API Error: "
+    )
+    assert "No credit" in end.message
+    assert "No credit" in told(done, "iterationEnded")[0].errors[0]
+
+
+def test_what_it_is_not_permitted_is_counted_and_told(claude: ClaudeScene) -> None:
+    config = claude.repository / ".ralph" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('[tools]\nallow = ["Edit"]\ndeny = ["WebFetch"]\n', encoding="utf-8")
+    git(claude.repository, "add", "-A")
+    git(claude.repository, "commit", "-q", "-m", "Settings")
+    claude.stub.say(
+        Answer(tools=(call("Bash", command="rm @fix_plan.md", description="Remove"),)),
+        Answer(text=f"I may not.\n\n{GOES_ON}"),
+    )
+    done = claude.run("1")
+    assert (claude.repository / "@fix_plan.md").exists()
+    argv = told(done, "agentStarted")[0].argv
+    assert "--dangerously-skip-permissions" not in argv
+    (ended,) = told(done, "iterationEnded")
+    assert ended.permission_denials == 1
+    denied = [event.message for event in told(done, "warned") if event.code == "permission-denied"]
+    assert denied == [
+        "the agent was not permitted to use: Bash; permit it with tools.allow in "
+        ".ralph/config.toml, or in the agent's own settings"
+    ]
+
+
+def test_one_that_is_not_there_is_told_with_the_path_that_was_searched(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "repository")
+    done = run_ralph(repository, "run", env={"PATH": "/usr/bin:/bin"})
+    assert (done.exit_code, done.events) == (5, ())
+    assert "the agent's program 'claude' was not found on PATH, which holds:\n" in done.stderr
+    assert "  /usr/bin\n  /bin\n" in done.stderr
+
+
+class TestModelStub:
+    """The stand-in, held against the program that believes it."""
+
+    def test_texts_and_calls_arrive_whole_however_they_are_cut(self, claude: ClaudeScene) -> None:
+        text = 'Grüße 漢字 🎈 "quoted" \\ and\nlines ' * 20
+        written = call("Write", file_path=str(claude.repository / "a.txt"), content=text)
+        claude.stub.say(Answer(text=text, tools=(written,)), Answer(text="Over."))
+        ran = claude.call("--dangerously-skip-permissions", prompt="Say it.")
+        assert ran.returncode == 0, ran.stderr
+        assert (claude.repository / "a.txt").read_text(encoding="utf-8") == text
+        records = [json.loads(line) for line in ran.stdout.splitlines()]
+        said = [
+            block
+            for record in records
+            if record["type"] == "assistant"
+            for block in record["message"]["content"]
+        ]
+        assert said[0]["text"] == text
+        assert records[-1]["result"] == "Over."
+        asked = json.dumps(claude.stub.requests[0]["messages"])
+        assert "Say it." in asked
+        assert "tool_result" in json.dumps(claude.stub.requests[1]["messages"])
+
+    def test_a_call_that_the_program_cannot_make_is_a_problem(self, claude: ClaudeScene) -> None:
+        claude.stub.say(Answer(tools=(call("Write", path="a.txt"),)))
+        ran = claude.call("--dangerously-skip-permissions")
+        assert ran.returncode == 1
+        assert claude.stub.problems == ["Write: unknown ['path'], missing ['content', 'file_path']"]
+        claude.stub.problems.clear()

@@ -1,0 +1,48 @@
+"""What the model is to say: answers in order, from a test or from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call that the model makes."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer to one request of the agent's main conversation."""
+
+    text: str = ""
+    tools: tuple[ToolCall, ...] = ()
+    status: int = 200
+    """Anything else is an error, with ``text`` as its message."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """Over the numbers of ``DEFAULT_USAGE``."""
+    hangs: bool = False
+    """Half of the text is sent, and then nothing more until the stub is closed."""
+
+    @property
+    def stop_reason(self) -> str:
+        return "tool_use" if self.tools else "end_turn"
+
+
+def load_script(path: Path) -> list[Answer]:
+    """Read a JSON file: a list of objects with the fields of ``Answer``."""
+    return [_answer(found) for found in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _answer(found: dict[str, Any]) -> Answer:
+    tools = tuple(
+        ToolCall(name=call["name"], input=call["input"]) for call in found.get("tools", ())
+    )
+    return Answer(**{**found, "tools": tools})

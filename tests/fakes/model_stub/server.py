@@ -1,0 +1,175 @@
+"""The stub's server: on the loopback alone, on a port of its own, in threads of this process."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+from tests.fakes.model_stub.script import Answer
+from tests.fakes.model_stub.wire import error_of, events_of, message_of
+
+ASIDE = Answer(text="A title")
+"""What a request without tools gets: agents ask for titles and summaries beside their work."""
+
+REFUSED = 402
+"""The status that agents give up on at once; other bad ones they try again with less in them."""
+
+
+class ModelStub:
+    """Gives out answers in order; use it as a context manager.
+
+    What goes wrong, such as a call of a tool that the agent does not have, is kept in ``problems``
+    and answered with an error that the agent does not try again.
+    """
+
+    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+        self.requests: list[dict[str, Any]] = []
+        """The bodies of the main conversation's requests."""
+        self.problems: list[str] = []
+        self.n_answered = 0
+        self.asked = threading.Event()
+        """Set when an answer that hangs has been begun."""
+        self._answers = list(answers)
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    def __enter__(self) -> ModelStub:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closed.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        """What the agent takes for the API's address."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def n_left(self) -> int:
+        """Answers that nobody has asked for."""
+        return len(self._answers) - self.n_answered
+
+    def say(self, *answers: Answer) -> None:
+        """Add to what will be answered."""
+        with self._lock:
+            self._answers += answers
+
+    def next_answer(self, request: dict[str, Any]) -> tuple[Answer, int]:
+        """The answer to a request, and its number."""
+        if not request.get("tools"):
+            return ASIDE, 0
+        with self._lock:
+            self.requests.append(request)
+            if not self.n_left:
+                return self._refuse("the script is at its end, and the agent asks on"), 0
+            answer = self._answers[self.n_answered]
+            self.n_answered += 1
+            number = self.n_answered
+            if problem := _problem_of(answer, request["tools"]):
+                return self._refuse(problem), 0
+        return answer, number
+
+    def wait_for_close(self) -> None:
+        """Until the stub is closed; for an answer that hangs."""
+        self.asked.set()
+        self._closed.wait()
+
+    def _refuse(self, problem: str) -> Answer:
+        self.problems.append(problem)
+        return Answer(status=REFUSED, text=problem)
+
+
+def _problem_of(answer: Answer, tools: Iterable[Mapping[str, Any]]) -> str | None:
+    """What is wrong with the calls of an answer, held against the tools that the agent offers."""
+    schemas = {tool.get("name"): tool.get("input_schema", {}) for tool in tools}
+    for call in answer.tools:
+        schema = schemas.get(call.name)
+        if schema is None:
+            return f"the agent has no tool {call.name}; it has: {sorted(map(str, schemas))}"
+        unknown = set(call.input) - set(schema.get("properties", {}))
+        missing = set(schema.get("required", ())) - set(call.input)
+        if unknown or missing:
+            return f"{call.name}: unknown {sorted(unknown)}, missing {sorted(missing)}"
+    return None
+
+
+def _handler_for(stub: ModelStub) -> Callable[..., BaseHTTPRequestHandler]:
+    return lambda *arguments: _Handler(stub, *arguments)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def __init__(self, stub: ModelStub, *arguments: Any) -> None:
+        self._stub = stub
+        super().__init__(*arguments)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
+        """Nothing is printed between the tests' own lines."""
+
+    def do_HEAD(self) -> None:
+        self._send(200, {})
+
+    def do_GET(self) -> None:
+        self._send(404, error_of(Answer(status=404, text=f"nothing at {self.path}")))
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        path = self.path.partition("?")[0]
+        if path.endswith("/messages/count_tokens"):
+            self._send(200, {"input_tokens": len(json.dumps(request)) // 4})
+        elif path.endswith("/messages"):
+            self._answer(request)
+        else:
+            self._send(404, error_of(Answer(status=404, text=f"nothing at {path}")))
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        answer, number = self._stub.next_answer(request)
+        model = str(request.get("model", "a-model"))
+        if answer.status != 200:
+            self._send(answer.status, error_of(answer), answer.headers)
+        elif not request.get("stream"):
+            self._send(200, message_of(answer, number=number, model=model), answer.headers)
+        else:
+            self._stream(answer, number, model)
+
+    def _stream(self, answer: Answer, number: int, model: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("request-id", f"req_{number:04d}")
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            for event in events_of(answer, number=number, model=model):
+                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                self.wfile.flush()
+            if answer.hangs:
+                self._stub.wait_for_close()
+        except OSError:
+            self.close_connection = True
+
+    def _send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
