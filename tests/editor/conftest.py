@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
+from tests.editor.client import Editor, serving
+from tests.editor.warm_server import ServerNursery
 from tests.editor.wire import Wire
+from tests.engine.cases import Scene
+from tests.engine.conftest import nursery, ralph, scene
+from tests.engine.loop import ROOT, end_marked, newest_run
+
+__all__ = ["nursery", "ralph", "scene"]
+"""Fixtures of whole runs, which pytest finds here by their names."""
 
 Start = Callable[[str], Awaitable[Wire]]
 
@@ -52,3 +65,40 @@ async def _cleared(wire: Wire) -> Wire:
     await wire.result("tests/echo")
     wire.aside.clear()
     return wire
+
+
+# ------------------------------------------------------------------------------ the real server
+
+StartEditor = Callable[..., Awaitable[Editor]]
+
+
+@pytest.fixture(scope="session")
+def server_nursery() -> Iterator[ServerNursery]:
+    """One process that forks servers, for all tests of a session."""
+    made = ServerNursery(ROOT / "server")
+    yield made
+    made.close()
+
+
+@pytest_asyncio.fixture
+async def edit(server_nursery: ServerNursery) -> AsyncIterator[StartEditor]:
+    """Starts an editor on folders; all that it is told must have been expected."""
+    async with serving(server_nursery) as start_editor:
+        yield start_editor
+
+
+@pytest.fixture
+def loops(scene: Scene) -> Iterator[Scene]:
+    """A place for a repository and an agent whose runs may outlive whoever started them."""
+    yield scene
+    end_run(scene.repository)
+
+
+def end_run(repository: Path) -> None:
+    """Kill an engine that runs on in the background, and what its agent left."""
+    found = newest_run(repository) if repository.exists() else None
+    if found is not None and found.live and found.owner is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(found.owner.pid, signal.SIGKILL)
+    if found is not None:
+        end_marked(repository)

@@ -1,18 +1,18 @@
-"""The program ``ralph``: its verbs, and how errors become codes (SPEC §7, §12)."""
+"""The program ``ralph``: its streams, and how errors become codes (SPEC §7, §12).
+
+A verb's own module, and all that it needs, is loaded when that verb is called. This module must
+never import more than every command line needs.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from typing import Annotated
-
-import typer
 
 from ralph_ls import __version__
-from ralph_ls.cli import look, run_command, setup, steer
-from ralph_ls.cli.context import complain, here
-from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
+from ralph_ls.cli.output import complain
+from ralph_ls.protocol.errors import RalphError
 
 USAGE = 64
 """SPEC §7: bad flags."""
@@ -22,19 +22,6 @@ INTERRUPTED = 130
 UNFORESEEN = 5
 """SPEC §7, fatal: the system refused something that every run needs."""
 
-app = typer.Typer(
-    name="ralph",
-    help="Run, watch and steer an autonomous coding loop.",
-    no_args_is_help=False,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-run_command.add_to(app)
-look.add_to(app)
-steer.add_to(app)
-setup.add_to(app)
-
 
 def run() -> None:
     """The entry point of ``ralph``."""
@@ -43,13 +30,9 @@ def run() -> None:
 
 def run_language_server() -> None:
     """The entry point of ``ralph-ls``, as editors start it."""
-    if sys.argv[1:] == ["--version"]:
-        sys.stdout.write(f"ralph-ls {__version__}\n")
-        sys.exit(0)
-    complain(
-        "this version has no language server yet; run and watch the loop in a terminal: ralph run"
-    )
-    sys.exit(USAGE)
+    from ralph_ls.cli import serve
+
+    serve.run_language_server(sys.argv[1:])
 
 
 def main(arguments: list[str]) -> int:
@@ -57,9 +40,8 @@ def main(arguments: list[str]) -> int:
     _open_missing_streams()
     _open_closed_streams()
     _use_utf8()
-    command = typer.main.get_command(app)
     try:
-        result = command.main(args=arguments, prog_name="ralph", standalone_mode=False)
+        result = _answer(arguments)
         # Whether somebody still reads is found out here, and not when the interpreter ends.
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -87,30 +69,14 @@ def main(arguments: list[str]) -> int:
         raise
 
 
-@app.callback(invoke_without_command=True)
-def _no_command(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    """Without a command, say what to do next."""
-    if version:
-        typer.echo(f"ralph {__version__}")
-    elif context.invoked_subcommand is None:
-        typer.echo(_what_next())
+def _answer(arguments: list[str]) -> object:
+    if arguments == ["--version"]:
+        # Whoever looks for this program asks for it, and it needs none of the rest.
+        sys.stdout.write(f"ralph {__version__}\n")
+        return 0
+    from ralph_ls.cli.verbs import command_for
 
-
-def _what_next() -> str:
-    more = "All commands: ralph --help"
-    try:
-        place = here()
-    except WorkspaceMissing:
-        return f"See a whole run on a sample project: ralph demo\n{more}"
-    found = place.find_run()
-    if found is not None:
-        return f"How the last run stands: ralph status\nStart another: ralph run\n{more}"
-    if place.has_plan():
-        return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
-    return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"
+    return command_for(arguments).main(args=arguments, prog_name="ralph", standalone_mode=False)
 
 
 def _open_missing_streams() -> None:

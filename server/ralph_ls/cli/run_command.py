@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -11,24 +12,20 @@ from typing import Annotated, Any
 
 import typer
 
-from ralph_ls.cli.context import emit_json, here, say
+from ralph_ls.cli.background import run_detached
+from ralph_ls.cli.context import here
 from ralph_ls.cli.live import Viewer, choose_renderer
+from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.protocol.config import OnHalt, PromptBy, to_seconds
+from ralph_ls.protocol.config import PromptBy, to_seconds
 from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
 from ralph_ls.protocol.events import Phase
-from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.launch import launch_detached
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.runs import load_state
+from ralph_ls.store.starting import telling_refusals
 
 Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this module's verbs."""
-    app.command("run")(run_verb)
 
 
 def run_verb(
@@ -57,6 +54,7 @@ def run_verb(
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     as_json: Json = False,
     run_id: Annotated[str | None, typer.Option(hidden=True)] = None,
+    by: Annotated[str, typer.Option(hidden=True)] = "ralph run",
 ) -> None:
     """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
     if run_id is not None and not RUN_ID.fullmatch(run_id):
@@ -77,9 +75,11 @@ def run_verb(
     elif detach:
         run_detached(overrides, resume=resume, as_json=as_json)
     else:
-        code = run_in_foreground(
-            Path.cwd(), overrides, resume=resume, as_json=as_json, run_id=run_id
-        )
+        launched = run_id is not None
+        with telling_refusals() if launched else contextlib.nullcontext():
+            code = run_in_foreground(
+                Path.cwd(), overrides, resume=resume, as_json=as_json, run_id=run_id, by=by
+            )
         raise typer.Exit(code)
 
 
@@ -90,6 +90,7 @@ def run_in_foreground(
     resume: bool = False,
     as_json: bool = False,
     run_id: str | None = None,
+    by: str = "ralph run",
 ) -> int:
     """Run the engine in this process, shown by a thread; the summary comes at the end."""
     from ralph_ls.engine.preparation import RunRequest
@@ -121,6 +122,7 @@ def run_in_foreground(
         overrides=overrides,
         resume=resume,
         run_id=run_id,
+        by=by,
     )
     try:
         code = run_engine(request, on_ready=show)
@@ -134,38 +136,6 @@ def run_in_foreground(
         os._exit(code)
     _show_summary(run_files[0], as_json=as_json)
     return code
-
-
-def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> None:
-    """Start an engine in the background and say what became of it."""
-    from ralph_ls.engine.clock import SystemClock
-    from ralph_ls.store.layout import new_run_id
-
-    place = here()
-    if resume:
-        found = place.require_run()
-        run, files = found.state.run, found.files
-        known = {**found.state.overrides, **{k: v for k, v in overrides.items() if v is not None}}
-    else:
-        run = new_run_id(SystemClock().now())
-        files, known = place.state.run(run), overrides
-    config = load_settings(place.worktree.root, os.environ, known).config
-    if config.max_iterations is None and config.max_duration is None:
-        raise UsageError("a run in the background needs a limit, such as: ralph run 20 --detach")
-    on_halt = config.on_halt or OnHalt.WAIT
-    arguments = _as_arguments({**overrides, "on_halt": on_halt.value})
-    arguments += ["--resume"] if resume else ["--run-id", run]
-    launched = launch_detached(
-        arguments, cwd=place.worktree.root, environment=os.environ, files=files
-    )
-    if not launched.started:
-        sys.stderr.write(f"{launched.error}\n")
-        raise typer.Exit(launched.exit_code or 5)
-    if as_json:
-        emit_json({"run": run, "pid": launched.pid})
-    else:
-        say(f"Run {run} goes on in the background (pid {launched.pid})")
-        say("Watch it: ralph watch   How it stands: ralph status   End it: ralph stop")
 
 
 def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
@@ -242,28 +212,3 @@ def _duration(flag: str, text: str | None) -> object:
         return to_seconds(text)
     except ValueError as error:
         raise UsageError(f"{flag}: {error}") from error
-
-
-def _as_arguments(overrides: dict[str, Any]) -> list[str]:
-    """The flags that give these overrides again, for a process of its own."""
-    flags = {
-        "profile": "--profile",
-        "agent": "--agent",
-        "paths.plan": "--plan",
-        "task": "--task",
-        "max_stuck": "--max-stuck",
-        "timeout": "--timeout",
-        "on_halt": "--on-halt",
-    }
-    arguments = ["run"]
-    if overrides.get("max_iterations") is not None:
-        arguments.append(str(overrides["max_iterations"]))
-    table = overrides.get("agents.command")
-    for key, flag in flags.items():
-        value = overrides.get(key)
-        if value is not None and not (key == "agent" and table is not None):
-            arguments += [flag, str(value)]
-    if table is not None:
-        arguments += ["--agent-command", shlex.join(table["argv"])]
-        arguments += ["--agent-prompt", table["prompt"]]
-    return arguments

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from ralph_ls.cli.context import Place, emit_json, here, say
+from ralph_ls.cli.context import Place, here
+from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
 from ralph_ls.core.views.visible import uncover
@@ -44,13 +45,6 @@ profile = "fixplan"
 # argv = ["./agent.sh"]
 # prompt = "stdin"            # stdin | argument | file
 """
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this module's verbs."""
-    app.command("allow")(allow)
-    app.command("init")(init)
-    app.command("demo")(demo)
 
 
 def allow(

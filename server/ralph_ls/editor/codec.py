@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -134,6 +135,14 @@ def write_notification(method: str, params: WireModel) -> bytes:
     """The framed notification, without a detour over cattrs: what an agent says goes this way."""
     head = b'{"jsonrpc":"2.0","method":%b,"params":' % json.dumps(method).encode()
     return frame(b"%b%b}" % (head, to_json(params)))
+
+
+def write_messages(workspace: str, run: str, messages: Iterable[bytes], skipped: int) -> bytes:
+    """A framed ``ralph/messages``, whose messages are the JSON that stands in the run's file."""
+    told = b'"skipped":%d,' % skipped if skipped else b""
+    place = b'"workspace":%b,"run":%b' % (json.dumps(workspace).encode(), json.dumps(run).encode())
+    params = b'{%b,%b"messages":[%b]}' % (place, told, b",".join(messages))
+    return frame(b'{"jsonrpc":"2.0","method":"ralph/messages","params":%b}' % params)
 
 
 def write_result(message_id: str | int, result: WireModel) -> bytes:

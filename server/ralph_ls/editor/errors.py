@@ -40,6 +40,11 @@ REQUEST_FAILED = -32803
 """LSP's RequestFailed: the request was right, and could not be fulfilled."""
 INTERNAL_ERROR = -32603
 
+
+class ReadOnly(RalphError):
+    """The client has opened the folder as one that is not trusted: nothing is started there."""
+
+
 ERROR_CODES: dict[type[RalphError], str] = {
     RalphError: "failed",
     UsageError: "used-wrongly",
@@ -51,6 +56,7 @@ ERROR_CODES: dict[type[RalphError], str] = {
     AgentUnavailable: "agent-unavailable",
     NoEngine: "no-engine",
     StateUnusable: "state-unusable",
+    ReadOnly: "read-only",
 }
 """``error.data.code`` of each of our errors; the names outlive the classes."""
 

@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, BinaryIO, NoReturn
 
@@ -72,6 +72,17 @@ class MendedServer(LanguageServer):
         ``ralph/output`` gives way to everything else where the client is slow.
         """
         self.protocol.notify(method, params)
+
+    def notify_messages(self, workspace: str, run: str, messages: Sequence[bytes]) -> None:
+        """Send ``ralph/messages``, each message as its JSON; they give way as output does."""
+        self.protocol.notify_messages(workspace, run, messages)
+
+    def after_answer(self, do: Callable[[], None]) -> None:
+        """Have ``do`` called once the request that is being handled was answered with a result.
+
+        It is not called where the request fails, or is cancelled.
+        """
+        self.protocol.after_answer(do)
 
     @property
     def backlog(self) -> int:

@@ -7,16 +7,15 @@ behaviour. It must never know a feature, nor how bytes come and go.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import json
 import logging
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from cattrs import Converter
 from lsprotocol import types
@@ -30,7 +29,6 @@ from pygls.exceptions import (
     JsonRpcServerNotInitialized,
 )
 from pygls.lsp.server import LanguageServer
-from pygls.progress import Progress
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import MsgId
 
@@ -46,6 +44,12 @@ from ralph_ls.editor.codec import (
     write_notification,
     write_result,
 )
+from ralph_ls.editor.connection import (
+    Connection,
+    TidyProgress,
+    nobody_to_end,
+    nobody_to_watch,
+)
 from ralph_ls.editor.errors import (
     invalid_field,
     invalid_params,
@@ -55,20 +59,10 @@ from ralph_ls.editor.errors import (
 from ralph_ls.editor.running import AnyFuture, Call, Handler, start_handler
 from ralph_ls.protocol.errors import RalphError
 
-if TYPE_CHECKING:
-    from ralph_ls.protocol.methods import OutputParams
-
 logger = logging.getLogger(__name__)
 
 OUTPUT = "ralph/output"
 """As in ``protocol.methods``, which is imported only where it is needed (see ``editor.codec``)."""
-
-
-class Connection(Protocol):
-    """Where messages go; any of it may be called from any thread, and none of it blocks."""
-
-    def write(self, message: bytes, /) -> None: ...
-    def write_output(self, params: OutputParams, /) -> None: ...
 
 
 class Stage(Enum):
@@ -87,10 +81,13 @@ class RalphProtocol(LanguageServerProtocol):
         self._stage = Stage.NEW
         self._running: dict[MsgId, AnyFuture] = {}
         self._connection: Connection | None = None
-        self._end: Callable[[int], None] = _nobody_to_end
-        self._watch: Callable[[int], None] = _nobody_to_watch
+        self._end: Callable[[int], None] = nobody_to_end
+        self._watch: Callable[[int], None] = nobody_to_watch
+        self._afterwards: dict[MsgId, list[Callable[[], None]]] = {}
+        self.experimental: dict[str, Any] | None = None
+        """What is told at ``initialize`` as experimental capabilities."""
         super().__init__(server, converter)
-        self.progress = _TidyProgress(self)
+        self.progress = TidyProgress(self)
 
     def attach(
         self,
@@ -247,6 +244,7 @@ class RalphProtocol(LanguageServerProtocol):
             future.cancel()
 
     def _answer(self, future: AnyFuture, *, msg_id: MsgId, method: str, doing: str) -> None:
+        afterwards = self._afterwards.pop(msg_id, [])
         if future.cancelled():
             self._fail(msg_id, JsonRpcRequestCancelled(f"{doing} was cancelled"))
             return
@@ -259,6 +257,9 @@ class RalphProtocol(LanguageServerProtocol):
         except Exception as error:  # noqa: BLE001 -- whoever asked is told, whatever it is
             _log(error, doing)
             self._fail(msg_id, error, doing=doing)
+        else:
+            for do in afterwards:
+                do()
 
     def _check_outcome(self, future: AnyFuture, *, method: str) -> None:
         """Nobody waits for an answer to a notification, but somebody reads the log."""
@@ -267,7 +268,17 @@ class RalphProtocol(LanguageServerProtocol):
             told = error.message if isinstance(error, RalphError) else tell_failure(error, method)
             self._server.report_server_error(JsonRpcInternalError(told), FeatureNotificationError)
 
+    def after_answer(self, do: Callable[[], None]) -> None:
+        """Have ``do`` called once the request that is being handled was answered with a result."""
+        if self.msg_id is not None:
+            self._afterwards.setdefault(self.msg_id, []).append(do)
+
     # ------------------------------------------------------------------------------------ sending
+
+    def notify_messages(self, workspace: str, run: str, messages: Sequence[bytes]) -> None:
+        """Send ``ralph/messages``, each message as the JSON that stands in the run's file."""
+        if self._connection is not None:
+            self._connection.write_messages(workspace, run, messages)
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification; from any thread, and never blocking."""
@@ -335,6 +346,7 @@ class RalphProtocol(LanguageServerProtocol):
         greeted = False
         try:
             result = yield from super().lsp_initialize(params)
+            result.capabilities.experimental = self.experimental
             greeted = True
         finally:
             self._stage = Stage.READY if greeted else Stage.NEW
@@ -374,24 +386,7 @@ class RalphProtocol(LanguageServerProtocol):
         return (yield handler, args, None)
 
 
-class _TidyProgress(Progress):
-    """Forgets a token when its work is done."""
-
-    def end(self, token: types.ProgressToken, value: types.WorkDoneProgressEnd) -> None:
-        super().end(token, value)
-        with contextlib.suppress(KeyError):
-            del self.tokens[token]
-
-
 def _log(error: BaseException, doing: str) -> None:
     """Expected errors are for the client; only the others are for whoever mends the server."""
     if not isinstance(error, RalphError | JsonRpcException):
         logger.error("%s failed", doing, exc_info=error)
-
-
-def _nobody_to_end(code: int) -> None:
-    logger.warning("exit (%d) came over no connection", code)
-
-
-def _nobody_to_watch(pid: int) -> None:
-    logger.debug("the client (%d) came over no connection", pid)

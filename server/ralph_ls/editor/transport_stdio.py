@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -137,6 +137,14 @@ class PipeWriter:
             if self._lost:
                 return
             self._outbox.put_output(params)
+            self._changed.notify()
+
+    def write_messages(self, workspace: str, run: str, messages: Sequence[bytes]) -> None:
+        """Queue an agent's messages, each as its JSON; they give way as output does."""
+        with self._changed:
+            if self._lost:
+                return
+            self._outbox.put_messages(workspace, run, messages)
             self._changed.notify()
 
     async def drained(self) -> None:

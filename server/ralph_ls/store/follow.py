@@ -13,13 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, TypeVar
-
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
-from watchdog.observers import Observer
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ralph_ls.protocol.events import Event, RunEnded, RunResumed, UnknownEvent
 from ralph_ls.store.journal import JournalReader
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
 
 # An observer that is stopped while events come in says so; nobody can act on it.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
@@ -38,8 +38,12 @@ class FolderWatch:
     """Calls back when something in one of the folders was modified, created or moved."""
 
     def __init__(self, folders: Iterable[Path], on_change: Callable[[], None]) -> None:
+        # Loaded here, since most of what follows a file looks at it once and never waits.
+        from watchdog.observers import Observer
+
         self._folders = tuple(folders)
-        self._handler = _Handler(on_change)
+        # All that an observer asks of a handler is to take its events.
+        self._handler = cast(Any, _Handler(on_change))
         self._observer = Observer()
         self.works = False
         """Whether the system tells us of changes; where it does not, looking again must do."""
@@ -170,19 +174,16 @@ class JournalFollower(Follower[Event | UnknownEvent]):
         return [event for event in self._journal.read() if event.seq > self._after_seq]
 
 
-class _Handler(FileSystemEventHandler):
+class _Handler:
+    """Passes on the events that are no mere reads; of a folder itself only what moves or goes."""
+
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
 
-    def on_modified(self, event: FileSystemEvent) -> None:
-        if not event.is_directory:
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Take one event, in a thread of the observer's."""
+        kind = event.event_type
+        if kind in {"created", "moved", "deleted"} or (
+            kind == "modified" and not event.is_directory
+        ):
             self._on_change()
-
-    def on_created(self, event: FileSystemEvent) -> None:  # noqa: ARG002
-        self._on_change()
-
-    def on_moved(self, event: FileSystemEvent) -> None:  # noqa: ARG002
-        self._on_change()
-
-    def on_deleted(self, event: FileSystemEvent) -> None:  # noqa: ARG002
-        self._on_change()

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import platformdirs
-
 from ralph_ls.protocol.errors import WorkspaceMissing
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
@@ -115,6 +113,8 @@ def state_root(environment: Mapping[str, str]) -> Path:
     chosen = environment.get("RALPH_STATE_DIR", "")
     if chosen:
         return Path(chosen).expanduser().absolute()
+    import platformdirs
+
     return Path(platformdirs.user_state_dir("ralph", appauthor=False))
 
 

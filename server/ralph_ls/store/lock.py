@@ -2,6 +2,7 @@
 
 ``ralph.lock`` in the git directory is empty and never removed; ``ralph.json`` beside it tells who
 holds or last held it, so that a viewer finds the state there first, also of an ended run.
+What can lock and what knows processes is loaded where it is used: most who look need neither.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from types import TracebackType
 
-import psutil
-from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from ralph_ls.protocol.base import WireModel
@@ -38,6 +37,8 @@ class EngineLock:
     """The lock of one work tree, held from ``acquire`` to ``release`` or to the process's end."""
 
     def __init__(self, git_dir: Path) -> None:
+        from filelock import FileLock
+
         self._git_dir = git_dir
         # Not bound to a thread: whichever one ends the engine lets the lock go.
         self._lock = FileLock(
@@ -46,6 +47,8 @@ class EngineLock:
 
     def acquire(self) -> None:
         """Take the lock; raises ``WorkspaceBusy`` naming the pid and the run that hold it."""
+        from filelock import Timeout
+
         try:
             self._lock.acquire(timeout=0)
             return
@@ -103,6 +106,8 @@ def is_held(git_dir: Path) -> bool:
 
 def is_same_process(pid: int, start_time: float) -> bool:
     """Whether the process that was started then still lives; a zombie does not."""
+    import psutil
+
     try:
         process = psutil.Process(pid)
         alive = process.status() != psutil.STATUS_ZOMBIE
@@ -113,6 +118,8 @@ def is_same_process(pid: int, start_time: float) -> bool:
 
 def own_start_time() -> float:
     """This process's start time, as other processes will read it."""
+    import psutil
+
     return psutil.Process().create_time()
 
 
@@ -127,6 +134,8 @@ def _living_owner(git_dir: Path) -> Owner | None:
 def _is_locked(git_dir: Path) -> bool:
     if not (git_dir / "ralph.lock").exists():
         return False
+    from filelock import FileLock, Timeout
+
     probe = FileLock(git_dir / "ralph.lock", timeout=0, mode=PRIVATE_FILE)
     try:
         probe.acquire(timeout=0)

@@ -6,9 +6,15 @@ terminal that stands still never holds up the engine.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
+from pydantic import ValidationError
+
+from ralph_ls.core.views.messages import message_line
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -17,7 +23,8 @@ from ralph_ls.protocol.events import (
     RunEnded,
     UnknownEvent,
 )
-from ralph_ls.store.follow import Follower, Tail
+from ralph_ls.protocol.messages import MESSAGE_ADAPTER
+from ralph_ls.store.follow import READ_LIMIT, Follower, Tail
 from ralph_ls.store.layout import RunFiles
 
 CATCH_UP = 8192
@@ -26,7 +33,10 @@ CATCH_UP = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Bytes that the agent printed, redacted; they may end inside a character."""
+    """Bytes that the agent printed, redacted; they may end inside a character.
+
+    Of an agent that prints records, not words, they are what the records say to people.
+    """
 
     stream: str
     data: bytes
@@ -52,7 +62,8 @@ class RunFollower(Follower[Seen]):
         self._files = files
         self._output = output
         self._catch_up = catch_up
-        self._tails: tuple[tuple[str, Tail], ...] = ()
+        self._tails: tuple[tuple[str, _Source], ...] = ()
+        self._messages_read = 0
 
     def _look(self) -> list[Seen]:
         seen: list[Seen] = []
@@ -72,12 +83,18 @@ class RunFollower(Follower[Seen]):
             seen.append(event)
 
     def _open_tails(self, event: AgentStarted) -> None:
-        tails = []
+        files, tails = self._files, list[tuple[str, _Source]]()
         for stream in ("out", "err"):
-            path = self._files.output(event.iteration, event.attempt, stream)
+            is_decoded = stream == "out" and event.dialect is not None
+            path = files.output(event.iteration, event.attempt, stream)
+            path = files.messages if is_decoded else path
             behind = event.seq <= self._after_seq and path.exists()
             offset = max(0, path.stat().st_size - self._catch_up) if behind else 0
-            tails.append((stream, Tail(path, offset=offset)))
+            if is_decoded:
+                offset = max(offset, self._messages_read)
+                tails.append((stream, MessageTail(path, event.iteration, offset=offset)))
+            else:
+                tails.append((stream, Tail(path, offset=offset)))
         self._tails = tuple(tails)
 
     def _read_output(self) -> list[Seen]:
@@ -85,4 +102,70 @@ class RunFollower(Follower[Seen]):
         for stream, tail in self._tails:
             while data := tail.read():
                 found.append(Output(stream=stream, data=data))
+            if isinstance(tail, MessageTail):
+                self._messages_read = tail.offset
         return found
+
+
+class MessageTail:
+    """What one iteration's agent says, in lines for people, as ``messages.jsonl`` gains it."""
+
+    def __init__(self, path: Path, iteration: int, *, offset: int = 0) -> None:
+        """``offset`` may lie in the middle of a line, which is then passed over."""
+        self._tail = Tail(path, offset=max(0, offset - 1))
+        self._is_aligned = offset == 0
+        self._is_over = False
+        self._iteration = iteration
+
+    @property
+    def offset(self) -> int:
+        """Up to where lines were read."""
+        return self._tail.offset
+
+    def read(self) -> bytes:
+        """New lines; empty where there are none."""
+        while not self._is_over:
+            start = self._tail.offset
+            shown = self._take(self._tail.read(), start)
+            if shown or self._tail.offset == start:
+                return shown
+        return b""
+
+    def _take(self, data: bytes, start: int) -> bytes:
+        """What whole lines say; half a line is read once more when it is whole."""
+        shown, position = [], 0
+        while (end := data.find(b"\n", position)) >= 0:
+            line = data[position:end]
+            found = _ITERATION.match(line) if self._is_aligned else None
+            if found and int(found[1]) > self._iteration:
+                # They are the next iteration's, which a slow viewer comes to later.
+                self._is_over = True
+                break
+            if found and int(found[1]) == self._iteration:
+                shown.append(_words_of(line))
+            self._is_aligned = True
+            position = end + 1
+        if len(data) == READ_LIMIT and not position:
+            # Nobody could read such a line on a screen.
+            self._is_aligned, position = False, len(data)
+        self._tail.offset = start + position
+        return b"".join(shown)
+
+
+class _Source(Protocol):
+    """Where an agent's output is read from."""
+
+    def read(self) -> bytes:
+        """What is new; empty where there is nothing."""
+
+
+_ITERATION = re.compile(rb'\{"iteration":(\d+),')
+
+
+def _words_of(line: bytes) -> bytes:
+    try:
+        text = message_line(MESSAGE_ADAPTER.validate_json(line))
+    except ValidationError:
+        # A newer engine's message.
+        return b""
+    return f"{text}\n".encode("utf-8", errors="replace") if text else b""

@@ -1,4 +1,4 @@
-"""Looking: ``watch``, ``status``, ``plan``, ``read``. None of them runs or changes anything."""
+"""Reading what others wrote: ``plan`` and ``read``. Neither runs or changes anything."""
 
 from __future__ import annotations
 
@@ -9,26 +9,18 @@ from typing import Annotated
 
 import typer
 
-from ralph_ls.cli.context import Place, emit_json, here, say
-from ralph_ls.cli.live import Viewer, choose_renderer
+from ralph_ls.cli.context import here
+from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.agent import reading
-from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.wire import to_json as plan_to_json
-from ralph_ls.core.views.lines import header_lines
-from ralph_ls.core.views.status import answer_six, needs_person
-from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import ReportKind
-from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.journal import read_journal
-from ralph_ls.store.lock import is_held
-from ralph_ls.store.runs import FoundRun, load_state
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
@@ -42,50 +34,6 @@ STATE_MARKS = {
 
 OWN_BLOCK = {ProfileName.ISSUE: ReportKind.CLARITY_STATUS}
 """Which block a profile's agents write; RALPH_STATUS for all others (SPEC §5)."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this module's verbs."""
-    app.command("watch")(watch)
-    app.command("status")(status)
-    app.command("plan")(show_plan)
-    app.command("read")(read_output)
-
-
-def watch(as_json: Json = False) -> None:
-    """Watch the run that goes on here, from any terminal, until it ends."""
-    place = here()
-    found = place.require_run()
-    known = None if as_json else _before_this_iteration(found)
-    if known is not None:
-        for line in header_lines(known):
-            say(f"▸ {line}")
-    viewer = Viewer(
-        found.files,
-        choose_renderer(as_json=as_json, state=known),
-        is_live=lambda: is_held(place.worktree.git_dir),
-        after_seq=0 if known is None else known.seq,
-        output=not as_json,
-    )
-    viewer.wait()
-    if not as_json:
-        _show_how_it_stands(place)
-
-
-def status(as_json: Json = False) -> None:
-    """Tell how the newest run here stands, and what it needs."""
-    place = here()
-    found = place.find_run()
-    if found is None:
-        if as_json:
-            emit_json({"run": None, "workspace": str(place.worktree.root)})
-        else:
-            say(f"There was never a run in {place.worktree.root}. Start one: ralph run")
-        return
-    if as_json:
-        emit_json(_status_json(found))
-    else:
-        _show_status(found)
 
 
 def show_plan(
@@ -122,47 +70,6 @@ def read_output(
         emit_json(reading.to_json(found))
     else:
         _show_reading(found)
-
-
-def _before_this_iteration(found: FoundRun) -> RunState:
-    """What a late viewer need not be shown event by event: all before the open iteration."""
-    current = found.state.current
-    events = read_journal(found.files.journal).events
-    if current is None:
-        return fold(events[:-1])
-    return fold(event for event in events if event.seq < current.started.seq)
-
-
-def _show_how_it_stands(place: Place) -> None:
-    found = place.require_run()
-    if found.state.end is None:
-        _show_status(found)
-        return
-    logs = found.state.config.paths.logs
-    say("\n" + "\n".join(summary_lines(found.state, f"{logs}/summary.csv")))
-    if (step := next_step(found.state)) is not None:
-        say(f"Next:        {step}")
-
-
-def _show_status(found: FoundRun) -> None:
-    pid = found.owner.pid if found.owner is not None and found.live else None
-    for heading, answer in answer_six(found.state, found.phase, pid=pid):
-        say(f"{heading + ':':13}{answer}")
-
-
-def _status_json(found: FoundRun) -> dict[str, object]:
-    state = load_state(found.files)
-    pid = found.owner.pid if found.owner is not None and found.live else None
-    return {
-        "run": state.run,
-        "phase": found.phase.value,
-        "live": found.live,
-        "pid": pid,
-        "needsPerson": needs_person(state, found.phase),
-        "journal": str(found.files.journal),
-        "answers": dict(answer_six(state, found.phase, pid=pid)),
-        "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
-    }
 
 
 def _plan_text(file: Path | None) -> str:

@@ -1,0 +1,24 @@
+"""Starting an engine in the background, for every verb that may go on with a run."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ralph_ls.cli.context import here
+from ralph_ls.cli.output import emit_json, say
+from ralph_ls.store.starting import StartOrder, start_detached
+
+
+def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> None:
+    """Start an engine in the background and say what became of it."""
+    from ralph_ls.engine.clock import SystemClock
+
+    place = here()
+    order = StartOrder(environment=os.environ, overrides=overrides, resume=resume)
+    begun = start_detached(place.worktree, place.state, order, SystemClock().now())
+    if as_json:
+        emit_json({"run": begun.run, "pid": begun.pid})
+    else:
+        say(f"Run {begun.run} goes on in the background (pid {begun.pid})")
+        say("Watch it: ralph watch   How it stands: ralph status   End it: ralph stop")

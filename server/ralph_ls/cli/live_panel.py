@@ -1,0 +1,127 @@
+"""The live panel in a terminal. It alone loads what draws it, which takes time to load."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ralph_ls.cli.renderers import decoders, lines_of
+from ralph_ls.core.loop.fold import active_seconds, apply
+from ralph_ls.core.views.lines import Weight
+from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.visible import tame
+from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.watch_run import Output, Seen
+
+STYLES = {
+    Weight.QUIET: "dim",
+    Weight.NORMAL: "",
+    Weight.GOOD: "green",
+    Weight.WARNING: "yellow",
+    Weight.BAD: "bold red",
+}
+
+BREAKER_STYLES = {
+    BreakerState.CLOSED: "green",
+    BreakerState.HALF_OPEN: "yellow",
+    BreakerState.OPEN: "bold red",
+}
+
+BREAKER_WORDS = {
+    BreakerState.CLOSED: "◇ closed",
+    BreakerState.HALF_OPEN: "◈ half open",
+    BreakerState.OPEN: "◆ open",
+}
+
+TESTS_WORDS = {"PASSING": ("✓ passing", "green"), "FAILING": ("✗ failing", "red")}
+
+
+class LiveRenderer:
+    """A panel at the bottom that tells how the run stands, everything else scrolling above it."""
+
+    def __init__(self, console: Console, state: RunState) -> None:
+        self._console = console
+        self._decoders = decoders()
+        self._partial = ""
+        self._clock = SystemClock()
+        self._state = state
+        self._live = Live(
+            console=console, get_renderable=self._panel, refresh_per_second=8, transient=True
+        )
+        self._live.start()
+
+    def show(self, seen: list[Seen]) -> None:
+        for item in seen:
+            if isinstance(item, Output):
+                self._print_output(self._decoders[item.stream].decode(item.data))
+            else:
+                self._state = apply(self._state, item)
+                self._finish_partial_line()
+                for line in lines_of(item):
+                    text = Text(f"▸ {line.text}", style=STYLES[line.weight])
+                    text.stylize("bold", 0, 1)
+                    self._console.print(text)
+
+    def close(self) -> None:
+        self._finish_partial_line()
+        self._live.stop()
+
+    def _print_output(self, text: str) -> None:
+        whole, newline, self._partial = (self._partial + text).rpartition("\n")
+        if newline:
+            self._console.print(_as_output(whole))
+
+    def _finish_partial_line(self) -> None:
+        if self._partial:
+            rest, self._partial = self._partial, ""
+            self._console.print(_as_output(rest))
+
+    def _panel(self) -> RenderableType:
+        state = self._state
+        if not state.run or state.phase is Phase.ENDED:
+            return Text("")
+        table = Table.grid(padding=(0, 2), expand=False)
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column()
+        limit = state.config.max_iterations
+        of = "" if limit is None else f" / {limit}"
+        reason = f" ({state.phase_reason})" if state.phase_reason else ""
+        table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
+        task = state.current.started.task if state.current is not None else None
+        table.add_row("Task", Text(tame(task.title) if task is not None else "-"))
+        done, required = state.counts.required_done, state.counts.required
+        table.add_row("Plan", f"{done}/{required} tasks done")
+        breaker = state.breaker
+        words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
+        if breaker.state is not BreakerState.CLOSED:
+            words.append(f"  {tame(breaker.reason)}", style="")
+        table.add_row("Breaker", words)
+        table.add_row("Tests", _tests(state))
+        # Between two events of a long iteration time goes on.
+        table.add_row("Time", format_duration(active_seconds(state, self._clock.now())))
+        return Group(Text("─" * 40, style="dim"), table)
+
+
+def terminal() -> Console | None:
+    """Where a panel can be drawn; None where the output goes to no terminal that could."""
+    console = Console(highlight=False, soft_wrap=True)
+    return console if console.is_terminal and not console.is_dumb_terminal else None
+
+
+def _tests(state: RunState) -> Text:
+    if state.report is None:
+        return Text("-")
+    words, style = TESTS_WORDS.get(state.report.tests_status, ("○ not run", "dim"))
+    return Text(words, style=style)
+
+
+def _as_output(text: str) -> Text:
+    """The agent's words, set back from the loop's own."""
+    output = Text.from_ansi("\n".join(f"  {line}" for line in text.split("\n")))
+    output.style = "dim"
+    return output

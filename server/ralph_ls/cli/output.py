@@ -1,0 +1,27 @@
+"""What a command line says: to people on either stream, to programs as JSON.
+
+Every verb says something, so nothing may be imported here that takes time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+
+from ralph_ls.core.views.visible import tame
+
+
+def complain(message: str) -> None:
+    """Tell an error."""
+    sys.stderr.write(f"ralph: {tame(message)}\n")
+
+
+def say(message: str) -> None:
+    """Tell a person something, plainly; what strangers wrote in it steers no terminal."""
+    sys.stdout.write(f"{tame(message)}\n")
+
+
+def emit_json(value: Mapping[str, object]) -> None:
+    """Write one JSON document for a program."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")

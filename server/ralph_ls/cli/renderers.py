@@ -1,0 +1,76 @@
+"""The ways of showing a run that need nothing but a stream, and what all ways share."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from typing import Protocol
+
+from ralph_ls.core.loop.fold import apply
+from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
+from ralph_ls.core.views.visible import tame
+from ralph_ls.protocol.events import EventBase, RunStarted, dump_event
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.watch_run import Output, Seen
+
+
+class Renderer(Protocol):
+    """What shows a run."""
+
+    def show(self, seen: list[Seen]) -> None:
+        """Show what has happened, in order."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class JsonRenderer:
+    """Only events, one JSON line each."""
+
+    def show(self, seen: list[Seen]) -> None:
+        for item in seen:
+            if isinstance(item, EventBase):
+                sys.stdout.buffer.write(dump_event(item) + b"\n")
+        sys.stdout.buffer.flush()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class PlainRenderer:
+    """Lines for a pipe or a file: the words of each event, the agent's output between them."""
+
+    def __init__(self) -> None:
+        self._decoders = decoders()
+        self._in_line = False
+
+    def show(self, seen: list[Seen]) -> None:
+        for item in seen:
+            if isinstance(item, Output):
+                text = self._decoders[item.stream].decode(item.data)
+                sys.stdout.write(text)
+                self._in_line = not text.endswith("\n") if text else self._in_line
+            else:
+                for line in lines_of(item):
+                    # An agent's last line may have no end; ours never begins inside of it.
+                    sys.stdout.write("\n" * self._in_line + f"▸ {line.text}\n")
+                    self._in_line = False
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def lines_of(event: EventBase) -> list[Line]:
+    """What is shown of an event; no stranger's words in it steer a terminal."""
+    if isinstance(event, RunStarted):
+        texts = header_lines(apply(RunState(), event))
+        return [Line(text=tame(text), weight=Weight.QUIET) for text in texts]
+    line = line_of(event)
+    return [] if line is None else [Line(text=tame(line.text), weight=line.weight)]
+
+
+def decoders() -> dict[str, codecs.IncrementalDecoder]:
+    """One for each of the agent's streams, which may be cut inside of a character."""
+    make = codecs.getincrementaldecoder("utf-8")
+    return {stream: make(errors="replace") for stream in ("out", "err")}

@@ -1,0 +1,52 @@
+"""``ralph status``: how the newest run here stands. It runs and changes nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ralph_ls.cli.context import here
+from ralph_ls.cli.output import emit_json, say
+from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.store.runs import FoundRun
+
+Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+
+def status(as_json: Json = False) -> None:
+    """Tell how the newest run here stands, and what it needs."""
+    place = here()
+    found = place.find_run()
+    if found is None:
+        if as_json:
+            emit_json({"run": None, "workspace": str(place.worktree.root)})
+        else:
+            say(f"There was never a run in {place.worktree.root}. Start one: ralph run")
+        return
+    if as_json:
+        emit_json(_status_json(found))
+    else:
+        show_status(found)
+
+
+def show_status(found: FoundRun) -> None:
+    """Answer the six questions, a line each."""
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    for heading, answer in answer_six(found.state, found.phase, pid=pid):
+        say(f"{heading + ':':13}{answer}")
+
+
+def _status_json(found: FoundRun) -> dict[str, object]:
+    state = found.state
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    return {
+        "run": state.run,
+        "phase": found.phase.value,
+        "live": found.live,
+        "pid": pid,
+        "needsPerson": needs_person(state, found.phase),
+        "journal": str(found.files.journal),
+        "answers": dict(answer_six(state, found.phase, pid=pid)),
+        "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
+    }

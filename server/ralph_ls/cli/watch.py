@@ -1,0 +1,61 @@
+"""``ralph watch``: a run as it goes, in any terminal. It runs and changes nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ralph_ls.cli.context import Place, here
+from ralph_ls.cli.live import Viewer, choose_renderer
+from ralph_ls.cli.output import say
+from ralph_ls.cli.status import show_status
+from ralph_ls.core.loop.fold import fold
+from ralph_ls.core.views.lines import header_lines
+from ralph_ls.core.views.summary import next_step, summary_lines
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.journal import read_journal
+from ralph_ls.store.lock import is_held
+from ralph_ls.store.runs import FoundRun
+
+Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+
+def watch(as_json: Json = False) -> None:
+    """Watch the run that goes on here, from any terminal, until it ends."""
+    place = here()
+    found = place.require_run()
+    known = None if as_json else _before_this_iteration(found)
+    if known is not None:
+        for line in header_lines(known):
+            say(f"▸ {line}")
+    viewer = Viewer(
+        found.files,
+        choose_renderer(as_json=as_json, state=known),
+        is_live=lambda: is_held(place.worktree.git_dir),
+        after_seq=0 if known is None else known.seq,
+        output=not as_json,
+    )
+    viewer.wait()
+    if not as_json:
+        _show_how_it_stands(place)
+
+
+def _before_this_iteration(found: FoundRun) -> RunState:
+    """What a late viewer need not be shown event by event: all before the open iteration."""
+    current = found.state.current
+    events = read_journal(found.files.journal).events
+    if current is None:
+        return fold(events[:-1])
+    return fold(event for event in events if event.seq < current.started.seq)
+
+
+def _show_how_it_stands(place: Place) -> None:
+    found = place.require_run()
+    if found.state.end is None:
+        show_status(found)
+        return
+    logs = found.state.config.paths.logs
+    say("\n" + "\n".join(summary_lines(found.state, f"{logs}/summary.csv")))
+    if (step := next_step(found.state)) is not None:
+        say(f"Next:        {step}")

@@ -1,0 +1,209 @@
+"""The texts of a loop's files: as the client has them open, else as they lie on the disk.
+
+The features ask here for a sight of a file: its text, read as a plan where it is one, beside the
+newest run. A text is parsed once, however many features ask, and a big one never in the event
+loop's thread. It must never know what a feature shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, auto
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from ralph_ls.editor.open_document import OpenDocument
+from ralph_ls.editor.pacing import Failures
+from ralph_ls.editor.sights import (
+    Parses,
+    Sight,
+    Source,
+    path_of,
+    read_sight,
+    real_path,
+    seen_without_file,
+    uri_of,
+)
+from ralph_ls.protocol.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_ls.core.views.seen import FileKind, Seen
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import WorkspaceView
+
+SMALL_TEXT = 16_384
+"""Characters up to which a text is looked at in the event loop's thread: a thread costs more."""
+
+Result = TypeVar("Result")
+
+
+class Edit(Enum):
+    """What a client did to a document."""
+
+    OPENED = auto()
+    CHANGED = auto()
+    SAVED = auto()
+    CLOSED = auto()
+
+
+class Finder(Protocol):
+    """Tells which file of which work tree a document is."""
+
+    def of_document(self, uri: str) -> tuple[WorkspaceView, FileKind] | None: ...
+
+
+class Documents:
+    """All texts that a client has open, and the loop's files beside them.
+
+    It belongs to the event loop's thread; only ``seen`` may be called from others.
+    """
+
+    def __init__(self, server: MendedServer) -> None:
+        self._server = server
+        self._listeners: list[Callable[[str, Edit], None]] = []
+        self._failures = Failures("telling of an edit")
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="ralph-documents")
+        self._parses = Parses()
+        self._looks: WeakKeyDictionary[WorkspaceView, asyncio.Future[None]] = WeakKeyDictionary()
+        self._listen()
+
+    def on_edit(self, listener: Callable[[str, Edit], None]) -> None:
+        """Call ``listener`` with the URI of each document that is opened, changed or closed."""
+        self._listeners.append(listener)
+
+    def seen(self, view: WorkspaceView, kind: FileKind) -> Seen:
+        """The file as it stands, empty where there is none; it may block."""
+        source = self._source(view, kind, None)
+        sight = read_sight(source, self._parses)
+        return seen_without_file(source) if sight is None else sight.seen
+
+    async def look(
+        self,
+        view: WorkspaceView,
+        kind: FileKind,
+        compute: Callable[[Sight], Result],
+        *,
+        uri: str | None = None,
+    ) -> Result | None:
+        """What ``compute`` makes of the file, or of the document ``uri``; None where there is none.
+
+        ``compute`` may run in a thread, so it must not touch anything of the event loop's.
+        """
+        await self._look_first(view)
+        source = self._source(view, kind, uri)
+
+        def work() -> Result | None:
+            sight = read_sight(source, self._parses)
+            return None if sight is None else compute(sight)
+
+        if source.text is not None and len(source.text) <= SMALL_TEXT:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+
+    def open_uris(self) -> list[str]:
+        """Every open document, as the client calls it."""
+        return [document.uri for document in self._server.workspace.text_documents.values()]
+
+    def is_open(self, uri: str) -> bool:
+        """Whether the client has the document open now."""
+        return unquote(uri) in self._server.workspace.text_documents
+
+    def files_of(self, view: WorkspaceView, finder: Finder) -> dict[str, FileKind]:
+        """The files of a work tree by URI: the open documents, and those that are not open."""
+        from ralph_ls.core.views.seen import FileKind
+
+        found: dict[str, FileKind] = {}
+        for uri in self.open_uris():
+            place = finder.of_document(uri)
+            if place is not None and place[0] is view:
+                found[uri] = place[1]
+        taken = {real_path(uri) for uri in found}
+        for kind in FileKind:
+            path = path_of(view, kind)
+            if path is not None and os.path.realpath(path) not in taken:
+                found[uri_of(view, path)] = kind
+        return found
+
+    async def _look_first(self, view: WorkspaceView) -> None:
+        """Nothing is shown of a work tree before its files were looked at."""
+        if view not in self._looks:
+            self._looks[view] = asyncio.ensure_future(view.look())
+        # It was let go meanwhile: then what is known of it will do.
+        with contextlib.suppress(RalphError):
+            await asyncio.shield(self._looks[view])
+
+    def _source(self, view: WorkspaceView, kind: FileKind, uri: str | None) -> Source:
+        """What is to be read, pinned down."""
+        main = path_of(view, kind)
+        path = main if uri is None else Path(to_fs_path(uri) or "")
+        document = self._find_open(uri, path)
+        name = "" if path is None else uri or uri_of(view, path)
+        return Source(
+            view=view,
+            kind=kind,
+            path=path,
+            uri=name if document is None else document.uri,
+            text=None if document is None else document.source,
+            version=None if document is None else document.version,
+            picture=view.picture(),
+            is_main=main is None or path == main or _is_same_file(path, main),
+            encoding=self._server.workspace.position_encoding,
+        )
+
+    def _find_open(self, uri: str | None, path: Path | None) -> OpenDocument | None:
+        if uri is not None and self.is_open(uri):
+            return self._ours(uri)
+        if path is None:
+            return None
+        real = os.path.realpath(path)
+        opened = (known for known in self.open_uris() if real_path(known) == real)
+        return next((self._ours(known) for known in opened if self.is_open(known)), None)
+
+    def _ours(self, uri: str) -> OpenDocument:
+        """The open document, from now on changed our way."""
+        documents = self._server.workspace.text_documents
+        document = documents[unquote(uri)]
+        if not isinstance(document, OpenDocument):
+            document = documents[unquote(uri)] = OpenDocument.of(document)
+        return document
+
+    def _listen(self) -> None:
+        """Take part in what a client does to documents; pygls has changed them by then."""
+
+        @self._server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+        def opened(params: types.DidOpenTextDocumentParams) -> None:
+            self._ours(params.text_document.uri)
+            self._tell(params.text_document.uri, Edit.OPENED)
+
+        @self._server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+        def changed(params: types.DidChangeTextDocumentParams) -> None:
+            self._tell(params.text_document.uri, Edit.CHANGED)
+
+        @self._server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+        def saved(params: types.DidSaveTextDocumentParams) -> None:
+            self._tell(params.text_document.uri, Edit.SAVED)
+
+        @self._server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+        def closed(params: types.DidCloseTextDocumentParams) -> None:
+            self._tell(params.text_document.uri, Edit.CLOSED)
+
+    def _tell(self, uri: str, edit: Edit) -> None:
+        for listener in self._listeners:
+            try:
+                listener(uri, edit)
+                self._failures.clear(listener)
+            except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
+                self._failures.tell(listener, error)
+
+
+def _is_same_file(path: Path | None, main: Path) -> bool:
+    return path is not None and os.path.realpath(path) == os.path.realpath(main)

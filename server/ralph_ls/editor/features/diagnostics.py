@@ -1,0 +1,121 @@
+"""Diagnostics on the plan, the decide file and the blocked file, open or not (SPEC §11).
+
+They are pushed, since the run changes them more often than any client asks. A file is told again
+only when what is told of it differs. It must never know what a remark means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.editor.convert import Abilities, abilities_of, find_target, to_diagnostic
+from ralph_ls.editor.documents import Documents, Edit
+from ralph_ls.editor.pacing import Pacer
+from ralph_ls.editor.sights import Sight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.core.views.seen import FileKind
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.options import EditorOptions
+
+LONGEST_REST = 0.1
+"""Seconds between two looks at a file, at most, while somebody types."""
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Push diagnostics from now on."""
+    publisher = _Publisher(server, workspaces, documents)
+    workspaces.on_change(publisher.look_around)
+    documents.on_edit(publisher.take_edit)
+
+
+class _Publisher:
+    """Knows what the client was told of each file."""
+
+    def __init__(self, server: MendedServer, workspaces: Workspaces, documents: Documents) -> None:
+        self._server = server
+        self._workspaces = workspaces
+        self._documents = documents
+        self._files: dict[str, tuple[WorkspaceView, FileKind]] = {}
+        self._told: dict[str, list[types.Diagnostic]] = {}
+        self._pacer = Pacer(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
+
+    def look_around(self, view: WorkspaceView) -> None:
+        """The run or a file of the work tree changed, or the work tree came or went."""
+        known = {uri for uri, (owner, _) in self._files.items() if owner is view}
+        current: dict[str, FileKind] = {}
+        if view in self._workspaces.all():
+            current = self._documents.files_of(view, self._workspaces)
+        for uri in known - current.keys():
+            del self._files[uri]
+        for uri, kind in current.items():
+            self._files[uri] = (view, kind)
+        for uri in known | current.keys():
+            self._pacer.ask(uri)
+
+    def take_edit(self, uri: str, edit: Edit) -> None:
+        """The client changed a document, which may be none of ours."""
+        place = self._workspaces.of_document(uri)
+        if place is None:
+            return
+        if edit is Edit.OPENED:
+            # Some clients forget what they were told of a file when they close it.
+            self._told.pop(uri, None)
+        if edit in {Edit.OPENED, Edit.CLOSED}:
+            self.look_around(place[0])
+        else:
+            self._files[uri] = place
+            self._pacer.ask(uri)
+
+    async def _publish(self, uri: str) -> None:
+        found, version = await self._find(uri)
+        if found == self._told.get(uri, []):
+            return
+        if found:
+            self._told[uri] = found
+        else:
+            self._told.pop(uri, None)
+        self._server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
+        )
+        await self._server.drained()
+
+    async def _find(self, uri: str) -> tuple[list[types.Diagnostic], int | None]:
+        """What is to be told of a file; nothing where it is gone or no longer ours."""
+        place = self._files.get(uri)
+        if place is None:
+            return [], None
+        abilities = abilities_of(self._server.client_capabilities)
+
+        def compute(sight: Sight) -> tuple[list[types.Diagnostic], int | None]:
+            return show(sight, abilities), sight.version
+
+        view, kind = place
+        looked = await self._documents.look(view, kind, compute, uri=uri)
+        return ([], None) if looked is None else looked
+
+
+def show(sight: Sight, abilities: Abilities) -> list[types.Diagnostic]:
+    """All remarks on one file, with links to their causes; from any thread."""
+    from ralph_ls.core.views.answers import answer_diagnostics
+    from ralph_ls.core.views.diagnostics import diagnostics
+
+    remarks = [*diagnostics(sight.seen), *answer_diagnostics(sight.seen)]
+    links = {remark.link for remark in remarks}
+    targets = {link: find_target(link, sight.root, sight.run_files) for link in links}
+    columns, state = sight.columns(), sight.seen.state
+    data = {"workspace": sight.workspace} | ({} if state is None else {"run": state.run})
+    return [
+        to_diagnostic(remark, columns, abilities, target=targets[remark.link], data=data)
+        for remark in remarks
+    ]

@@ -1,0 +1,83 @@
+"""What is told of the line under the pointer, with links to the files that say more (UX §6).
+
+It must never know what is worth telling.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.editor.convert import abilities_of, find_target, to_link, to_plain_text
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.sights import Sight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.protocol.options import EditorOptions
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Answer requests for a hover."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        uri, line = params.text_document.uri, params.position.line
+        await workspaces.ready()
+        place = workspaces.of_document(uri)
+        if place is None:
+            return None
+        view, kind = place
+        markdown = abilities_of(server.client_capabilities).markdown
+
+        def compute(sight: Sight) -> types.Hover | None:
+            return show(sight, line, markdown=markdown)
+
+        return await documents.look(view, kind, compute, uri=uri)
+
+
+def show(sight: Sight, line: int, *, markdown: bool) -> types.Hover | None:
+    """The hover of a line (from 0); from any thread."""
+    from ralph_ls.core.views.hover import hover
+
+    text = hover(sight.seen, line)
+    if text is None:
+        return None
+    if markdown:
+        kind = types.MarkupKind.Markdown
+        text = "\n\n".join([text, *_links(sight, line)])
+    else:
+        kind = types.MarkupKind.PlainText
+        text = to_plain_text(text)
+    return types.Hover(contents=types.MarkupContent(kind=kind, value=text))
+
+
+def _links(sight: Sight, line: int) -> list[str]:
+    """One line with links to the causes of what is shown there."""
+    from ralph_ls.core.views.diagnostics import diagnostics
+
+    told = [remark.link for remark in diagnostics(sight.seen) if remark.line == line]
+    tried = _last_attempt(sight, line)
+    wanted = dict.fromkeys([*told, *tried])
+    targets = (find_target(link, sight.root, sight.run_files) for link in wanted)
+    links = [to_link(target) for target in targets if target is not None]
+    return [" · ".join(links)] if links else []
+
+
+def _last_attempt(sight: Sight, line: int) -> list[str]:
+    task, history = sight.seen.plan.at_line(line), sight.seen.history
+    if task is None:
+        return []
+    tried = history.attempts.get(task.id, ())
+    done = history.done.get(task.id)
+    number = done.iteration if done is not None else max(tried, default=None)
+    return [] if number is None else [f"iteration:{number}"]

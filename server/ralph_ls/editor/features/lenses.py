@@ -1,0 +1,186 @@
+"""Code lenses on the loop's files: its controls, and how it stands, above the lines they are about.
+
+The client asks for them when it shows a file; when a run changes them it is told to ask again, if
+it can be told. It must never know what a lens does: that is the command's that it names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from ralph_ls.editor.convert import abilities_of
+from ralph_ls.editor.documents import Documents, Edit
+from ralph_ls.editor.pacing import Pacer
+from ralph_ls.editor.sights import Sight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from ralph_ls.core.views.lenses import Lens
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.picture import Picture
+    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.options import EditorOptions
+
+OWN_PREFIX = "ralph"
+"""Of the server's own commands."""
+
+SHORTEST_REST = 0.25
+"""Seconds between two requests to the client to ask again."""
+
+ANSWER_PATIENCE = 10.0
+"""Seconds after which a client that does not answer such a request is asked anew."""
+
+MINUTE = 60.0
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],
+) -> None:
+    """Answer requests for lenses, and tell the client when they change."""
+    feature = _Lenses(server, workspaces, documents, options)
+    workspaces.on_change(feature.take_change)
+    documents.on_edit(feature.take_edit)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def lenses(params: types.CodeLensParams) -> list[types.CodeLens] | None:
+        return await feature.answer(params.text_document.uri)
+
+
+class _Lenses:
+    """Knows which lenses the client has of each document that it shows."""
+
+    def __init__(
+        self,
+        server: MendedServer,
+        workspaces: Workspaces,
+        documents: Documents,
+        options: Callable[[], EditorOptions],
+    ) -> None:
+        self._server = server
+        self._workspaces = workspaces
+        self._documents = documents
+        self._options = options
+        self._shown: dict[str, list[types.CodeLens]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._looks = Pacer(self._look_again, doing="lenses", longest_rest=SHORTEST_REST)
+        self._refresh = Pacer(
+            self._ask_for_refresh,
+            doing="asking for lenses again",
+            shortest_rest=SHORTEST_REST,
+            longest_rest=SHORTEST_REST,
+        )
+
+    async def answer(self, uri: str) -> list[types.CodeLens] | None:
+        """The lenses of one document; None where it is none of ours."""
+        await self._workspaces.ready()
+        found = await self._make(uri)
+        if found is None:
+            self._shown.pop(uri, None)
+        elif self._documents.is_open(uri):
+            self._shown[uri] = found
+            self._wait_for_time()
+        return found
+
+    def take_change(self, view: WorkspaceView) -> None:
+        """The run or a file of a work tree changed."""
+        for uri in list(self._shown):
+            place = self._workspaces.of_document(uri)
+            if place is None or place[0] is view:
+                self._looks.ask(uri)
+
+    def take_edit(self, uri: str, edit: Edit) -> None:
+        """A client asks for the lenses of a text that it changed by itself."""
+        if edit is Edit.CLOSED:
+            self._shown.pop(uri, None)
+
+    async def _look_again(self, uri: str) -> None:
+        if uri not in self._shown:
+            return
+        found = await self._make(uri) or []
+        if found != self._shown.get(uri, found):
+            # Remembered as shown, so that one difference is told once.
+            self._shown[uri] = found
+            if abilities_of(self._server.client_capabilities).lens_refresh:
+                self._refresh.ask("all")
+        self._wait_for_time()
+
+    async def _ask_for_refresh(self, _key: str) -> None:
+        async with asyncio.timeout(ANSWER_PATIENCE):
+            await self._server.workspace_code_lens_refresh_async(None)
+
+    async def _make(self, uri: str) -> list[types.CodeLens] | None:
+        place = self._workspaces.of_document(uri)
+        if place is None:
+            return None
+        options, now = self._options(), self._workspaces.now()
+        if not options.lens.enabled:
+            return []
+
+        def compute(sight: Sight) -> list[types.CodeLens]:
+            return show(sight, options, now)
+
+        view, kind = place
+        return await self._documents.look(view, kind, compute, uri=uri)
+
+    def _wait_for_time(self) -> None:
+        """Look again when a running time that is shown becomes a minute more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        shown = {place[0] for uri in self._shown if (place := self._workspaces.of_document(uri))}
+        now = self._workspaces.now()
+        waits = [w for view in shown if (w := next_minute(view.picture(), now)) is not None]
+        if waits:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(min(waits), self._take_time, shown)
+
+    def _take_time(self, views: set[WorkspaceView]) -> None:
+        self._timer = None
+        for view in views:
+            self.take_change(view)
+
+
+def next_minute(picture: Picture, now: datetime) -> float | None:
+    """Seconds until the running time is a minute more; None while no time runs."""
+    from ralph_ls.core.loop.fold import IDLE_PHASES, active_seconds
+
+    state = picture.state
+    if state is None or not picture.live or state.phase in IDLE_PHASES:
+        return None
+    # A little later than that, or the minute may not be full yet.
+    return MINUTE - active_seconds(state, now) % MINUTE + 0.05
+
+
+def show(sight: Sight, options: EditorOptions, now: datetime | None) -> list[types.CodeLens]:
+    """All lenses of one file; from any thread."""
+    from ralph_ls.core.views.answers import answer_lenses
+    from ralph_ls.core.views.lenses import lenses
+
+    found = lenses(sight.seen, tasks=options.lens.tasks, now=now)
+    columns = sight.columns()
+    return [
+        types.CodeLens(range=columns.range(lens.line, 0, 0), command=_command(lens, sight, options))
+        for lens in (*answer_lenses(sight.seen), *found)
+    ]
+
+
+def _command(lens: Lens, sight: Sight, options: EditorOptions) -> types.Command:
+    from ralph_ls.protocol.panel import Verb
+
+    if lens.command is Verb.NONE:
+        return types.Command(title=lens.title, command="")
+    arguments: dict[str, Any] = {"workspace": sight.workspace, **lens.arguments}
+    if sight.further_plan is not None and lens.command in {Verb.START, Verb.RUN_TASK}:
+        arguments["plan"] = sight.further_plan
+    prefix = options.command_prefix or OWN_PREFIX
+    return types.Command(
+        title=lens.title, command=f"{prefix}.{lens.command}", arguments=[arguments]
+    )

@@ -1,0 +1,169 @@
+"""Each run that goes on as work-done progress, for clients that show such (SPEC §11).
+
+Cancelling it asks the run to stop after its iteration, as the stop command does. It must never
+know what a run does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from ralph_ls.editor.convert import abilities_of
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.pacing import Pacer
+from ralph_ls.protocol.errors import RalphError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.state import RunState
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_REST = 0.25
+"""Seconds between two reports of one run."""
+
+ANSWER_PATIENCE = 10.0
+"""Seconds that a client gets to let progress begin."""
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,  # noqa: ARG001 -- every feature is registered alike
+    options: Callable[[], EditorOptions],
+) -> None:
+    """Show the runs of all work trees from now on."""
+    feature = _Progress(server, workspaces, options)
+    workspaces.on_change(feature.take_change)
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    async def cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        await feature.cancel(params.token)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Shown:
+    """What the client shows of a run."""
+
+    run: str
+    token: str
+    message: str
+
+
+class _Progress:
+    """Knows the progress that the client shows for each work tree."""
+
+    def __init__(
+        self,
+        server: MendedServer,
+        workspaces: Workspaces,
+        options: Callable[[], EditorOptions],
+    ) -> None:
+        self._server = server
+        self._workspaces = workspaces
+        self._options = options
+        self._shown: dict[WorkspaceView, _Shown] = {}
+        self._refused: set[str] = set()
+        """Runs whose progress the client did not want."""
+        self._pacer = Pacer(
+            self._follow,
+            doing="progress",
+            shortest_rest=SHORTEST_REST,
+            longest_rest=SHORTEST_REST,
+        )
+
+    def take_change(self, view: WorkspaceView) -> None:
+        """The run of a work tree changed, or the work tree went."""
+        if abilities_of(self._server.client_capabilities).progress:
+            self._pacer.ask(view)
+
+    async def cancel(self, token: types.ProgressToken) -> None:
+        """The person pressed the button beside the progress."""
+        for view, shown in self._shown.items():
+            if shown.token == token:
+                await self._stop(view)
+                return
+
+    async def _follow(self, view: WorkspaceView) -> None:
+        state = self._wanted(view)
+        shown = self._shown.get(view)
+        if shown is not None and (state is None or state.run != shown.run):
+            del self._shown[view]
+            self._end(view, shown)
+            shown = None
+        if state is None or state.run in self._refused:
+            return
+        if shown is None:
+            await self._begin(view, state)
+            return
+        message = _words(view, state)
+        if message != shown.message:
+            shown.message = message
+            report = types.WorkDoneProgressReport(message=message, cancellable=self._may_stop())
+            self._server.work_done_progress.report(shown.token, report)
+            await self._server.drained()
+
+    def _wanted(self, view: WorkspaceView) -> RunState | None:
+        """The run that is to be shown."""
+        picture = view.picture()
+        if not self._options().progress or view not in self._workspaces.all():
+            return None
+        return picture.state if picture.live else None
+
+    async def _begin(self, view: WorkspaceView, state: RunState) -> None:
+        from ralph_ls.core.views.progress import progress_title
+
+        token, progress = f"ralph-{uuid.uuid4()}", self._server.work_done_progress
+        try:
+            async with asyncio.timeout(ANSWER_PATIENCE):
+                await progress.create_async(token)
+        except (JsonRpcException, TimeoutError) as error:
+            logger.info("The client shows no progress of run %s: %s", state.run, error)
+            self._refused.add(state.run)
+            return
+        message = _words(view, state)
+        self._shown[view] = _Shown(run=state.run, token=token, message=message)
+        progress.begin(
+            token,
+            types.WorkDoneProgressBegin(
+                title=progress_title(state), message=message, cancellable=self._may_stop()
+            ),
+        )
+
+    def _end(self, view: WorkspaceView, shown: _Shown) -> None:
+        from ralph_ls.core.views.progress import end_words
+
+        picture, message = view.picture(), None
+        state = picture.state
+        if state is not None and state.run == shown.run and not picture.live:
+            message = end_words(state, picture.phase)
+        end = types.WorkDoneProgressEnd(message=message)
+        self._server.work_done_progress.end(shown.token, end)
+
+    def _may_stop(self) -> bool:
+        return not self._options().read_only
+
+    async def _stop(self, view: WorkspaceView) -> None:
+        from ralph_ls.editor.requests import control
+        from ralph_ls.protocol.methods import StopParams
+
+        reply = await control.stop(self._workspaces, StopParams(workspace=view.uri))
+        if not reply.accepted:
+            raise RalphError(reply.text)
+
+
+def _words(view: WorkspaceView, state: RunState) -> str:
+    from ralph_ls.core.views.progress import progress_words
+
+    return progress_words(state, view.picture().phase)

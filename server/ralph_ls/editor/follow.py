@@ -1,0 +1,231 @@
+"""Following a work tree: a thread that looks when its files change, and tells what it found.
+
+The thread reads, folds and watches; the event loop is handed whole results and never waits for a
+disk. While an engine has the work tree the thread also looks every 500 ms; otherwise it does
+nothing until a file changes (SPEC §2). It must never know what a client is told of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
+
+from ralph_ls.editor.frames import FRAME_INTERVAL
+from ralph_ls.editor.loop_files import Watched
+from ralph_ls.editor.pacing import Failures
+from ralph_ls.editor.picture import Found
+from ralph_ls.editor.work_tree import WorkTree
+from ralph_ls.store.follow import LIVE_INTERVAL
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+HandOver = Callable[[Found, Callable[[], None]], None]
+"""Takes what was found, and calls the second one when it has; from any thread, never blocking."""
+
+
+class Watch:
+    """Calls back when a file that matters was modified, created, moved or deleted."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._observer: BaseObserver | None = None
+        self._watches: dict[Path, _Watched] = {}
+        self.works = True
+        """Whether the system tells of changes; where it does not, looking again must do."""
+
+    def set(self, wanted: Watched) -> bool:
+        """Watch these folders and no others; whether that is any other than before."""
+        if self._observer is None:
+            self._observer = Observer()
+            self._observer.start()
+        changed = False
+        for folder in [*self._watches]:
+            if folder not in wanted or self._watches[folder].identity != _identity_of(folder):
+                self._observer.unschedule(self._watches.pop(folder).watch)
+        for folder, names in wanted.items():
+            known = self._watches.get(folder)
+            if known is not None:
+                changed = changed or known.handler.names != names
+                known.handler.names = names
+            elif (identity := _identity_of(folder)) is not None:
+                changed = self._add(self._observer, folder, names, identity) or changed
+        return changed
+
+    def close(self) -> None:
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join()
+
+    def _add(
+        self,
+        observer: BaseObserver,
+        folder: Path,
+        names: frozenset[str] | None,
+        identity: tuple[int, int],
+    ) -> bool:
+        handler = _Handler(names, self._on_change)
+        try:
+            watch = observer.schedule(handler, str(folder), recursive=False)
+        except FileNotFoundError:
+            return False  # It went just now.
+        except OSError as error:
+            if self.works:
+                logger.warning("%s cannot be watched (%s); it is looked at instead", folder, error)
+            self.works = False
+            return False
+        self._watches[folder] = _Watched(watch, handler, identity)
+        return True
+
+
+class Follower:
+    """The thread that follows one work tree."""
+
+    def __init__(self, tree: WorkTree, hand_over: HandOver) -> None:
+        self._tree = tree
+        self._hand_over = hand_over
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._wake = threading.Event()
+        self._hurry = threading.Event()
+        self._stopped = threading.Event()
+        self._failures = Failures(f"looking at {tree.folders.worktree.root}")
+        self._thread = threading.Thread(
+            target=self._run, name=f"ralph-ls follow {tree.folders.worktree.root.name}", daemon=True
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; does not wait for the thread."""
+        self._stopped.set()
+        self._hurry.set()
+        self._wake.set()
+
+    def do(self, job: Callable[[WorkTree], Result]) -> Future[Result]:
+        """Have a job done in the thread, right after a look of its own at everything."""
+        future: Future[Result] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(job(self._tree))
+            except Exception as error:  # noqa: BLE001 -- whoever asked is told
+                future.set_exception(error)
+
+        self._jobs.append(work)
+        self._hurry.set()
+        self._wake.set()
+        if not self._thread.is_alive():
+            future.cancel()
+        return future
+
+    def _run(self) -> None:
+        watch = Watch(self._wake.set)
+        try:
+            while not self._stopped.is_set():
+                self._wake.clear()
+                self._hurry.clear()
+                found = self._look()
+                if self._watch(watch):
+                    continue  # What changed before it was watched has not been seen.
+                if found:
+                    # Whatever comes in the meantime makes one frame; a lone line has not waited.
+                    self._hurry.wait(FRAME_INTERVAL)
+                blind = self._tree.held or not watch.works
+                self._wake.wait(LIVE_INTERVAL if blind else None)
+        finally:
+            watch.close()
+            for job in self._take_jobs():
+                job()
+
+    def _look(self) -> bool:
+        """One look, and the jobs that wait for it; whether anything was found."""
+        jobs = self._take_jobs()
+        n_found = 0
+        try:
+            for found in self._tree.look(fresh=bool(jobs)):
+                n_found += 1
+                if not self._give(found):
+                    return False
+            self._failures.clear("look")
+        except Exception as error:  # noqa: BLE001 -- a file in the way must not end the viewer
+            self._failures.tell("look", error)
+        for job in jobs:
+            job()
+        return n_found > 0
+
+    def _take_jobs(self) -> list[Callable[[], None]]:
+        return [self._jobs.popleft() for _ in range(len(self._jobs))]
+
+    def _watch(self, watch: Watch) -> bool:
+        try:
+            return watch.set(self._tree.watched())
+        except OSError as error:
+            self._failures.tell("watch", error)
+            return False
+
+    def _give(self, found: Found) -> bool:
+        """Hand it over and wait until it is taken: so a busy loop is given more at once."""
+        taken = threading.Event()
+        try:
+            self._hand_over(found, taken.set)
+        except RuntimeError:
+            self.stop()  # The loop is closed: nobody is there to be told.
+            return False
+        while not taken.wait(LIVE_INTERVAL):
+            if self._stopped.is_set():
+                return False
+        return not self._stopped.is_set()
+
+
+class _Watched:
+    def __init__(self, watch: ObservedWatch, handler: _Handler, identity: tuple[int, int]) -> None:
+        self.watch = watch
+        self.handler = handler
+        self.identity = identity
+
+
+class _Handler(FileSystemEventHandler):
+    """Only what changes a file: reading one causes events too, and would never end."""
+
+    def __init__(self, names: frozenset[str] | None, on_change: Callable[[], None]) -> None:
+        self.names = names
+        self._on_change = on_change
+
+    def on_modified(self, event: FileSystemEvent) -> None:
+        if not event.is_directory:
+            self._tell(event.src_path)
+
+    def on_created(self, event: FileSystemEvent) -> None:
+        self._tell(event.src_path)
+
+    def on_deleted(self, event: FileSystemEvent) -> None:
+        self._tell(event.src_path)
+
+    def on_moved(self, event: FileSystemEvent) -> None:
+        self._tell(event.src_path, event.dest_path)
+
+    def _tell(self, *paths: bytes | str) -> None:
+        names = self.names
+        if names is None or any(Path(str(path)).name in names for path in paths):
+            self._on_change()
+
+
+def _identity_of(folder: Path) -> tuple[int, int] | None:
+    try:
+        stat = folder.stat()
+    except OSError:
+        return None
+    return (stat.st_dev, stat.st_ino)

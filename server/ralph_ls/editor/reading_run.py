@@ -1,0 +1,248 @@
+"""Reading one run's files as they grow: its journal folded, its agent's output cut into pieces.
+
+All of it blocks and belongs to one thread. It must never know the event loop, nor who watches.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_ls.core.loop.fold import fold
+from ralph_ls.core.views.history import History, history
+from ralph_ls.core.views.rows import Rows, iteration_rows
+from ralph_ls.editor.frames import (
+    CATCH_UP,
+    MESSAGES_CATCH_UP,
+    LineCutter,
+    TextDecoder,
+    message_frames,
+    whole_messages,
+)
+from ralph_ls.editor.picture import MessageLines, OutputPiece, Told
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    Event,
+    IterationEnded,
+    RunEnded,
+    UnknownEvent,
+)
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.follow import READ_LIMIT, Tail
+from ralph_ls.store.journal import JournalReader, read_journal
+from ralph_ls.store.layout import RunFiles
+
+logger = logging.getLogger(__name__)
+
+STREAMS = ("out", "err")
+
+
+class JournalLost(Exception):
+    """The journal is gone, or is not the one any more that was read so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wants:
+    """What the one client wants to be told of a run, besides how it stands."""
+
+    output: bool = False
+    messages: bool = False
+
+    @property
+    def agent(self) -> bool:
+        """Whether anything that the agent prints is wanted."""
+        return self.output or self.messages
+
+
+class RunReader:
+    """One run: its journal from the first event on, and what its agent says while it runs."""
+
+    def __init__(self, files: RunFiles) -> None:
+        self.files = files
+        self.state = RunState()
+        self.history = History()
+        self.rows = Rows()
+        self._tail = Tail(files.journal)
+        self._reader = JournalReader()
+        self._identity: tuple[int, int] | None = None
+        self._agent: AgentStarted | None = None
+        """The one that runs, as far as the journal was read."""
+        self._output = _NO_OUTPUT
+        self._messages: _MessageTail | None = None
+
+    @property
+    def n_reads(self) -> int:
+        """How often the journal was read."""
+        return self._tail.n_reads
+
+    def read_events(self) -> list[Event | UnknownEvent]:
+        """Fold what the journal gained, and give it; raises ``JournalLost``."""
+        self._check_identity()
+        events: list[Event | UnknownEvent] = []
+        while data := self._tail.read():
+            events.extend(self._reader.feed(data))
+            if len(data) < READ_LIMIT:
+                break
+        # Half a line may yet be cut off again by the engine that writes it, so none of it is kept.
+        self._tail.offset -= self._reader.forget_partial()
+        for number in self._reader.unreadable:
+            logger.warning("%s, line %d: this is no event", self.files.journal, number)
+        self._reader.unreadable.clear()
+        if events:
+            self.state = fold(events, self.state)
+            self.history = history(events, self.history)
+            self.rows = iteration_rows(events, self.rows)
+        return events
+
+    def earlier_events(self, after_seq: int) -> tuple[Event | UnknownEvent, ...]:
+        """The events behind ``after_seq`` that were folded already."""
+        if after_seq >= self.state.seq:
+            return ()
+        last = self.state.seq
+        events = read_journal(self.files.journal).events
+        return tuple(event for event in events if after_seq < event.seq <= last)
+
+    def tell(self, events: list[Event | UnknownEvent], wants: Wants) -> Iterator[list[Told]]:
+        """The events with the agent's output where it belongs, in parts that are not too large."""
+        told: list[Told] = []
+        for event in events:
+            if isinstance(event, AgentExited | IterationEnded | RunEnded):
+                # All of an agent's output stands in its files before its end is told.
+                for piece in self._read_agent():
+                    told.append(piece)
+                    if _is_large(told):
+                        yield told
+                        told = []
+                told.extend(self._output.end())
+            self._note_agent(event)
+            if isinstance(event, AgentStarted) and wants.output:
+                self._output = _open_output(self.files, event)
+            told.append(event)
+        for piece in self._read_agent():
+            told.append(piece)
+            if _is_large(told):
+                yield told
+                told = []
+        if told:
+            yield told
+
+    def pass_over(self, events: list[Event | UnknownEvent]) -> None:
+        """Take note of events that nobody is to be told."""
+        for event in events:
+            self._note_agent(event)
+
+    def want_all(self, wants: Wants) -> None:
+        """Tell this of every agent, where no event was read yet."""
+        self._messages = _MessageTail(self.files) if wants.messages else None
+
+    def want(self, wants: Wants) -> list[Told]:
+        """From now on tell this of the agent; gives the end of what a running one has said."""
+        self._output, self._messages = _NO_OUTPUT, None
+        caught_up: list[Told] = []
+        if wants.messages:
+            self._messages = _MessageTail(self.files, keep=MESSAGES_CATCH_UP)
+            iteration = None if self._agent is None else self._agent.iteration
+            caught_up.extend(self._messages.catch_up(iteration))
+        if wants.output and self._agent is not None:
+            self._output = _open_output(self.files, self._agent, catch_up=CATCH_UP)
+        caught_up.extend(self._output.read())
+        return caught_up
+
+    def _note_agent(self, event: Event | UnknownEvent) -> None:
+        if isinstance(event, AgentStarted):
+            self._agent = event
+        elif isinstance(event, AgentExited | IterationEnded | RunEnded):
+            self._agent, self._output = None, _NO_OUTPUT
+
+    def _read_agent(self) -> Iterator[Told]:
+        yield from self._output.read()
+        if self._messages is not None:
+            yield from self._messages.read()
+
+    def _check_identity(self) -> None:
+        try:
+            stat = self.files.journal.stat()
+        except FileNotFoundError:
+            if self._identity is not None:
+                raise JournalLost(f"the journal {self.files.journal} is gone") from None
+            return
+        identity = (stat.st_dev, stat.st_ino)
+        if self._identity not in {None, identity}:
+            raise JournalLost(f"the journal {self.files.journal} is another file than before")
+        if stat.st_size < self._tail.offset:
+            raise JournalLost(f"the journal {self.files.journal} was cut short")
+        self._identity = identity
+
+
+class _OutputTails:
+    """What one agent prints on its two streams."""
+
+    def __init__(self, iteration: int, tails: tuple[tuple[str, Tail, TextDecoder], ...]) -> None:
+        self._iteration = iteration
+        self._tails = tails
+
+    def read(self) -> Iterator[OutputPiece]:
+        for stream, tail, decoder in self._tails:
+            while data := tail.read():
+                yield from self._pieces(stream, decoder.feed(data))
+
+    def end(self) -> Iterator[OutputPiece]:
+        for stream, _, decoder in self._tails:
+            yield from self._pieces(stream, decoder.end())
+
+    def _pieces(self, stream: str, texts: list[str]) -> Iterator[OutputPiece]:
+        for text in texts:
+            yield OutputPiece(iteration=self._iteration, stream=stream, text=text)
+
+
+_NO_OUTPUT = _OutputTails(0, ())
+
+
+def _open_output(
+    files: RunFiles, agent: AgentStarted, *, catch_up: int | None = None
+) -> _OutputTails:
+    """From its beginning, or of one that runs already its last ``catch_up`` bytes."""
+    tails = []
+    for stream in STREAMS:
+        path = files.output(agent.iteration, agent.attempt, stream)
+        offset = 0 if catch_up is None else max(0, _size_of(path) - catch_up)
+        decoder = TextDecoder(within=offset > 0)
+        tails.append((stream, Tail(path, offset=offset), decoder))
+    return _OutputTails(agent.iteration, tuple(tails))
+
+
+class _MessageTail:
+    """What the agents of one run say, decoded."""
+
+    def __init__(self, files: RunFiles, *, keep: int | None = None) -> None:
+        """``keep``: how many bytes of what stands there are read; None is all of it."""
+        offset = 0 if keep is None else max(0, _size_of(files.messages) - keep)
+        self._tail = Tail(files.messages, offset=offset)
+        self._lines = LineCutter(within=offset > 0)
+
+    def catch_up(self, iteration: int | None) -> list[MessageLines]:
+        """The last messages of the iteration that goes on; none where none does."""
+        lines = [line for data in iter(self._tail.read, b"") for line in self._lines.feed(data)]
+        wanted = [] if iteration is None else whole_messages(lines, iteration=iteration)
+        return [MessageLines(lines=frame) for frame in message_frames(wanted)]
+
+    def read(self) -> Iterator[MessageLines]:
+        while data := self._tail.read():
+            messages = whole_messages(self._lines.feed(data))
+            for frame in message_frames(messages):
+                yield MessageLines(lines=frame)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _is_large(told: list[Told]) -> bool:
+    """Whether it should be handed over before more of it is read: it would all lie in memory."""
+    return len(told) >= 16 and isinstance(told[-1], OutputPiece | MessageLines)

@@ -1,0 +1,150 @@
+"""Orders to a run: stop, pause, resume, reset, answer, note; and the start of one.
+
+A living engine is asked and answers in its journal; without one what a person settles is written
+to its file, and the run may be taken up (SPEC §2). What the engine refuses is an answer with
+``accepted`` false; what could not even be asked is an error with a code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ralph_ls.editor.errors import ReadOnly, invalid_field
+from ralph_ls.editor.threads import in_thread
+from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.config import PromptBy
+from ralph_ls.protocol.errors import NoEngine
+from ralph_ls.protocol.methods import (
+    START,
+    AnswerParams,
+    NoteParams,
+    PauseParams,
+    ReplyResult,
+    ResetParams,
+    ResumeParams,
+    StartParams,
+    StopParams,
+    WorkspaceParams,
+)
+from ralph_ls.store import steering
+from ralph_ls.store.starting import EDITOR_LIMIT, Begun, StartOrder, start_detached
+from ralph_ls.store.steering import Hands, Steered
+
+Steer = Callable[[Hands], Steered]
+
+
+async def start(workspaces: Workspaces, params: StartParams) -> ReplyResult:
+    """``ralph/start``: answers once the run has begun, or raises why it has not."""
+    view = await trusted(workspaces, params.workspace)
+    begun = await _start(workspaces, view, overrides=_overrides(params), resume=params.resume)
+    limit = "" if begun.limit is None else f", at most {begun.limit} iterations"
+    goes_on = "goes on" if params.resume else "has begun"
+    text = f"run {begun.run} {goes_on} in the background (pid {begun.pid}){limit}"
+    return ReplyResult(accepted=True, code="accepted", text=text, run=begun.run)
+
+
+async def stop(workspaces: Workspaces, params: StopParams) -> ReplyResult:
+    """``ralph/stop``."""
+    return await _steer(workspaces, params, partial(steering.stop, now=params.now))
+
+
+async def pause(workspaces: Workspaces, params: PauseParams) -> ReplyResult:
+    """``ralph/pause``."""
+    return await _steer(workspaces, params, steering.pause)
+
+
+async def resume(workspaces: Workspaces, params: ResumeParams) -> ReplyResult:
+    """``ralph/resume``."""
+    return await _steer(workspaces, params, steering.resume, go_on=params.go_on)
+
+
+async def reset(workspaces: Workspaces, params: ResetParams) -> ReplyResult:
+    """``ralph/reset``."""
+    return await _steer(workspaces, params, steering.reset, go_on=params.go_on)
+
+
+async def answer(workspaces: Workspaces, params: AnswerParams) -> ReplyResult:
+    """``ralph/answer``."""
+    steer = partial(steering.answer, text=params.text.strip())
+    return await _steer(workspaces, params, steer, go_on=params.go_on)
+
+
+async def note(workspaces: Workspaces, params: NoteParams) -> ReplyResult:
+    """``ralph/note``."""
+    return await _steer(workspaces, params, partial(steering.note, text=params.text.strip()))
+
+
+async def _steer(
+    workspaces: Workspaces, params: WorkspaceParams, steer: Steer, *, go_on: bool = False
+) -> ReplyResult:
+    view = await trusted(workspaces, params.workspace)
+    hands = Hands(
+        worktree=view.worktree,
+        state=view.folders.state,
+        by=workspaces.by,
+        now=workspaces.now(),
+    )
+    steered = await in_thread(partial(steer, hands), name="steering")
+    reply, run = steered.reply, steered.run
+    if not (steered.waits and go_on):
+        text = f"{reply.text}; {steered.hint}" if steered.waits else reply.text
+        await view.look()
+        return ReplyResult(accepted=reply.accepted, code=reply.code, text=text, run=run)
+    if not steered.may_go_on:
+        raise NoEngine(f"{reply.text}, but the run cannot go on; {steered.hint}")
+    begun = await _start(workspaces, view, overrides={}, resume=True)
+    text = f"{reply.text}; run {begun.run} goes on in the background (pid {begun.pid})"
+    return ReplyResult(accepted=True, code="continued", text=text, run=begun.run)
+
+
+async def trusted(workspaces: Workspaces, workspace: str | None) -> WorkspaceView:
+    """The work tree that is meant; raises ``ReadOnly`` where nothing may be started or changed."""
+    await workspaces.ready()
+    view = workspaces.named(workspace)
+    if workspaces.options().read_only:
+        raise ReadOnly(
+            f"{view.root} is open as read-only: nothing is started or changed from here; "
+            "trust the folder in the editor, or use a terminal"
+        )
+    return view
+
+
+async def _start(
+    workspaces: Workspaces, view: WorkspaceView, *, overrides: dict[str, Any], resume: bool
+) -> Begun:
+    order = StartOrder(
+        environment=workspaces.environment,
+        overrides=overrides,
+        resume=resume,
+        by=workspaces.by,
+        default_limit=EDITOR_LIMIT,
+    )
+    now = workspaces.now()
+    start_it = partial(start_detached, view.worktree, view.folders.state, order, now)
+    begun = await in_thread(start_it, name="start")
+    await view.look()
+    return begun
+
+
+def _overrides(params: StartParams) -> dict[str, Any]:
+    """The settings of this run alone: dotted snake_case key to value."""
+    if params.agent is not None and params.agent_command is not None:
+        raise invalid_field(START, "agentCommand", "give agent or agentCommand, not both")
+    if params.agent_prompt is not None and params.agent_command is None:
+        raise invalid_field(START, "agentPrompt", "goes with agentCommand")
+    overrides: dict[str, Any] = {
+        "max_iterations": params.max_iterations,
+        "profile": None if params.profile is None else params.profile.value,
+        "agent": params.agent,
+        "paths.plan": params.plan,
+        "task": params.task,
+        "timeout": params.timeout,
+        "on_halt": None if params.on_halt is None else params.on_halt.value,
+    }
+    if params.agent_command is not None:
+        prompt = params.agent_prompt or PromptBy.STDIN
+        table = {"argv": list(params.agent_command), "prompt": prompt.value}
+        overrides |= {"agent": "command", "agents.command": table}
+    return overrides

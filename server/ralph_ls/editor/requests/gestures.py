@@ -1,0 +1,208 @@
+"""What a person's command does: mostly the request of the same name, with what a lens brings.
+
+A lens names the run that it is about, so one that is clicked too late never steers another run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from ralph_ls.core.views.seen import FileKind, waiting_question
+from ralph_ls.editor.codec import read_params
+from ralph_ls.editor.convert import find_target
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.errors import invalid_field
+from ralph_ls.editor.mended import MendedServer
+from ralph_ls.editor.requests import control, looking
+from ralph_ls.editor.sights import uri_of
+from ralph_ls.editor.threads import in_thread
+from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.config import PathsConfig
+from ralph_ls.protocol.errors import NoEngine, StateUnusable
+from ralph_ls.protocol.methods import ANSWER, METHODS, NOTE, START, STATE, Method, ReplyResult
+from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.halts import write_decide
+from ralph_ls.store.layout import RUN_ID, RunFiles
+
+LENS_KEYS = frozenset({"run", "task", "iteration", "commit", "now", "continue", "path", "plan"})
+"""What lenses may bring; a command leaves alone what is not for it."""
+
+TEXT_METHODS = frozenset({ANSWER, NOTE})
+"""Whose argument may be a plain text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gesture:
+    """A command that a person gave."""
+
+    server: MendedServer
+    workspaces: Workspaces
+    documents: Documents
+    name: str
+    """Without the prefix."""
+    argument: Any
+    """What came with it: nothing, an object, or a text."""
+
+    @property
+    def command(self) -> str:
+        return f"ralph.{self.name}"
+
+    def brought(self, key: str) -> Any:
+        """A key of the object; None where there is none."""
+        return self.argument.get(key) if isinstance(self.argument, dict) else None
+
+
+async def obey(gesture: Gesture) -> WireModel:
+    """Do what was asked; raises as the request of the same name."""
+    await gesture.workspaces.ready()
+    if gesture.argument is not None and not isinstance(gesture.argument, dict | str):
+        raise invalid_field(gesture.command, "argument", "must be an object, or a text")
+    if isinstance(gesture.argument, dict):
+        stale = await _stale(gesture)
+        if stale is not None:
+            return stale
+    match gesture.name:
+        case "showLog":
+            return await _show_log(gesture)
+        case "showFile":
+            return await _show_file(gesture)
+        case "answer" if _lacks_text(gesture):
+            return await _open_decide(gesture)
+        case "runTask":
+            if not gesture.brought("task"):
+                raise invalid_field(gesture.command, "task", "names the task to run")
+            params = _params(gesture, METHODS[START])
+            return await control.start(gesture.workspaces, params)
+        case "state":
+            params = _params(gesture, METHODS[STATE])
+            return await looking.state(gesture.workspaces, gesture.documents, params)
+        case name:
+            params = _params(gesture, METHODS[f"ralph/{name}"])
+            result: ReplyResult = await getattr(control, name)(gesture.workspaces, params)
+            return result
+
+
+def _lacks_text(gesture: Gesture) -> bool:
+    return not isinstance(gesture.argument, str) and gesture.brought("text") is None
+
+
+def _params(gesture: Gesture, method: Method) -> Any:
+    """The request's params; raises ``JsonRpcInvalidParams``, which names the field."""
+    argument = gesture.argument
+    if isinstance(argument, str):
+        if method.name not in TEXT_METHODS:
+            raise invalid_field(gesture.command, "argument", "must be an object")
+        argument = {"text": argument}
+    known = {field.alias or name for name, field in method.params.model_fields.items()}
+    brought = argument or {}
+    given = {key: brought[key] for key in brought if key in known or key not in LENS_KEYS}
+    return read_params(method, given)
+
+
+async def _stale(gesture: Gesture) -> ReplyResult | None:
+    """The refusal of a lens whose run is not the newest any more."""
+    run = gesture.brought("run")
+    if run is None or gesture.name in {"start", "runTask", "showLog", "showFile", "state"}:
+        return None
+    view = _view(gesture)
+    await view.look()
+    state = view.picture().state
+    if state is None or state.run == run:
+        return None
+    return ReplyResult(
+        accepted=False, code="other-run", text=f"this is run {state.run}, not {run}", run=state.run
+    )
+
+
+def _view(gesture: Gesture) -> WorkspaceView:
+    workspace = gesture.brought("workspace")
+    if workspace is not None and not isinstance(workspace, str):
+        raise invalid_field(gesture.command, "workspace", "must be the folder's URI")
+    return gesture.workspaces.named(workspace)
+
+
+# ------------------------------------------------------------------------------------ opening files
+
+
+async def _open_decide(gesture: Gesture) -> ReplyResult:
+    """Without a text: open the file in which the answer can be written."""
+    view = await control.trusted(gesture.workspaces, gesture.brought("workspace"))
+    await view.look()
+    seen = gesture.documents.seen(view, FileKind.DECIDE)
+    if waiting_question(seen) is None:
+        raise NoEngine("no question waits for an answer here; see: ralph status")
+    await in_thread(lambda: _bring_back(view), name="decide file")
+    last = seen.text.count("\n")
+    return await _show(gesture, view, view.decide_path, line=last)
+
+
+def _bring_back(view: WorkspaceView) -> None:
+    """Write the file again where it vanished, as the engine does."""
+    state = view.picture().state
+    if view.decide_path.exists() or state is None or state.question is None:
+        return
+    root = view.root
+    paths = PathsConfig(decide=view.decide_path.relative_to(root).as_posix())
+    question = state.question
+    write_decide(
+        root,
+        paths,
+        question=question.question,
+        iteration=question.iteration,
+        asked_at=question.asked_at,
+    )
+
+
+async def _show_log(gesture: Gesture) -> ReplyResult:
+    view = _view(gesture)
+    await view.look()
+    picture = view.picture()
+    files, state = picture.run_files, picture.state
+    if files is None or state is None:
+        raise NoEngine(f"there was never a run in {view.root}; start one with: ralph run")
+    run, iteration = gesture.brought("run"), gesture.brought("iteration")
+    if isinstance(run, str) and RUN_ID.fullmatch(run):
+        files = RunFiles(folder=files.folder.parent / run)
+    number = state.iteration if iteration is None else iteration
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise invalid_field(gesture.command, "iteration", "must be the number of an iteration")
+    target = find_target(f"iteration:{number}", view.root, files)
+    if target is None:
+        raise StateUnusable(f"iteration {number} has no log in {files.folder}; it was removed")
+    return await _show(gesture, view, target.path)
+
+
+async def _show_file(gesture: Gesture) -> ReplyResult:
+    path = gesture.brought("path")
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise invalid_field(gesture.command, "path", "must be a path in the work tree")
+    view = _view(gesture)
+    file = resolve_inside(view.root, path)
+    if not file.is_file():
+        raise StateUnusable(f"{file} is not there; make it, or name another file")
+    return await _show(gesture, view, file)
+
+
+async def _show(
+    gesture: Gesture, view: WorkspaceView, path: Path, *, line: int | None = None
+) -> ReplyResult:
+    """Open a file where the client can; else say where it lies."""
+    window = gesture.server.client_capabilities.window
+    able = window is not None and window.show_document is not None and window.show_document.support
+    if not able:
+        return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
+    place = None if line is None else types.Position(line=line, character=0)
+    params = types.ShowDocumentParams(
+        uri=uri_of(view, path),
+        take_focus=True,
+        selection=None if place is None else types.Range(start=place, end=place),
+    )
+    shown = await gesture.server.window_show_document_async(params)
+    if not shown.success:
+        return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
+    return ReplyResult(accepted=True, code="opened", text=str(path))

@@ -1,0 +1,197 @@
+"""One look at one of the loop's files: what to read is pinned down first, then read and parsed.
+
+Pinning down belongs to the event loop's thread, reading to any: so a text that changes meanwhile
+cannot be seen half old and half new. It must never know who looks, nor what is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygls.uris import to_fs_path
+
+from ralph_ls.editor.convert import Columns, Encoding, to_uri, uri_within
+from ralph_ls.protocol.errors import StateUnusable
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.model import Parsed
+    from ralph_ls.core.views.seen import FileKind, Seen
+    from ralph_ls.editor.workspaces import Picture, WorkspaceView
+    from ralph_ls.store.layout import RunFiles
+
+LARGEST_FILE = 16 << 20
+"""Bytes of a file that is shown; nobody reads a larger plan."""
+
+KEPT_PARSES = 32
+"""Files whose last parse is remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file that is about to be read."""
+
+    view: WorkspaceView
+    kind: FileKind
+    path: Path | None
+    """None where the work tree has no such file."""
+    uri: str
+    text: str | None = None
+    """The open document's."""
+    version: int | None = None
+    picture: Picture
+    is_main: bool = True
+    """False for a plan that is not the one of the work tree's loop."""
+    encoding: Encoding = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """One file of a work tree as it stands, and how the client calls it."""
+
+    uri: str
+    version: int | None
+    """The open document's; None for a file that is not open."""
+    workspace: str
+    """URI of the work tree, as commands name it."""
+    root: Path
+    further_plan: str | None
+    """The plan's path in the work tree, where it is not the one of the work tree's loop."""
+    run_files: RunFiles | None
+    encoding: Encoding
+    seen: Seen
+
+    def columns(self) -> Columns:
+        """Ranges of this text, as the client counts."""
+        return Columns(self.seen.text, self.encoding)
+
+
+class Parses:
+    """Plans that were parsed, by file: the same text is parsed once. From any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Path, _Parse] = OrderedDict()
+
+    def parse(self, path: Path, text: str, optional_sections: tuple[str, ...]) -> Parsed:
+        """The plan in ``text``; whoever asks while another parses the same file waits for it."""
+        from ralph_ls.core.plan.markdown import parse
+
+        with self._lock:
+            known = self._known.setdefault(path, _Parse())
+            self._known.move_to_end(path)
+            while len(self._known) > KEPT_PARSES:
+                self._known.popitem(last=False)
+        with known.lock:
+            if known.parsed is None or (known.text, known.sections) != (text, optional_sections):
+                known.parsed = parse(text, optional_sections=optional_sections)
+                known.text, known.sections = text, optional_sections
+            return known.parsed
+
+
+@dataclass(slots=True)
+class _Parse:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    text: str = ""
+    sections: tuple[str, ...] = ()
+    parsed: Parsed | None = None
+
+
+def read_sight(source: Source, parses: Parses) -> Sight | None:
+    """Read the file, parse it if it is a plan, and put the run beside it; None where there is none.
+
+    From any thread, and it may block.
+    """
+    text = source.text
+    if text is None and source.path is not None:
+        text = _text_of(source.path)
+    return None if text is None else _sight_of(source, text, parses)
+
+
+def seen_without_file(source: Source) -> Seen:
+    """What there is to see of a file that is not there."""
+    return _seen_of(source, "", None)
+
+
+def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
+    from ralph_ls.core.views.seen import FileKind
+
+    parsed = None
+    if source.kind is FileKind.PLAN and source.path is not None:
+        state = source.picture.state
+        sections = () if state is None else state.config.optional_sections
+        parsed = parses.parse(source.path, text, sections)
+    view, further = source.view, None
+    if not source.is_main and source.path is not None:
+        further = Path(os.path.relpath(os.path.realpath(source.path), view.root)).as_posix()
+    return Sight(
+        uri=source.uri,
+        version=source.version,
+        workspace=view.uri,
+        root=view.root,
+        further_plan=further,
+        run_files=source.picture.run_files if source.is_main else None,
+        encoding=source.encoding,
+        seen=_seen_of(source, text, parsed),
+    )
+
+
+def _seen_of(source: Source, text: str, parsed: Parsed | None) -> Seen:
+    from ralph_ls.core.plan.model import Parsed, Plan
+    from ralph_ls.core.views.seen import Seen
+
+    read = Parsed(plan=Plan()) if parsed is None else parsed
+    if not source.is_main:
+        # No run is about it, so nothing of one is shown in it.
+        return Seen(text=text, file=source.kind, parsed=read)
+    picture = source.picture
+    return Seen(
+        text=text,
+        file=source.kind,
+        parsed=read,
+        state=picture.state,
+        phase=picture.phase,
+        pid=picture.pid if picture.live else None,
+        history=picture.history,
+        halt=picture.halt,
+    )
+
+
+def path_of(view: WorkspaceView, kind: FileKind) -> Path | None:
+    """Where the work tree has the file, or would have it."""
+    from ralph_ls.core.views.seen import FileKind
+
+    paths = {
+        FileKind.PLAN: view.plan_path,
+        FileKind.DECIDE: view.decide_path,
+        FileKind.BLOCKED: view.blocked_path,
+    }
+    return paths[kind]
+
+
+def uri_of(view: WorkspaceView, path: Path) -> str:
+    """What the client would call the file, as far as can be known."""
+    if real_path(view.uri) == str(view.root):
+        return uri_within(path, view.root, view.uri)
+    return to_uri(path)
+
+
+def real_path(uri: str) -> str:
+    """The file that a URI means, without symbolic links; the URI itself where it means none."""
+    path = to_fs_path(uri)
+    return uri if path is None else os.path.realpath(path)
+
+
+def _text_of(path: Path) -> str | None:
+    """The file's text; None where there is none that a person could read."""
+    from ralph_ls.store.files import read_regular
+
+    try:
+        data = read_regular(path, LARGEST_FILE)
+    except StateUnusable:
+        return None
+    return None if data is None else data.decode("utf-8", errors="replace")

@@ -1,0 +1,64 @@
+"""How a work tree stands, whole and in words: what ``ralph/state`` and ``ralph/view`` tell.
+
+It is put together from what is known of the run and from the plan as it stands in the editor. It
+must never know who is told, nor how often.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from ralph_ls.core.views.panel import panel
+from ralph_ls.core.views.rows import plan_rows
+from ralph_ls.core.views.seen import FileKind, Seen
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.picture import Picture
+from ralph_ls.editor.sights import Sight
+from ralph_ls.editor.workspaces import WorkspaceView
+from ralph_ls.protocol.methods import StateResult
+from ralph_ls.protocol.panel import PlanRows
+
+
+async def state_of(view: WorkspaceView, documents: Documents, now: datetime) -> StateResult:
+    """All of it; a large plan is looked at in a thread."""
+    picture, plan = view.picture(), view.plan_path
+    with_plan = partial(_with_plan, picture, _relative(plan, view.root), now)
+    found = await documents.look(view, FileKind.PLAN, with_plan)
+    if found is not None:
+        return found
+    seen = Seen(
+        text="",
+        state=picture.state,
+        phase=picture.phase,
+        pid=picture.pid,
+        history=picture.history,
+        halt=picture.halt,
+    )
+    return _result(picture, seen, PlanRows(), now)
+
+
+def _with_plan(picture: Picture, path: str, now: datetime, sight: Sight) -> StateResult:
+    rows = plan_rows(sight.seen, uri=sight.uri, path=path)
+    return _result(picture, sight.seen, rows, now)
+
+
+def _result(picture: Picture, seen: Seen, plan: PlanRows, now: datetime) -> StateResult:
+    shown = panel(seen, picture.rows.rows, now)
+    state, files = picture.state, picture.run_files
+    return StateResult(
+        run=state,
+        phase=None if state is None else picture.phase,
+        live=picture.live,
+        pid=picture.pid,
+        needs_person=shown.needs_person,
+        answers=shown.answers,
+        panel=shown,
+        plan=plan,
+        journal=None if state is None or files is None else str(files.journal),
+    )
+
+
+def _relative(plan: Path | None, root: Path) -> str:
+    return "" if plan is None else plan.relative_to(root).as_posix()

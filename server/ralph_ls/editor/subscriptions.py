@@ -1,0 +1,235 @@
+"""Telling a client what happens in a run: events, the agent's words, and the whole picture.
+
+Each work tree has one subscription, since a server has one client. Its events come in the order of
+the journal, each once; whoever subscribes late is told what was missed before anything newer. What
+the agent prints gives way where the client reads slowly (``transport_outbox``). All of it belongs
+to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Literal
+
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.mended import MendedServer
+from ralph_ls.editor.pacing import Failures
+from ralph_ls.editor.picture import Caught, Found, MessageLines, OutputPiece, Told
+from ralph_ls.editor.reading_run import Wants
+from ralph_ls.editor.states import state_of
+from ralph_ls.editor.work_tree import WorkTree
+from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.events import EventBase
+from ralph_ls.protocol.methods import (
+    EVENT,
+    OUTPUT,
+    VIEW,
+    EventParams,
+    OutputParams,
+    StateResult,
+    SubscribeParams,
+    SubscribeResult,
+    ViewParams,
+)
+
+VIEW_INTERVAL = 0.25
+"""Seconds between two views, at least, where nothing begins or ends to need a person."""
+
+COSTLY = 10.0
+"""How many times as long as making a view took the next one is put off, at least."""
+
+StateOf = Callable[[WorkspaceView], Awaitable[StateResult]]
+
+
+class Subscriptions:
+    """What the client is told of each work tree."""
+
+    def __init__(self, server: MendedServer, workspaces: Workspaces, documents: Documents) -> None:
+        self._server = server
+        self._workspaces = workspaces
+        self._documents = documents
+        self._known: dict[WorkspaceView, Subscription] = {}
+        workspaces.on_found(self._take_found)
+        workspaces.on_change(self._take_change)
+        workspaces.on_close(self._end)
+
+    async def subscribe(self, view: WorkspaceView, params: SubscribeParams) -> SubscribeResult:
+        """Tell the client from now on; takes the place of an earlier subscription.
+
+        What is told follows the answer to the request that is being handled.
+        """
+        loop = asyncio.get_running_loop()
+        wants = Wants(output=params.output, messages=params.messages)
+        made: list[Subscription] = []
+
+        def begin(tree: WorkTree) -> None:
+            caught = tree.subscribe(wants, after_seq=params.after_seq, run=params.run)
+            # What the thread finds from here on is handed over behind this.
+            loop.call_soon_threadsafe(put, caught)
+
+        def put(caught: Caught) -> None:
+            self._end(view)
+            made.append(Subscription(self._server, view, params, caught))
+            self._known[view] = made[0]
+
+        await view.do(begin)
+        subscription = made[0]
+        try:
+            state = await self._state_of(view)
+        except BaseException:
+            self._forget(view, subscription)
+            raise
+        self._server.after_answer(partial(subscription.begin, state, self._state_of))
+        caught = subscription.caught
+        return SubscribeResult(run=caught.run, seq=caught.seq, state=state)
+
+    async def unsubscribe(self, view: WorkspaceView) -> bool:
+        """Tell nothing more; whether anything was told."""
+        known = view in self._known
+        self._end(view)
+        await view.do(WorkTree.unsubscribe)
+        return known
+
+    def close(self) -> None:
+        """End all of them."""
+        for view in [*self._known]:
+            self._end(view)
+
+    async def _state_of(self, view: WorkspaceView) -> StateResult:
+        return await state_of(view, self._documents, self._workspaces.now())
+
+    def _take_found(self, view: WorkspaceView, found: Found) -> None:
+        if view in self._known:
+            self._known[view].take(found)
+
+    def _take_change(self, view: WorkspaceView) -> None:
+        if view in self._known:
+            self._known[view].take_change()
+
+    def _end(self, view: WorkspaceView) -> None:
+        if view in self._known:
+            self._forget(view, self._known[view])
+
+    def _forget(self, view: WorkspaceView, subscription: Subscription) -> None:
+        subscription.end()
+        if self._known.get(view) is subscription:
+            del self._known[view]
+
+
+class Subscription:
+    """What the client is told of one work tree, from its answer on until it wants no more."""
+
+    def __init__(
+        self, server: MendedServer, view: WorkspaceView, params: SubscribeParams, caught: Caught
+    ) -> None:
+        self.caught = caught
+        self._server = server
+        self._view = view
+        self._params = params
+        self._run = caught.run or ""
+        self._seq = caught.seq
+        self._held: list[tuple[Told, ...]] | None = [caught.told]
+        """What waits for the answer to be sent; None once it was."""
+        self._changed = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._needs_person = view.picture().needs_person
+        self._task: asyncio.Task[None] | None = None
+        self._failures = Failures("telling how a work tree stands")
+
+    def begin(self, state: StateResult, state_of: StateOf) -> None:
+        """The answer was sent: tell what was missed, and go on from there."""
+        if self._held is None:
+            return
+        held, self._held = self._held, None
+        if self._params.view:
+            self._tell_view(state)
+            views = self._tell_views(state, state_of)
+            self._task = asyncio.get_running_loop().create_task(views, name="ralph-ls views")
+        for told in held:
+            self._tell(told)
+
+    def take(self, found: Found) -> None:
+        """Tell what was found."""
+        state = found.picture.state
+        if state is not None and state.run == self._run:
+            # A journal that was cut short goes on with numbers that were there before.
+            self._seq = min(self._seq, state.seq)
+        if self._held is not None:
+            self._held.append(found.told)
+        else:
+            self._tell(found.told)
+
+    def take_change(self) -> None:
+        """The picture, or a file of the work tree, has changed."""
+        needs_person = self._view.picture().needs_person
+        if needs_person != self._needs_person:
+            self._needs_person = needs_person
+            self._urgent.set()
+        self._changed.set()
+
+    def end(self) -> None:
+        """Tell nothing more."""
+        self._held = None
+        if self._task is not None:
+            self._task.cancel()
+
+    def _tell(self, told: Iterable[Told]) -> None:
+        for each in told:
+            match each:
+                case EventBase():
+                    self._tell_event(each)
+                case OutputPiece():
+                    self._tell_output(each)
+                case MessageLines(lines=lines):
+                    self._server.notify_messages(self._view.uri, self._run, lines)
+
+    def _tell_event(self, event: EventBase) -> None:
+        if event.run != self._run:
+            # Another run has begun: the subscription goes over to it.
+            self._run, self._seq = event.run, 0
+        if event.seq <= self._seq:
+            return
+        self._seq = event.seq
+        if self._params.events:
+            # An event of a newer engine is one, too; what the union says is checked by the model.
+            params = EventParams(workspace=self._view.uri, run=event.run, event=event)  # type: ignore[arg-type]
+            self._server.notify(EVENT, params)
+
+    def _tell_output(self, piece: OutputPiece) -> None:
+        stream: Literal["out", "err"] = "out" if piece.stream == "out" else "err"
+        params = OutputParams(
+            workspace=self._view.uri,
+            run=self._run,
+            iteration=piece.iteration,
+            stream=stream,
+            text=piece.text,
+        )
+        self._server.notify(OUTPUT, params)
+
+    def _tell_view(self, state: StateResult) -> None:
+        self._server.notify(VIEW, ViewParams(workspace=self._view.uri, state=state))
+
+    async def _tell_views(self, told: StateResult, state_of: StateOf) -> None:
+        loop = asyncio.get_running_loop()
+        took = 0.0
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(VIEW_INTERVAL, COSTLY * took)):
+                    await self._urgent.wait()
+            await self._changed.wait()
+            await self._server.drained()
+            self._changed.clear()
+            self._urgent.clear()
+            began = loop.time()
+            try:
+                state = await state_of(self._view)
+                if state != told:
+                    self._tell_view(state)
+                    told = state
+                self._failures.clear("view")
+            except Exception as error:  # noqa: BLE001 -- the next one may go well
+                self._failures.tell("view", error)
+            took = loop.time() - began

@@ -1,0 +1,165 @@
+"""Starting a run in the background, for whoever asks: a terminal or an editor.
+
+What keeps a run from starting is found by the engine itself, in a process of its own; it says
+which error of ours it was beside the words, so that the asker can raise the very same one.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ralph_ls.protocol.config import OnHalt
+from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
+from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.launch import Launched, launch_detached
+from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, new_run_id
+from ralph_ls.store.runs import find_run
+
+EDITOR_LIMIT = 20
+"""Iterations of a start that names no limit, where the settings have none either (SPEC §3)."""
+
+REFUSED = "ralph-refused: "
+"""How a launched engine's line on standard error begins that names the error's class."""
+
+FLAGS = {
+    "profile": "--profile",
+    "agent": "--agent",
+    "paths.plan": "--plan",
+    "task": "--task",
+    "max_stuck": "--max-stuck",
+    "timeout": "--timeout",
+    "on_halt": "--on-halt",
+}
+
+
+class EngineFailed(RalphError):
+    """A launched engine ended before its run began, and named none of our errors."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOrder:
+    """What somebody wants run in the background."""
+
+    environment: Mapping[str, str]
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted snake_case key to value: what was given for this run alone."""
+    resume: bool = False
+    """Go on with the last run that did not end with 0."""
+    by: str | None = None
+    """Who resumes it, where that is not the terminal."""
+    default_limit: int | None = None
+    """Iterations, where neither the order nor the settings have a limit; None: refuse that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A run that goes on in the background."""
+
+    run: str
+    pid: int
+    limit: int | None
+    """Iterations that it may take; None where only its duration is limited."""
+
+
+def start_detached(
+    worktree: Worktree, state: StateFolder, order: StartOrder, now: datetime
+) -> Begun:
+    """Start an engine and wait until its run has begun.
+
+    Raises the ``RalphError`` that the engine was refused with, ``UsageError`` without a limit,
+    ``NoEngine`` where there is no run to resume. Blocks.
+    """
+    given = {key: value for key, value in order.overrides.items() if value is not None}
+    known = given
+    run = new_run_id(now)
+    files = state.run(run)
+    if order.resume:
+        found = find_run(worktree, state)
+        if found is None:
+            raise NoEngine(f"there was never a run in {worktree.root}; start one with: ralph run")
+        run, files, known = found.state.run, found.files, {**found.state.overrides, **given}
+    config = load_settings(worktree.root, order.environment, known).config
+    if config.max_iterations is None and config.max_duration is None:
+        if order.default_limit is None:
+            raise UsageError(
+                "a run in the background needs a limit, such as: ralph run 20 --detach"
+            )
+        given["max_iterations"] = order.default_limit
+    on_halt = config.on_halt or OnHalt.WAIT
+    arguments = [*run_arguments({**given, "on_halt": on_halt.value}), "--run-id", run]
+    arguments += ["--resume"] if order.resume else []
+    # In one word with its flag, so that a name which begins with a dash is still a name.
+    arguments += [f"--by={order.by}"] if order.by else []
+    launched = launch_detached(
+        arguments, cwd=worktree.root, environment=order.environment, files=files
+    )
+    if not launched.started:
+        raise _refusal_of(launched, files)
+    limit = given.get("max_iterations", config.max_iterations)
+    return Begun(run=run, pid=launched.pid, limit=limit)
+
+
+def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
+    """The command line that gives these overrides again, for a process of its own."""
+    arguments = ["run"]
+    if overrides.get("max_iterations") is not None:
+        arguments.append(str(overrides["max_iterations"]))
+    table = overrides.get("agents.command")
+    for key, flag in FLAGS.items():
+        value = overrides.get(key)
+        if value is not None and not (key == "agent" and table is not None):
+            arguments += [flag, str(value)]
+    if table is not None:
+        arguments += ["--agent-command", shlex.join(table["argv"])]
+        arguments += ["--agent-prompt", table["prompt"]]
+    return arguments
+
+
+@contextmanager
+def telling_refusals() -> Iterator[None]:
+    """Around a launched engine: name the error that keeps its run from beginning."""
+    try:
+        yield
+    except RalphError as error:
+        sys.stderr.write(f"{REFUSED}{type(error).__name__}\n")
+        raise
+
+
+def _refusal_of(launched: Launched, files: RunFiles) -> RalphError:
+    """The error that the engine ended with, in its own words."""
+    lines = launched.error.splitlines()
+    for index in reversed(range(len(lines))):
+        if lines[index].startswith(REFUSED):
+            cls = _errors().get(lines[index].removeprefix(REFUSED).strip())
+            message = "\n".join(lines[index + 1 :]).removeprefix("ralph: ").strip()
+            if cls is not None and message:
+                return cls(message)
+    exit_code = launched.exit_code or RalphError.exit_code
+    last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
+    return EngineFailed(
+        f"the engine ended with {exit_code} before its run began: {last}; "
+        f"all that it said is in {files.engine_errors}",
+        exit_code,
+    )
+
+
+def _errors() -> dict[str, type[RalphError]]:
+    """Every error of ours that is made of a message alone, by its name."""
+    found: dict[str, type[RalphError]] = {}
+    waiting: list[type[RalphError]] = [RalphError]
+    while waiting:
+        cls = waiting.pop()
+        if cls is not EngineFailed:
+            found[cls.__name__] = cls
+        waiting += cls.__subclasses__()
+    return found

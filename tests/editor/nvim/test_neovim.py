@@ -1,0 +1,195 @@
+"""A loop seen and steered from a real Neovim that has the documented Lua file and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_ls.protocol.events import QuestionAnswered
+from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
+from tests.engine.cases import Scene
+from tests.engine.loop import PATIENCE, events_of, wait_for
+
+pytestmark = pytest.mark.slow
+
+PLAN, DECIDE = "@fix_plan.md", ".ralph/decide.txt"
+
+CONFIG = """\
+profile = "fixplan"
+agent = "command"
+
+[agents.command]
+argv = ["{agent}"]
+"""
+
+ASKS = "work; commit; say '<promise>DECIDE:{}</promise>'; exit"
+FINISHES = "work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
+
+ASKS_THREE_TIMES = f"""\
+case "$RALPH_ITERATION" in
+  1) wait_here; {ASKS.format("PostgreSQL or SQLite?")} ;;
+  2) {ASKS.format("Which port?")} ;;
+  3) {ASKS.format("Tabs or spaces?")} ;;
+esac
+{FINISHES}
+"""
+ASKS_ONCE = f"""\
+if [ "$RALPH_ITERATION" = 1 ]; then {ASKS.format("PostgreSQL or SQLite?")}; fi
+{FINISHES}
+"""
+WAITS = f"say 'Looking around.'; wait_here; {FINISHES}"
+
+ASKED = "iteration 1 asks: PostgreSQL or SQLite?"
+
+TYPED = "36 characters typed while it asks me"
+
+
+def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(scene: Scene) -> None:
+    plan = lay_out(scene, ASKS_THREE_TIMES)
+    scene.make_gate()
+    with start_neovim(plan) as editor:
+        editor.wait_for_lens("Start loop")
+        editor.command("Ralph start 9")
+        editor.wait_for_lens("iteration 1 of 9")
+        editor.wait_for_status_line("iteration 1 of 9")
+
+        # A question that comes while somebody types takes nothing of it.
+        editor.type(f"Go{TYPED}")
+        scene.open_gate()
+        question = editor.wait_for_question(ASKED)
+        assert editor.mode() == {"mode": "i", "blocking": False}
+        assert editor.buffer() == f"{plan.read_text(encoding='utf-8')}{TYPED}\n"
+        editor.type("<Esc>u")
+        editor.wait("not vim.bo.modified")
+
+        # First way: rename, on the line where the question stands.
+        editor.go_to_line(question["line"])
+        editor.type("grn")
+        editor.wait_for_mode("c")
+        editor.type("SQLite,  with two spaces<CR>")
+        editor.wait_for_answer("PostgreSQL or SQLite?")
+
+        # Second way: below the rule of the file that asks, saved.
+        editor.wait_for_question("Which port?")
+        editor.open(scene.file(DECIDE))
+        editor.wait_for_question("Which port?")
+        editor.type("GoPort 8080.<Esc>:write<CR>")
+        editor.wait_for_answer("Which port?")
+
+        # Third way: the command, with nothing to quote.
+        editor.open(plan)
+        editor.wait_for_question("Tabs or spaces?")
+        editor.command('Ralph answer "Tabs" | spaces, as you like')
+        editor.wait_for_answer("Tabs or spaces?")
+
+        editor.wait_for_lens("complete")
+        editor.wait_for_status_line("complete")
+        assert "- [x] First task" in editor.buffer()
+        assert answers(scene) == [
+            ("PostgreSQL or SQLite?", "SQLite,  with two spaces", "Neovim"),
+            ("Which port?", "Port 8080.", DECIDE),
+            ("Tabs or spaces?", '"Tabs" | spaces, as you like', "Neovim"),
+        ]
+        assert "> Port 8080.\n" in scene.prompt(3)
+        assert_nothing_waited_for_a_key(editor)
+
+
+def test_an_answer_in_one_viewer_closes_the_question_in_every_other(scene: Scene) -> None:
+    plan = lay_out(scene, ASKS_ONCE)
+    with start_neovim(plan) as first, start_neovim(plan) as second:
+        first.wait_for_lens("Start loop")
+        first.command("Ralph start 9")
+        question = first.wait_for_question(ASKED)
+        watching = scene.ralph.start(scene.repository, "watch")
+        second.wait_for_question(ASKED)
+        second.command("Ralph watch")
+        assert second.diagnostics() == first.diagnostics()
+
+        first.go_to_line(question["line"])
+        first.command("Ralph answer SQLite")
+        second.wait_for_answer("PostgreSQL or SQLite?")
+        second.wait_for_lens("complete")
+        second.open_log()
+        second.wait_for_text("questionAnswered: SQLite (Neovim)")
+        told = watching.wait()
+    assert "Neovim" in told.stdout
+    assert "SQLite" in told.stdout
+
+
+def test_a_run_outlives_the_neovim_that_started_it(scene: Scene) -> None:
+    plan = lay_out(scene, WAITS)
+    scene.make_gate()
+    with start_neovim(plan) as editor:
+        editor.wait_for_lens("Start loop")
+        editor.command("Ralph start 9")
+        editor.wait_for_lens("iteration 1 of 9")
+        servers = [psutil.Process(pid) for pid in editor.server_pids()]
+        editor.kill()
+    _, left = psutil.wait_procs(servers, timeout=PATIENCE)
+    assert left == []
+    with start_neovim(plan) as editor:
+        editor.wait_for_lens("iteration 1 of 9")
+        editor.wait_for_status_line("iteration 1 of 9")
+        editor.command("Ralph watch")
+        editor.open_log()
+        editor.wait_for_text("Looking around.")
+        assert not editor.lua("return vim.bo.modifiable")
+        editor.open(plan)
+        scene.open_gate()
+        editor.wait_for_lens("complete")
+    wait_for(scene.repository, "runEnded", reason="complete")
+
+
+def test_orders_are_completed_answered_in_one_line_and_refused_with_the_reason(
+    scene: Scene,
+) -> None:
+    plan = lay_out(scene, WAITS, allowed=False)
+    with start_neovim(plan) as editor:
+        editor.wait_for_lens("Start loop")
+        complete = editor.api.funcs.getcompletion
+        assert complete("Ralph st", "cmdline") == ["start", "status", "stop"]
+        assert complete("Ralph answer st", "cmdline") == []
+
+        editor.run_lens("Start loop")
+        editor.wait_for_message("ralph allow")
+        editor.command("Ralph pause")
+        editor.wait_for_message("Ralph: there was never a run")
+        editor.command("Ralph dance")
+        editor.wait_for_message("Ralph: one of answer, note")
+        editor.command("Ralph status")
+        editor.wait_for_message("no loop has run here yet")
+        assert_nothing_waited_for_a_key(editor)
+
+
+def test_a_file_of_no_loop_starts_no_server(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.md"
+    letter.write_text("# Dear Ada\n", encoding="utf-8")
+    with start_neovim(letter) as editor:
+        editor.command("Ralph start")
+        editor.wait_for_message("Ralph: open the plan of a loop first")
+        assert editor.lua("return vim.lsp.get_clients()") == []
+
+
+def lay_out(scene: Scene, agent: str, *, allowed: bool = True) -> Path:
+    """A repository whose settings name the agent; gives its plan."""
+    config = CONFIG.format(agent=scene.kept / "bin" / "agent")
+    scene.plan("First task", files={".ralph/config.toml": config}).agent(agent)
+    if allowed:
+        assert scene.tell("allow", "--yes").exit_code == 0
+    return scene.file(PLAN)
+
+
+def answers(scene: Scene) -> list[tuple[str, str, str]]:
+    """Each question that was answered, how, and by whom."""
+    return [
+        (event.question, event.answer, event.by)
+        for event in events_of(scene.repository)
+        if isinstance(event, QuestionAnswered)
+    ]
+
+
+def assert_nothing_waited_for_a_key(editor: Neovim) -> None:
+    assert editor.mode() == {"mode": "n", "blocking": False}
+    assert [line for line in editor.messages().splitlines() if len(line) > COLUMNS] == []
