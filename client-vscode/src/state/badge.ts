@@ -1,0 +1,23 @@
+/** The number on the icon of the container: what waits for a person, over all folders. */
+
+import { panelOf, type Snapshot } from "./snapshot";
+
+export interface Badge {
+  readonly value: number;
+  readonly tooltip: string;
+}
+
+/** None where nobody is waited for: a badge of 0 would still be drawn. */
+export function badge({ folders }: Snapshot): Badge | undefined {
+  const waiting = folders.filter((folder) => (panelOf(folder)?.badge ?? 0) > 0);
+  const value = waiting.reduce((sum, folder) => sum + (panelOf(folder)?.badge ?? 0), 0);
+  if (value === 0) {
+    return undefined;
+  }
+  const several = folders.length > 1;
+  const words = waiting.map((folder) => {
+    const headline = panelOf(folder)?.headline ?? "";
+    return several ? `${folder.name}: ${headline}` : headline;
+  });
+  return { value, tooltip: words.join(", ") };
+}

@@ -1,0 +1,56 @@
+/**
+ * What menus and commands may ask about: every context key of ours, set in this one place.
+ *
+ * `can.*` is true where some folder takes the order; `shown.*` speaks of the folder in the views.
+ */
+
+import type { Verb } from "../generated/protocol";
+import {
+  isBlocked,
+  isSetUp,
+  offers,
+  panelOf,
+  shownFolder,
+  type FolderSnapshot,
+  type Snapshot,
+} from "./snapshot";
+
+/** The verbs that have a key. */
+export const KEYED_VERBS = ["start", "stop", "pause", "resume", "reset", "answer"] as const;
+
+export type ContextValue = string | boolean | readonly string[];
+
+/** Every key with its value. `pathOf` gives the file path of a URI, as menus see it. */
+export function contextKeys(
+  snapshot: Snapshot,
+  pathOf: (uri: string) => string,
+): Readonly<Record<string, ContextValue>> {
+  const shown = shownFolder(snapshot);
+  const panel = panelOf(shown);
+  const { folders } = snapshot;
+  const answers = snapshot.server.kind === "ok";
+  const any = (holds: (folder: FolderSnapshot) => boolean): boolean =>
+    answers && folders.some(holds);
+  const keys: Record<string, ContextValue> = {
+    "ralphLoop.server": snapshot.server.kind,
+    "ralphLoop.setup": folders.some(isSetUp),
+    "ralphLoop.hasRun": folders.some(({ state }) => state?.run !== undefined),
+    "ralphLoop.state": panel?.state ?? "none",
+    "ralphLoop.breaker": panel?.breaker ?? "CLOSED",
+    "ralphLoop.live": any(({ state }) => state?.live === true),
+    "ralphLoop.several": folders.length > 1,
+    "ralphLoop.questionWaiting": any((folder) => offers(folder, "answer")),
+    "ralphLoop.can.resolve": any(isBlocked),
+    "ralphLoop.shown.live": answers && shown?.state?.live === true,
+    "ralphLoop.plans": folders.flatMap(({ state }) =>
+      state?.plan.uri === undefined ? [] : [pathOf(state.plan.uri)],
+    ),
+  };
+  for (const verb of KEYED_VERBS satisfies readonly Verb[]) {
+    const allowed = verb !== "start" || snapshot.trusted;
+    keys[`ralphLoop.can.${verb}`] = allowed && any((folder) => offers(folder, verb));
+    keys[`ralphLoop.shown.${verb}`] =
+      allowed && answers && shown !== undefined && offers(shown, verb);
+  }
+  return keys;
+}

@@ -1,0 +1,322 @@
+/**
+ * Draws the Loop view: puts a model into the page, and leaves alone what is as it was.
+ *
+ * Elements are kept by key, so that a button under the pointer or the keyboard stays the same
+ * button while the numbers around it change. Everything from outside is written as text: nothing
+ * here ever parses HTML. It must never know the host, nor what a button does.
+ */
+
+import type { Tone } from "../generated/protocol";
+import type { Button, CardModel, Feed, Line, LoopModel, Progress, Row } from "./model";
+
+/** What is done with a button that was pressed. */
+export type Press = (button: Button) => void;
+
+/** Bring the page up to date. */
+export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Press): void {
+  root.dataset["state"] = model.state;
+  const parts: Part[] = [
+    [
+      "folder",
+      model.folder !== "",
+      () => tag(root, "p", "folder"),
+      (element) => {
+        setText(element, model.folder);
+      },
+    ],
+    [
+      "head",
+      model.headline !== "",
+      () => head(root),
+      (element) => {
+        drawHead(element, model);
+      },
+    ],
+    [
+      "progress",
+      model.progress !== undefined,
+      () => tag(root, "progress", "progress"),
+      (element) => {
+        drawProgress(element as HTMLProgressElement, model.progress);
+      },
+    ],
+    [
+      "cards",
+      model.cards.length > 0,
+      () => tag(root, "div", "cards"),
+      (element) => {
+        drawCards(element, model.cards, press);
+      },
+    ],
+    [
+      "buttons",
+      model.buttons.length > 0,
+      () => tag(root, "div", "buttons"),
+      (element) => {
+        drawButtons(element, model.buttons, press);
+      },
+    ],
+    [
+      "answers",
+      model.answers.length > 0,
+      () => section(root, "answers", "In words", "dl"),
+      (element) => {
+        drawRows(last(element), model.answers);
+      },
+    ],
+    [
+      "facts",
+      model.facts.length > 0,
+      () => section(root, "facts", "Facts", "dl"),
+      (element) => {
+        drawRows(last(element), model.facts);
+      },
+    ],
+    [
+      "feed",
+      feed.lines.length > 0,
+      () => section(root, "feed", "The agent says", "ol"),
+      (element) => {
+        drawLines(last(element), feed.lines);
+      },
+    ],
+  ];
+  const shown = parts.filter(([, isShown]) => isShown);
+  keep(
+    root,
+    shown,
+    ([key]) => key,
+    ([, , make]) => make(),
+    (element, [, , , update]) => {
+      update(element);
+    },
+  );
+}
+
+type Part = [
+  key: string,
+  isShown: boolean,
+  make: () => HTMLElement,
+  update: (element: HTMLElement) => void,
+];
+
+// ---------------------------------------------------------------------------------- its parts
+
+function head(root: HTMLElement): HTMLElement {
+  const header = tag(root, "header", "head");
+  const dot = tag(root, "span", "dot");
+  dot.setAttribute("aria-hidden", "true");
+  header.append(dot, tag(root, "h2", "headline"), tag(root, "span", "count"));
+  return header;
+}
+
+function drawHead(header: HTMLElement, model: LoopModel): void {
+  setTone(header, model.tone);
+  const [, headline, count] = header.children as unknown as [Element, HTMLElement, HTMLElement];
+  setText(headline, model.headline);
+  setText(count, model.count);
+  setAttribute(count, "aria-label", model.countLabel);
+  setAttribute(count, "role", model.countLabel === "" ? "" : "img");
+}
+
+function drawProgress(bar: HTMLProgressElement, progress: Progress | undefined): void {
+  if (progress !== undefined) {
+    setAttribute(bar, "max", String(progress.of));
+    setAttribute(bar, "value", String(Math.min(progress.value, progress.of)));
+    setAttribute(bar, "aria-label", progress.label);
+  }
+}
+
+function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Press): void {
+  keep(
+    parent,
+    cards,
+    ({ key }) => key,
+    () => {
+      const card = tag(parent, "section", "card");
+      card.append(
+        tag(parent, "h3", "title"),
+        tag(parent, "p", "text"),
+        tag(parent, "div", "buttons"),
+      );
+      return card;
+    },
+    (element, card) => {
+      setTone(element, card.tone);
+      setAttribute(element, "aria-label", card.title);
+      const parts = element.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+      setText(parts[0], card.title);
+      setText(parts[1], card.text);
+      parts[1].hidden = card.text === "";
+      drawButtons(parts[2], card.buttons, press);
+      parts[2].hidden = card.buttons.length === 0;
+    },
+  );
+}
+
+function drawButtons(parent: HTMLElement, buttons: readonly Button[], press: Press): void {
+  keep(
+    parent,
+    buttons,
+    ({ does }) => ("command" in does ? does.command : JSON.stringify(does.action.verb)),
+    () => tag(parent, "button", "button"),
+    (element, button) => {
+      const pressed = element as HTMLButtonElement;
+      setText(pressed, button.title);
+      pressed.type = "button";
+      pressed.classList.toggle("primary", button.primary);
+      // Not `disabled`, which would throw the keyboard out of the page.
+      setAttribute(pressed, "aria-disabled", button.enabled ? "" : "true");
+      pressed.onclick = (): void => {
+        if (button.enabled) {
+          press(button);
+        }
+      };
+    },
+  );
+}
+
+function drawRows(list: HTMLElement, rows: readonly Row[]): void {
+  keep(
+    list,
+    rows,
+    ({ key }) => key,
+    () => {
+      const pair = tag(list, "div", "row");
+      pair.append(tag(list, "dt", "heading"), tag(list, "dd", "words"));
+      return pair;
+    },
+    (pair, row) => {
+      const [heading, words] = pair.children as unknown as [HTMLElement, HTMLElement];
+      setText(heading, row.heading);
+      setTone(words, row.tone);
+      drawWords(words, row);
+    },
+  );
+}
+
+/** The words of a row; what was cut from them lies behind a line that opens. */
+function drawWords(words: HTMLElement, row: Row): void {
+  const parts: readonly ("text" | "more")[] = [row.more === "" ? "text" : "more"];
+  keep(
+    words,
+    parts,
+    (part) => part,
+    (part) => {
+      if (part === "text") {
+        return tag(words, "span", "text");
+      }
+      const details = tag(words, "details", "more");
+      details.append(tag(words, "summary", "text"), tag(words, "p", "rest"));
+      return details;
+    },
+    (element, part) => {
+      if (part === "text") {
+        setText(element, row.text);
+        return;
+      }
+      const [summary, rest] = element.children as unknown as [HTMLElement, HTMLElement];
+      setText(summary, row.text);
+      setText(rest, row.more);
+    },
+  );
+}
+
+function drawLines(list: HTMLElement, lines: readonly Line[]): void {
+  keep(
+    list,
+    lines.map((line, at) => ({ line, at })),
+    ({ at }) => String(at),
+    () => tag(list, "li", "line"),
+    (element, { line }) => {
+      setText(element, line.text);
+      setAttribute(element, "data-kind", line.kind);
+      setTone(element, line.tone);
+    },
+  );
+}
+
+// ------------------------------------------------------------------------------------- helpers
+
+/** Make the children of `parent` those of `items`, in their order; each is made once per key. */
+function keep<Item>(
+  parent: HTMLElement,
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+  make: (item: Item) => HTMLElement,
+  update: (element: HTMLElement, item: Item) => void,
+): void {
+  const before = new Map<string, HTMLElement>();
+  for (const child of [...parent.children] as HTMLElement[]) {
+    before.set(child.dataset["key"] ?? "", child);
+  }
+  const used = new Set<string>();
+  let place = parent.firstElementChild;
+  for (const item of items) {
+    // Two buttons may say the same; then their place tells them apart.
+    let key = keyOf(item);
+    while (used.has(key)) {
+      key += "+";
+    }
+    used.add(key);
+    const known = before.get(key);
+    const element = known ?? make(item);
+    if (known === undefined) {
+      element.dataset["key"] = key;
+    }
+    update(element, item);
+    if (element === place) {
+      place = element.nextElementSibling;
+    } else {
+      parent.insertBefore(element, place);
+    }
+  }
+  for (const [key, child] of before) {
+    if (!used.has(key)) {
+      child.remove();
+    }
+  }
+}
+
+function section(root: HTMLElement, name: string, title: string, list: "dl" | "ol"): HTMLElement {
+  const made = tag(root, "section", name);
+  const heading = tag(root, "h3", "unseen");
+  heading.textContent = title;
+  heading.id = `heading-${name}`;
+  made.setAttribute("aria-labelledby", heading.id);
+  made.append(heading, tag(root, list, "list"));
+  return made;
+}
+
+function tag<Name extends keyof HTMLElementTagNameMap>(
+  near: HTMLElement,
+  name: Name,
+  className: string,
+): HTMLElementTagNameMap[Name] {
+  const made = near.ownerDocument.createElement(name);
+  made.className = className;
+  return made;
+}
+
+function last(element: HTMLElement): HTMLElement {
+  return element.lastElementChild as HTMLElement;
+}
+
+function setTone(element: HTMLElement, tone: Tone): void {
+  setAttribute(element, "data-tone", tone);
+}
+
+/** Writing what is there already would lose a selection and wake a screen reader. */
+function setText(element: Element, text: string): void {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+function setAttribute(element: Element, name: string, value: string): void {
+  if (value === "") {
+    element.removeAttribute(name);
+  } else if (element.getAttribute(name) !== value) {
+    element.setAttribute(name, value);
+  }
+}

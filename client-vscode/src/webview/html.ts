@@ -1,0 +1,52 @@
+/**
+ * The page around the Loop view: what may run in it, and the names of its two files.
+ *
+ * It must never hold anything of a run: that comes by messages and is written as text.
+ */
+
+/** What the host knows of its webview. */
+export interface PageSources {
+  /** `webview.cspSource`. */
+  readonly cspSource: string;
+  /** New for each page: letters and digits. */
+  readonly nonce: string;
+  /** `asWebviewUri` of media/loop.js. */
+  readonly scriptUri: string;
+  /** `asWebviewUri` of media/loop.css. */
+  readonly styleUri: string;
+}
+
+/** The page of the Loop view; the strictest policy under which it can be drawn. */
+export function loopHtml({ cspSource, nonce, scriptUri, styleUri }: PageSources): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${cspSource}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  return `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta http-equiv="Content-Security-Policy" content="${attribute(policy)}" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Ralph Loop</title>
+    <link rel="stylesheet" href="${attribute(styleUri)}" />
+  </head>
+  <body>
+    <main id="loop" aria-label="Ralph Loop"></main>
+    <p id="told" class="unseen" role="status" aria-live="polite"></p>
+    <script nonce="${attribute(nonce)}" src="${attribute(scriptUri)}"></script>
+  </body>
+</html>
+`;
+}
+
+function attribute(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
+}

@@ -1,0 +1,92 @@
+/**
+ * What the host and the page of the Loop view say to each other: two closed unions.
+ *
+ * The host trusts nothing that a page sends: `readFromPage` gives back only what is on the list.
+ * It must never know VS Code or the DOM, since both sides import it.
+ */
+
+import { VERBS, type Message, type StateResult, type Tone, type Verb } from "../generated/protocol";
+
+/** What the page may ask of VS Code itself, beside the verbs that the server's buttons name. */
+export const PAGE_COMMANDS = [
+  "showOutput",
+  "restartServer",
+  "installServer",
+  "selectPython",
+  "manageTrust",
+  "openFolder",
+] as const;
+export type PageCommand = (typeof PAGE_COMMANDS)[number];
+
+/** What the host itself has to say, such as that the server is missing; shown above all else. */
+export interface Notice {
+  readonly tone: Tone;
+  readonly title: string;
+  readonly text: string;
+  readonly buttons: readonly { readonly title: string; readonly command: PageCommand }[];
+}
+
+/** Everything that the page draws of one folder. */
+export interface LoopSnapshot {
+  /** URI of the folder. */
+  readonly workspace: string;
+  /** Its name; empty where it is the only one. */
+  readonly name: string;
+  /** As the server told it last. */
+  readonly state?: StateResult;
+  /** When that came, in milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** False while nobody would carry out an order: no trust, or no server. */
+  readonly canAct: boolean;
+  readonly notice?: Notice;
+}
+
+/** Host to page. */
+export type ToPage =
+  | { readonly type: "snapshot"; readonly snapshot: LoopSnapshot }
+  | {
+      readonly type: "messages";
+      readonly workspace: string;
+      readonly run: string;
+      readonly messages: readonly Message[];
+    };
+
+/** Page to host. */
+export type FromPage =
+  | { readonly type: "ready" }
+  | {
+      readonly type: "act";
+      readonly workspace: string;
+      readonly verb: Verb;
+      readonly arguments: Readonly<Record<string, unknown>>;
+    }
+  | { readonly type: "command"; readonly command: PageCommand };
+
+/** What the page sent, or undefined where it is nothing that a page may send. */
+export function readFromPage(value: unknown): FromPage | undefined {
+  if (!isRecord(value)) {
+    return undefined;
+  }
+  switch (value["type"]) {
+    case "ready":
+      return { type: "ready" };
+    case "act": {
+      const { workspace, verb, arguments: given } = value;
+      const known = VERBS.find((each) => each === verb);
+      if (typeof workspace !== "string" || known === undefined || !isRecord(given)) {
+        return undefined;
+      }
+      return { type: "act", workspace, verb: known, arguments: given };
+    }
+    case "command": {
+      const command = PAGE_COMMANDS.find((each) => each === value["command"]);
+      return command === undefined ? undefined : { type: "command", command };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

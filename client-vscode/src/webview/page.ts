@@ -1,0 +1,148 @@
+/**
+ * The life of the Loop view's page: messages in, orders out, a clock that ticks, and a memory.
+ *
+ * What it needs of the browser and the host is handed to it, so that a test can play both. It
+ * must never draw by itself, nor ask the host for anything but what is on the closed list.
+ */
+
+import { draw } from "./draw";
+import type { FromPage, LoopSnapshot, ToPage } from "./messages";
+import { feedFor, loopModel, NO_FEED, withMessages, type Button, type Feed } from "./model";
+
+/** The host, as `acquireVsCodeApi` gives it. */
+export interface Host {
+  postMessage(message: FromPage): void;
+  getState(): unknown;
+  setState(state: Memory): void;
+}
+
+/** What a page that was hidden remembers when it is shown again. */
+export interface Memory {
+  readonly snapshot?: LoopSnapshot;
+  readonly feed: Feed;
+}
+
+/** The time, and what is done later. */
+export interface Clock {
+  now(): number;
+  /** Calls back after so many milliseconds; what it returns calls that off. */
+  later(milliseconds: number, callback: () => void): () => void;
+}
+
+/** Milliseconds between two sentences to a screen reader (UX: at most one in 5 s). */
+export const TOLD_INTERVAL = 5000;
+
+/** Milliseconds between two ticks of the time. */
+const TICK = 1000;
+
+/** The page's life: feed it what the host sends. */
+export class LoopPage {
+  private memory: Memory;
+  private callOffTick: (() => void) | undefined;
+  private callOffTold: (() => void) | undefined;
+  private toldAt = Number.NEGATIVE_INFINITY;
+  private headline: string | undefined;
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly told: HTMLElement,
+    private readonly host: Host,
+    private readonly clock: Clock,
+  ) {
+    this.memory = readMemory(host.getState());
+    this.show();
+    host.postMessage({ type: "ready" });
+  }
+
+  /** Take what the host sent. */
+  receive(message: ToPage): void {
+    const { snapshot, feed } = this.memory;
+    switch (message.type) {
+      case "snapshot":
+        this.memory = {
+          snapshot: message.snapshot,
+          feed: feedFor(feed, message.snapshot),
+        };
+        break;
+      case "messages": {
+        const { workspace, run, messages } = message;
+        if (snapshot !== undefined && snapshot.workspace !== workspace) {
+          return;
+        }
+        this.memory = { ...this.memory, feed: withMessages(feed, workspace, run, messages) };
+        break;
+      }
+      default:
+        // Of a newer host; a page from before a reload may still be there.
+        return;
+    }
+    this.host.setState(this.memory);
+    this.show();
+  }
+
+  private show(): void {
+    this.callOffTick?.();
+    this.callOffTick = undefined;
+    const { snapshot, feed } = this.memory;
+    if (snapshot === undefined) {
+      return;
+    }
+    const model = loopModel(snapshot, this.clock.now());
+    draw(this.root, model, feed, (button) => {
+      this.press(snapshot, button);
+    });
+    this.tell(model.headline);
+    if (model.ticking) {
+      this.callOffTick = this.clock.later(TICK, () => {
+        this.show();
+      });
+    }
+  }
+
+  private press({ workspace }: LoopSnapshot, { does }: Button): void {
+    if ("command" in does) {
+      this.host.postMessage({ type: "command", command: does.command });
+      return;
+    }
+    const { verb, arguments: given } = does.action;
+    this.host.postMessage({ type: "act", workspace, verb, arguments: given });
+  }
+
+  /** Say a change of state aloud, the newest one only, and not before the last one was heard. */
+  private tell(headline: string): void {
+    if (headline === this.headline) {
+      return;
+    }
+    // What it finds when it opens is no change.
+    const isFirst = this.headline === undefined;
+    this.headline = headline;
+    this.callOffTold?.();
+    this.callOffTold = undefined;
+    if (isFirst) {
+      return;
+    }
+    const wait = this.toldAt + TOLD_INTERVAL - this.clock.now();
+    if (wait > 0) {
+      this.callOffTold = this.clock.later(wait, () => {
+        this.say(headline);
+      });
+    } else {
+      this.say(headline);
+    }
+  }
+
+  private say(headline: string): void {
+    this.toldAt = this.clock.now();
+    this.told.textContent = headline;
+  }
+}
+
+/** What was remembered; a page of another version may have left anything. */
+function readMemory(state: unknown): Memory {
+  const kept = state as Partial<Memory> | null | undefined;
+  const snapshot = kept?.snapshot;
+  if (typeof snapshot?.workspace !== "string" || !Array.isArray(kept?.feed?.lines)) {
+    return { feed: NO_FEED };
+  }
+  return kept as Memory;
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+
+import type { Message } from "../../generated/protocol";
+import {
+  duration,
+  feedFor,
+  loopModel,
+  MAX_LINES,
+  NO_FEED,
+  withMessages,
+  type Feed,
+} from "../model";
+import { EMPTY, NOW, panel, QUESTION, snapshot } from "./samples";
+
+describe("the model of the view", () => {
+  test("shows the server's words as they are", () => {
+    const model = loopModel(snapshot(), NOW);
+    assert.equal(model.headline, "Running");
+    assert.equal(model.count, "3 / 20");
+    assert.equal(model.countLabel, "iteration 3 of 20");
+    assert.deepEqual(
+      model.answers.map(({ heading }) => heading),
+      ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"],
+    );
+  });
+
+  test("a loop without a limit shows its tasks as progress, and no limit", () => {
+    const model = loopModel(snapshot(panel({ iterations: { value: 7 } })), NOW);
+    assert.equal(model.count, "7");
+    assert.deepEqual(model.progress, { value: 2, of: 6, label: "2 of 6 tasks" });
+  });
+
+  test("after the run the bar shows how much of the plan is done", () => {
+    const model = loopModel(snapshot(panel({ live: false })), NOW);
+    assert.deepEqual(model.progress, { value: 2, of: 6, label: "2 of 6 tasks" });
+    assert.equal(loopModel(snapshot(), NOW).progress?.label, "3 of 20 iterations");
+  });
+
+  test("where nothing can be counted there is no bar", () => {
+    const nothing = panel({ iterations: { value: 0 }, tasks: { value: 0 } });
+    const model = loopModel(snapshot(nothing), NOW);
+    assert.equal(model.progress, undefined);
+    assert.equal(model.count, "");
+  });
+
+  test("what the card offers is not offered again below it", () => {
+    const model = loopModel(snapshot(panel(QUESTION)), NOW);
+    const [card] = model.cards;
+    assert.deepEqual(
+      card?.buttons.map(({ title, primary }) => [title, primary]),
+      [
+        ["Answer…", true],
+        ["Open decide.txt", false],
+      ],
+    );
+    assert.deepEqual(
+      model.buttons.map(({ title }) => title),
+      ["Stop"],
+    );
+  });
+
+  test("a button is loud only where nothing runs and nothing is urgent", () => {
+    const isLoud = (...given: Parameters<typeof panel>): boolean | undefined =>
+      loopModel(snapshot(panel(...given)), NOW).buttons[0]?.primary;
+    assert.equal(isLoud({ live: false }), true);
+    assert.equal(isLoud(), false);
+    assert.equal(isLoud({ ...QUESTION, live: false }), false);
+  });
+
+  test("without trust only what shows something can be pressed", () => {
+    const model = loopModel(snapshot(panel(QUESTION), { canAct: false }), NOW);
+    assert.deepEqual(
+      model.cards[0]?.buttons.map(({ enabled }) => enabled),
+      [false, true],
+    );
+  });
+
+  test("the host's notice comes first, and its buttons ask the host", () => {
+    const notice = {
+      tone: "bad" as const,
+      title: "No server",
+      text: "why",
+      buttons: [{ title: "Show Output", command: "showOutput" as const }],
+    };
+    const model = loopModel(snapshot(panel(QUESTION), { notice, canAct: false }), NOW);
+    assert.deepEqual(
+      model.cards.map(({ key }) => key),
+      ["notice", "question-waiting"],
+    );
+    assert.deepEqual(model.cards[0]?.buttons[0]?.does, { command: "showOutput" });
+    assert.deepEqual(
+      loopModel({ ...EMPTY, notice }, NOW).cards.map(({ key }) => key),
+      ["notice"],
+    );
+  });
+
+  test("before the server has said anything it says so", () => {
+    assert.equal(loopModel(EMPTY, NOW).headline, "Looking for a loop…");
+  });
+
+  test("the time goes on by itself while the run does, and stands while it does not", () => {
+    const timeOf = (ticking: boolean): string | undefined =>
+      loopModel(snapshot(panel({ ticking })), NOW + 3000).facts.find(({ key }) => key === "time")
+        ?.text;
+    assert.equal(timeOf(true), "6m 15s");
+    assert.equal(timeOf(false), "6m 12s");
+  });
+
+  test("a clock that was set back takes no time away", () => {
+    const model = loopModel(snapshot(), NOW - 60_000);
+    assert.equal(model.facts.find(({ key }) => key === "time")?.text, "6m 12s");
+  });
+
+  test("a duration is written as the server writes it", () => {
+    assert.equal(duration(36_000 + 61.4), "10h 1m 1s");
+    assert.equal(duration(60), "1m 0s");
+    assert.equal(duration(53), "53s");
+    assert.equal(duration(-1), "0s");
+  });
+});
+
+describe("what the agent says", () => {
+  const say = (text: string): Message => ({ kind: "text", iteration: 1, offset: 0, text });
+  const tool = (state: "started" | "done" | "failed", call = "c1"): Message => ({
+    kind: "tool",
+    iteration: 1,
+    offset: 0,
+    call,
+    name: "Bash",
+    summary: "pytest -q",
+    state,
+  });
+  const feed = (...messages: Message[]): Feed => withMessages(NO_FEED, "w", "r", messages);
+
+  test("is one line for each line, without empty ones", () => {
+    assert.deepEqual(
+      feed(say("one\n\n  \ntwo\n")).lines.map(({ text }) => text),
+      ["one", "two"],
+    );
+  });
+
+  test("is at most the newest twenty lines", () => {
+    const many = Array.from({ length: 50 }, (_, at) => say(`line ${at}`));
+    const { lines } = feed(...many);
+    assert.equal(lines.length, MAX_LINES);
+    assert.equal(lines.at(-1)?.text, "line 49");
+    assert.equal(feed(say("x\n".repeat(1000))).lines.length, MAX_LINES);
+  });
+
+  test("the end of a tool call marks the line that it began with", () => {
+    const { lines } = feed(tool("started"), say("between"), tool("failed"));
+    assert.deepEqual(
+      lines.map(({ text, tone }) => [text, tone]),
+      [
+        ["Bash pytest -q", "bad"],
+        ["between", "plain"],
+      ],
+    );
+  });
+
+  test("calls without an id are lines of their own", () => {
+    assert.equal(feed(tool("started", ""), tool("done", "")).lines.length, 2);
+  });
+
+  test("files and lists are told in words, usage is not told here", () => {
+    const { lines } = feed(
+      { kind: "file", iteration: 1, offset: 0, path: "a.py", action: "changed" },
+      {
+        kind: "todo",
+        iteration: 1,
+        offset: 0,
+        items: [
+          { text: "a", state: "done" },
+          { text: "b", state: "pending" },
+        ],
+      },
+      { kind: "usage", iteration: 1, offset: 0, usage: {} },
+    );
+    assert.deepEqual(
+      lines.map(({ text }) => text),
+      ["changed a.py", "its own list: 1 of 2 done"],
+    );
+  });
+
+  test("a message of a newer server is passed over", () => {
+    assert.deepEqual(feed({ kind: "dance" } as unknown as Message).lines, []);
+  });
+
+  test("another run begins with an empty page", () => {
+    const first = feed(say("old"));
+    assert.deepEqual(
+      withMessages(first, "w", "r2", [say("new")]).lines.map(({ text }) => text),
+      ["new"],
+    );
+    assert.equal(feedFor(first, snapshot()), NO_FEED);
+    const ours = withMessages(NO_FEED, "file:///work", "r1", [say("ours")]);
+    assert.equal(feedFor(ours, snapshot()), ours);
+  });
+});

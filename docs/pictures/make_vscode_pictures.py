@@ -1,0 +1,47 @@
+"""Takes the README's pictures of VS Code: the real editor, at a real loop.
+
+    .venv/bin/python docs/pictures/make_vscode_pictures.py
+
+They are what the end-to-end test saw: it is run once, and some of its pictures are kept. Nothing
+is staged for them, so they cannot show what the product does not do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+KEPT = {
+    "02-running.png": "vscode-running.png",
+    "04-answer.png": "vscode-answer.png",
+    "05-half-open.png": "vscode-half-open.png",
+    "06-default-high-contrast.png": "vscode-high-contrast.png",
+}
+"""What the test calls a picture, and what the README does."""
+
+
+def main() -> int:
+    """Run the test, then take its pictures; its exit code where it failed."""
+    with tempfile.TemporaryDirectory() as output:
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-s", "tests/e2e/test_vscode.py"],
+            cwd=ROOT,
+            env={**os.environ, "RALPH_E2E_OUTPUT": output, "CI": "1"},
+            check=False,
+        )
+        if ran.returncode == 0:
+            for seen, name in KEPT.items():
+                shutil.copyfile(Path(output, seen), HERE / name)
+                print(f"wrote docs/pictures/{name}")
+        return ran.returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
