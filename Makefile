@@ -19,9 +19,13 @@ DIR ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 READY := .venv/.set-up
+# The extension's packages, exactly those of its lock, by the Node that .venv brings along.
+CLIENT_READY := client-vscode/node_modules/.package-lock.json
+WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
+NPM := $(WITH_NODE) npm --prefix client-vscode
 
-.PHONY: help demo test check format-check lint types imports generated fix generate bench e2e \
-	build changelog lock clean
+.PHONY: help demo test check format-check lint types imports generated client fix generate bench \
+	e2e vsix build changelog lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -30,17 +34,18 @@ demo: $(READY) ## set up, then watch a whole loop repair a small project (DIR=fo
 	@$(BIN)/ralph demo $(if $(DIR),"$(DIR)")
 
 # The core is measured by its own tests alone: measuring the others as well would double their time.
-test: $(READY) ## run the unit, engine and editor tests; the core has every branch covered
+test: $(READY) $(CLIENT_READY) ## run all tests but e2e; the core has every branch covered
 ifneq ($(strip $(ARGS)),)
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 else
 	@data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && export COVERAGE_FILE="$$data/coverage" && \
 	$(BIN)/python -m pytest -n $(WORKERS) --cov=ralph_ls.core --cov-report= $(CORE_TESTS) && \
 	$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100 && \
-	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(CORE_TESTS))
+	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(CORE_TESTS) tests/e2e) && \
+	$(NPM) run --silent test
 endif
 
-check: format-check lint types imports generated ## look at everything without running it
+check: format-check lint types imports generated client ## look at everything without running it
 
 format-check: $(READY)
 	@$(BIN)/ruff format --check .
@@ -58,10 +63,14 @@ imports: $(READY)
 generated: $(READY)
 	@$(BIN)/python schemas/generate.py --check
 
-fix: $(READY) ## format, and mend what ruff can mend
+client: $(CLIENT_READY)
+	@$(NPM) run --silent check
+
+fix: $(READY) $(CLIENT_READY) ## format, and mend what the linters can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format --quiet .
+	@$(NPM) run --silent fix
 
 generate: $(READY) ## write the schemas again from the protocol
 	@$(BIN)/python schemas/generate.py --write
@@ -69,8 +78,12 @@ generate: $(READY) ## write the schemas again from the protocol
 bench: $(READY) ## measure, and print the ratios
 	@$(BIN)/python -m tests.bench
 
-e2e: $(READY) ## test with real editors
-	@echo "no end-to-end tests yet: they come with the editors"
+e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (440 MB, once)
+	@$(BIN)/python tests/e2e/vscode/install.py
+	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e $(ARGS)
+
+vsix: $(READY) $(CLIENT_READY) ## make the VS Code extension, the server inside, in dist/
+	@$(WITH_NODE) node client-vscode/scripts/package.mjs
 
 build: $(READY) ## make the wheel and the source archive in dist/
 	@rm -rf dist
@@ -85,8 +98,12 @@ lock: $(READY) ## pin every dependency again (UPGRADE=1: at its newest release)
 
 clean: ## remove .venv and everything that tools left behind
 	@rm -rf .venv .venv-* dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache .ruff_cache
+		.mypy_cache .pytest_cache .ruff_cache client-vscode/node_modules client-vscode/dist
 	@find server tests schemas -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(CLIENT_READY): client-vscode/package-lock.json | $(READY)
+	@$(NPM) ci --silent --no-audit --no-fund
+	@touch $@
 
 $(READY): requirements.lock pyproject.toml .ci/set_up.py
 	@python=$$(sh .ci/find-python) && "$$python" .ci/set_up.py

@@ -14,7 +14,6 @@ Each is answered with its exit code once it is gone, or the negative number of i
 
 from __future__ import annotations
 
-import functools
 import gc
 import json
 import os
@@ -25,21 +24,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-# What a run would import on its way.
-import git  # noqa: F401
-import typer.main
-
-from ralph_ls.cli.main import app
 from ralph_ls.cli.main import main as ralph
 from ralph_ls.protocol.events import EventBase, dump_event
 from ralph_ls.store.files import write_all
 from ralph_ls.store.journal import Journal
+from tests.engine.warm import load
 
 
 def main() -> None:
     # What every engine would do again is done once, and shared by all.
-    typer.main.get_command = functools.cache(typer.main.get_command)
-    typer.main.get_command(app)
+    load()
     gc.freeze()
     for line in sys.stdin:
         order = json.loads(line)

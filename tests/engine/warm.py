@@ -92,14 +92,31 @@ class Nursery:
         self._process.wait()
 
 
+def load() -> None:
+    """Import and build all that some ``ralph`` needs on its way, for every one that is forked."""
+    import git.cmd  # noqa: F401
+    import watchdog.observers  # noqa: F401
+
+    from ralph_ls.cli.verbs import VERBS, make_command
+    from ralph_ls.engine import start  # noqa: F401
+    from ralph_ls.protocol.base import WireModel
+    from ralph_ls.protocol.commands import COMMAND_ADAPTER
+    from ralph_ls.protocol.events import EVENT_ADAPTER
+
+    make_command(*VERBS)
+    for verb in VERBS:
+        make_command(verb)
+    models = [WireModel]
+    for model in models:
+        models.extend(model.__subclasses__())
+        model.model_rebuild()
+    EVENT_ADAPTER.rebuild()
+    COMMAND_ADAPTER.rebuild()
+
+
 def serve(connection: socket.socket) -> None:
     """Fork on request until nobody can ask any more."""
-    # With what the program imports late, for the sake of those who do not need it.
-    import git.cmd  # noqa: F401
-
-    from ralph_ls.cli import main, run_command  # noqa: F401
-    from ralph_ls.engine import start  # noqa: F401
-
+    load()
     # What is here stays here: no collection need look at it, nor copy the pages it lies in.
     gc.freeze()
     # The keepers are nobody's to wait for.

@@ -203,6 +203,7 @@ class _Finder:
                     process_start_time=self._next.process_start_time,
                     group=self._next.group,
                     prompt_bytes=self._next.prompt_bytes,
+                    dialect=self._next.dialect,
                 )
             case Awaits.EXIT, AgentExited():
                 names = AgentFinished.__dataclass_fields__
@@ -254,6 +255,8 @@ class _Finder:
             errors=() if end is None else end.errors,
             error_patterns=() if end is None else self._error_patterns(end),
             said_nothing=self._said_nothing(end),
+            usage=None if end is None else end.usage,
+            permission_denials=None if end is None else end.permission_denials,
             changes=Changes(
                 commits=evidence.commits,
                 files=evidence.files,

@@ -17,9 +17,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-import typer
 
-from ralph_ls.cli.main import USAGE, app
+from ralph_ls.cli.main import USAGE
+from ralph_ls.cli.verbs import VERBS, make_command
 from ralph_ls.core.loop.breaker import IterationFacts, count_iteration, reset
 from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.transitions import TAKE_UP, TRANSITIONS
@@ -50,7 +50,7 @@ FLAG = re.compile(r"--[a-z][a-z-]*")
 EDGE = re.compile(r"^ *(\S+) --> (\S+)", re.MULTILINE)
 
 # Typer brings a click of its own, which has no types to name.
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS: dict[str, Any] = make_command(*VERBS).commands
 
 
 def read(path: Path) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.cli.run_command import _as_arguments
 from ralph_ls.protocol.events import parse_event
+from ralph_ls.store.starting import run_arguments
 from tests.engine.loop import start_ralph, wait_for, write_agent
 from tests.unit.cli.agents import ASKER, BLOCKED, IDLER, WORKER
 from tests.unit.cli.calling import Ralph
@@ -228,7 +228,7 @@ class TestBackground:
     def test_its_process_gets_the_same_flags(
         self, overrides: dict[str, object], arguments: list[str]
     ) -> None:
-        assert _as_arguments(overrides) == arguments
+        assert run_arguments(overrides) == arguments
 
 
 def test_a_run_started_below_works_in_the_whole_tree(ralph: Ralph, repository: Path) -> None:
