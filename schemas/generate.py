@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from schemas.docstrings import member_docstrings
 from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
+from schemas.typescript import typescript_files
 
 ROOT = Path(__file__).resolve().parents[1]
 REMEDY = "make generate"
@@ -62,6 +63,7 @@ def stale_files(root: Path) -> dict[Path, str]:
     wanted = {root / "schemas" / name: text for name, text in schema_files().items()}
     page = root / "docs" / "protocol.md"
     wanted[page] = fill_page(page.read_text(encoding="utf-8"), document_parts(root))
+    wanted |= typescript_files(root, member_docstrings)
     return {path: text for path, text in wanted.items() if not _holds(path, text)}
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ralph_ls.protocol.messages import MESSAGE_ADAPTER, Message
-from tests.engine.loop import Completed, newest_run, run_ralph
+from tests.engine.loop import Completed, Running, newest_run, run_ralph, start_ralph
 from tests.fakes.model_stub import Answer, ModelStub, ToolCall
 
 KEY = "sk-ant-not-a-key-0123456789"
@@ -20,9 +21,9 @@ def report(*lines: str) -> str:
     return "\n".join(["---RALPH_STATUS---", *lines, "---END_RALPH_STATUS---", ""])
 
 
-def call(name: str, **given: Any) -> ToolCall:
+def call(name: str, *, deferred: bool = False, **given: Any) -> ToolCall:
     """One call of a tool."""
-    return ToolCall(name=name, input=given)
+    return ToolCall(name=name, input=given, deferred=deferred)
 
 
 def does_task(repository: Path, title: str, file: str) -> list[Answer]:
@@ -59,6 +60,12 @@ class ClaudeScene:
     def run(self, *arguments: str) -> Completed:
         """``ralph run`` to its end, with no word about which agent: it is the profile's own."""
         return run_ralph(self.repository, "run", *arguments, env=self.environment, seconds=100)
+
+    @contextmanager
+    def start(self, *arguments: str) -> Iterator[Running]:
+        """``ralph run``, to be looked at while it goes."""
+        with start_ralph(self.repository, "run", *arguments, env=self.environment) as running:
+            yield running
 
     def call(self, *flags: str, prompt: str = "Do one task.") -> subprocess.CompletedProcess[bytes]:
         """The program by itself, as the loop starts it."""

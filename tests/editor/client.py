@@ -147,8 +147,17 @@ class Editor:
         return event
 
     async def view(self, wanted: Callable[[Message], bool], *, since: int = 0) -> Message:
-        """The first picture of a work tree that is wanted: its ``state``."""
-        params = await self.until("ralph/view", lambda p: wanted(p["state"]), since=since)
+        """The first picture of a work tree that is wanted: its ``state``.
+
+        One that lacks what is looked for is not wanted.
+        """
+
+        def fits(params: Params) -> bool:
+            with contextlib.suppress(KeyError):
+                return wanted(params["state"])
+            return False
+
+        params = await self.until("ralph/view", fits, since=since)
         state: Message = params["state"]
         return state
 
@@ -280,9 +289,14 @@ async def _start(
     capabilities: str = VS_CODE,
     name: str | None = None,
     options: Message | None = None,
-    **more: Any,
+    changes: Message | None = None,
+    greet: bool = True,
 ) -> Editor:
-    """An editor with these folders open; ``options`` are its initializationOptions."""
+    """An editor with these folders open; ``options`` are its initializationOptions.
+
+    ``changes`` are capabilities that differ from the real editor's; without ``greet`` the server
+    is not told that its answer to ``initialize`` came.
+    """
     errors = at_the_end.enter_context(tempfile.TemporaryFile())
     their_input, our_output = os.pipe()
     our_input, their_output = os.pipe()
@@ -302,11 +316,14 @@ async def _start(
         "clientInfo": {"name": known, "version": "1"},
         "rootUri": places[0]["uri"] if places else None,
         "workspaceFolders": places or None,
-        "capabilities": get_converter().unstructure(client_capabilities(capabilities)),
+        "capabilities": {
+            **get_converter().unstructure(client_capabilities(capabilities)),
+            **(changes or {}),
+        },
         **({} if options is None else {"initializationOptions": options}),
-        **more,
     }
     result = await editor.request("initialize", params)
     editor.capabilities, editor.server_info = result["capabilities"], result["serverInfo"]
-    editor.notify("initialized")
+    if greet:
+        editor.notify("initialized")
     return editor

@@ -59,8 +59,9 @@ def serve() -> NoReturn:
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
     )
-    # It tells every message, and every start of a feature.
+    # The one tells every message; the other that it was stopped while something happened.
     logging.getLogger("pygls").setLevel(logging.WARNING)
+    logging.getLogger("watchdog").setLevel(logging.CRITICAL)
     run_stdio(make_server(now=SystemClock().now))
 
 

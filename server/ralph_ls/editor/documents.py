@@ -109,6 +109,11 @@ class Documents:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._readers, work)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the client has said ``shutdown``: from then on it is told nothing more."""
+        return self._server.protocol.exit_code == 0
+
     def open_uris(self) -> list[str]:
         """Every open document, as the client calls it."""
         return [document.uri for document in self._server.workspace.text_documents.values()]

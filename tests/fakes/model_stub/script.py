@@ -15,6 +15,8 @@ class ToolCall:
 
     name: str
     input: Mapping[str, Any]
+    deferred: bool = False
+    """The program knows the tool without telling the model of it in every request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,5 @@ def load_script(path: Path) -> list[Answer]:
 
 
 def _answer(found: dict[str, Any]) -> Answer:
-    tools = tuple(
-        ToolCall(name=call["name"], input=call["input"]) for call in found.get("tools", ())
-    )
+    tools = tuple(ToolCall(**call) for call in found.get("tools", ()))
     return Answer(**{**found, "tools": tools})

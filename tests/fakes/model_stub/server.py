@@ -99,6 +99,8 @@ def _problem_of(answer: Answer, tools: Iterable[Mapping[str, Any]]) -> str | Non
     """What is wrong with the calls of an answer, held against the tools that the agent offers."""
     schemas = {tool.get("name"): tool.get("input_schema", {}) for tool in tools}
     for call in answer.tools:
+        if call.deferred:
+            continue
         schema = schemas.get(call.name)
         if schema is None:
             return f"the agent has no tool {call.name}; it has: {sorted(map(str, schemas))}"

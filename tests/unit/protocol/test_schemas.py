@@ -63,6 +63,9 @@ def copy(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / part, tmp_path / part)
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "protocol.md", tmp_path / "docs")
+    generated = Path("client-vscode", "src", "generated")
+    shutil.copytree(ROOT / generated, tmp_path / generated)
+    shutil.copy(ROOT / "client-vscode" / "package.json", tmp_path / "client-vscode")
     return tmp_path
 
 

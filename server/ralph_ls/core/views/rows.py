@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.wire import to_view
 from ralph_ls.core.views.seen import Places, Seen, places
 from ralph_ls.core.views.tasks import blocked_words, done_words, tried_words
 from ralph_ls.core.views.visible import tame
@@ -81,7 +80,7 @@ def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> 
 
 
 def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) -> TaskRow:
-    view, known = to_view(task), at.seen.history
+    known = at.seen.history
     tried = known.attempts.get(task.id, ())
     done = known.done.get(task.id) if task.state is TaskState.DONE else None
     last = tried[-1] if tried else None
@@ -91,14 +90,14 @@ def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) 
         *_task_words(at, task, n_tried=len(tried), works=works),
     ]
     return TaskRow(
-        id=view.id,
-        title=tame(view.title),
-        state=view.state,
-        priority=view.priority,
-        section=tame(view.section),
-        line=view.line,
-        blocked_by=None if view.blocked_by is None else tame(view.blocked_by),
-        criteria=tuple(tame(criterion) for criterion in view.criteria),
+        id=task.id,
+        title=tame(task.title),
+        state=task.state,
+        priority=task.priority,
+        section=tame(task.section),
+        line=task.line + 1,
+        blocked_by=None if task.blocked_by is None else tame(task.blocked_by),
+        criteria=tuple(tame(criterion) for criterion in task.criteria),
         attempts=len(tried),
         iteration=last if done is None else done.iteration,
         commit=None if done is None else done.commit,

@@ -52,6 +52,8 @@ class _Publisher:
 
     def look_around(self, view: WorkspaceView) -> None:
         """The run or a file of the work tree changed, or the work tree came or went."""
+        if self._documents.is_over:
+            return
         known = {uri for uri, (owner, _) in self._files.items() if owner is view}
         current: dict[str, FileKind] = {}
         if view in self._workspaces.all():
@@ -79,7 +81,7 @@ class _Publisher:
 
     async def _publish(self, uri: str) -> None:
         found, version = await self._find(uri)
-        if found == self._told.get(uri, []):
+        if self._documents.is_over or found == self._told.get(uri, []):
             return
         if found:
             self._told[uri] = found

@@ -91,7 +91,7 @@ class _Lenses:
 
     def take_change(self, view: WorkspaceView) -> None:
         """The run or a file of a work tree changed."""
-        for uri in list(self._shown):
+        for uri in [] if self._documents.is_over else list(self._shown):
             place = self._workspaces.of_document(uri)
             if place is None or place[0] is view:
                 self._looks.ask(uri)
@@ -105,6 +105,8 @@ class _Lenses:
         if uri not in self._shown:
             return
         found = await self._make(uri) or []
+        if self._documents.is_over:
+            return
         if found != self._shown.get(uri, found):
             # Remembered as shown, so that one difference is told once.
             self._shown[uri] = found

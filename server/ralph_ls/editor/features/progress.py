@@ -40,11 +40,11 @@ ANSWER_PATIENCE = 10.0
 def register(
     server: MendedServer,
     workspaces: Workspaces,
-    documents: Documents,  # noqa: ARG001 -- every feature is registered alike
+    documents: Documents,
     options: Callable[[], EditorOptions],
 ) -> None:
     """Show the runs of all work trees from now on."""
-    feature = _Progress(server, workspaces, options)
+    feature = _Progress(server, workspaces, documents, options)
     workspaces.on_change(feature.take_change)
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
@@ -68,10 +68,12 @@ class _Progress:
         self,
         server: MendedServer,
         workspaces: Workspaces,
+        documents: Documents,
         options: Callable[[], EditorOptions],
     ) -> None:
         self._server = server
         self._workspaces = workspaces
+        self._documents = documents
         self._options = options
         self._shown: dict[WorkspaceView, _Shown] = {}
         self._refused: set[str] = set()
@@ -96,6 +98,8 @@ class _Progress:
                 return
 
     async def _follow(self, view: WorkspaceView) -> None:
+        if self._documents.is_over:
+            return
         state = self._wanted(view)
         shown = self._shown.get(view)
         if shown is not None and (state is None or state.run != shown.run):

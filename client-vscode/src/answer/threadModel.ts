@@ -1,0 +1,150 @@
+/**
+ * What a person has to say in a folder, and what becomes of its thread in the plan.
+ *
+ * Pure: from what is shown and what the server tells to the steps between. The one rule that all
+ * of it serves: a draft that somebody writes is never taken away, and never loses its keyboard.
+ */
+
+import { argumentsOf, isBlocked, panelOf, type FolderSnapshot } from "../state/snapshot";
+
+/** A question, or a blocker. */
+export interface Matter {
+  readonly kind: "question" | "blocked";
+  /** Tells one from the next. */
+  readonly key: string;
+  readonly folder: string;
+  /** URI of the plan; None where there is none, and so no thread. */
+  readonly plan: string | undefined;
+  /** From 0. */
+  readonly line: number;
+  /** Who asks, in words. */
+  readonly asker: string;
+  readonly text: string;
+  readonly options: readonly string[];
+  /** Whether a run without an engine goes on with the answer. */
+  readonly goOn: boolean;
+}
+
+/** How a question was settled. */
+export interface Settled {
+  readonly answer: string;
+  readonly by: string;
+}
+
+/** What is to be said of a folder now. */
+export interface Wanted {
+  readonly matter: Matter | undefined;
+  /** The last question's key and its answer, where it has one. */
+  readonly settled: (Settled & { readonly key: string }) | undefined;
+}
+
+/** A thread as it is on the screen. */
+export interface Shown {
+  readonly key: string;
+  readonly line: number;
+  readonly plan: string;
+  readonly phase: "open" | "settled";
+  readonly hasDraft: boolean;
+}
+
+export type Step =
+  | { readonly kind: "create"; readonly matter: Matter }
+  | { readonly kind: "move"; readonly line: number }
+  /** Show the answer, and fold the thread. */
+  | { readonly kind: "settle"; readonly settled: Settled }
+  /** The same under a draft: only its label may change. */
+  | { readonly kind: "label"; readonly settled: Settled }
+  | { readonly kind: "remove" };
+
+/** What the server tells of this folder. */
+export function wantedOf(folder: FolderSnapshot): Wanted {
+  const panel = panelOf(folder);
+  const question = panel?.question;
+  const plan = folder.state?.plan.uri;
+  const settled =
+    question?.answer === undefined
+      ? undefined
+      : { key: question.key, answer: question.answer, by: question.answeredBy ?? "" };
+  if (question !== undefined && question.answer === undefined) {
+    const matter: Matter = {
+      kind: "question",
+      key: question.key,
+      folder: folder.uri,
+      plan,
+      line: question.line,
+      asker: asker(question.iteration),
+      text: question.text,
+      options: question.options,
+      goOn: argumentsOf(folder, "answer")["continue"] === true,
+    };
+    return { matter, settled };
+  }
+  return { matter: blockedMatter(folder), settled };
+}
+
+/** From one to the other. */
+export function stepsFor(shown: Shown | undefined, { matter, settled }: Wanted): readonly Step[] {
+  if (shown === undefined) {
+    return created(matter);
+  }
+  if (matter?.key === shown.key) {
+    if (matter.plan !== shown.plan && !shown.hasDraft) {
+      return [{ kind: "remove" }, ...created(matter)];
+    }
+    return matter.line === shown.line ? [] : [{ kind: "move", line: matter.line }];
+  }
+  if (shown.phase === "open") {
+    const how = settled?.key === shown.key ? settled : { answer: "", by: "" };
+    if (shown.hasDraft) {
+      return [{ kind: "label", settled: how }];
+    }
+    if (matter === undefined && how.answer !== "") {
+      return [{ kind: "settle", settled: how }];
+    }
+    return [{ kind: "remove" }, ...created(matter)];
+  }
+  // It was settled: it stays readable until there is something else to ask.
+  if (matter !== undefined && !shown.hasDraft) {
+    return [{ kind: "remove" }, ...created(matter)];
+  }
+  return [];
+}
+
+/** The headline of a thread. */
+export function labelOf(kind: Matter["kind"]): string {
+  return kind === "question" ? "Decision needed" : "Blocked";
+}
+
+/** The headline once it is settled; it says who did it. */
+export function settledLabel({ by }: Settled): string {
+  return by === "" ? "Answered" : `Answered by ${by}`;
+}
+
+function created(matter: Matter | undefined): readonly Step[] {
+  return matter?.plan === undefined ? [] : [{ kind: "create", matter }];
+}
+
+function blockedMatter(folder: FolderSnapshot): Matter | undefined {
+  const card = panelOf(folder)?.card;
+  if (card === undefined || !isBlocked(folder)) {
+    return undefined;
+  }
+  const state = folder.state;
+  const task = state?.plan.tasks.find(({ blocks }) => blocks);
+  const blocked = state?.run?.blocked;
+  return {
+    kind: "blocked",
+    key: `blocked:${state?.run?.run ?? ""}:${blocked?.iteration ?? ""}:${blocked?.reason ?? card.text}`,
+    folder: folder.uri,
+    plan: state?.plan.uri,
+    line: Math.max(0, (task?.line ?? 1) - 1),
+    asker: asker(blocked?.iteration),
+    text: card.text,
+    options: [],
+    goOn: argumentsOf(folder, "resume")["continue"] === true,
+  };
+}
+
+function asker(iteration: number | undefined): string {
+  return iteration === undefined ? "Ralph" : `Ralph · iteration ${iteration}`;
+}

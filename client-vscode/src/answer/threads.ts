@@ -1,0 +1,239 @@
+/**
+ * The question of a loop as a comment thread at its task, and its answer written in place.
+ *
+ * It appears folded and never takes the keyboard; only `write`, which a person's gesture calls,
+ * opens it. What VS Code does with threads was tried out: assigning `comments` takes the keyboard
+ * from a draft, so while one is open only the label changes.
+ */
+
+import * as vscode from "vscode";
+
+import type { FolderSnapshot } from "../state/snapshot";
+import {
+  labelOf,
+  settledLabel,
+  stepsFor,
+  wantedOf,
+  type Matter,
+  type Settled,
+  type Shown,
+  type Step,
+} from "./threadModel";
+
+/** Milliseconds for which an answer can be read before its thread folds. */
+const READ_FOR = 1500;
+
+/** A comment in a thread of ours. */
+export interface ThreadComment extends vscode.Comment {
+  readonly thread: Thread;
+}
+
+/** One thread and what it is about. */
+export interface Thread {
+  readonly view: vscode.CommentThread;
+  readonly matter: Matter;
+  line: number;
+  phase: "open" | "settled";
+  draft: ThreadComment | undefined;
+  /** What was written, while no draft is open. */
+  kept: string;
+}
+
+/** The threads of all folders, at most one each. */
+export class Threads implements vscode.Disposable {
+  private readonly controller = vscode.comments.createCommentController(
+    "ralphLoop.answers",
+    "Ralph Loop",
+  );
+  private readonly threads = new Map<string, Thread>();
+  private readonly timers = new Set<NodeJS.Timeout>();
+
+  constructor() {
+    this.controller.options = { prompt: "Type an answer for the loop", placeHolder: "" };
+  }
+
+  /** Bring them up to date. */
+  show(folders: readonly FolderSnapshot[]): void {
+    for (const folder of folders) {
+      for (const step of stepsFor(shownOf(this.threads.get(folder.uri)), wantedOf(folder))) {
+        this.take(folder.uri, step);
+      }
+    }
+    for (const [uri, thread] of this.threads) {
+      if (!folders.some((folder) => folder.uri === uri) && thread.draft === undefined) {
+        this.take(uri, { kind: "remove" });
+      }
+    }
+  }
+
+  /** The thread of a folder, where what it is about still waits. */
+  open(uri: string): Thread | undefined {
+    const thread = this.threads.get(uri);
+    return thread?.phase === "open" ? thread : undefined;
+  }
+
+  /** Open the thread with the cursor in a draft: what was asked for by a gesture. */
+  async write(thread: Thread): Promise<void> {
+    const { view } = thread;
+    const at = new vscode.Range(thread.line, 0, thread.line, 0);
+    const editor = await vscode.window.showTextDocument(view.uri, { preview: false });
+    editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    view.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+    if (thread.draft !== undefined) {
+      // Assigning again would throw away what is written in it.
+      return;
+    }
+    const isQuestion = thread.matter.kind === "question";
+    thread.draft = {
+      thread,
+      author: { name: isQuestion ? "Your answer" : "What did you do about it?" },
+      body: thread.kept,
+      mode: vscode.CommentMode.Editing,
+      contextValue: isQuestion ? "draft" : "draftResolved",
+    };
+    view.comments = [...view.comments, thread.draft];
+  }
+
+  /** Fold the thread and keep what is written for the next time. */
+  putAside(comment: ThreadComment): void {
+    const { thread } = comment;
+    thread.kept = textOf(comment);
+    this.dropDraft(thread);
+    thread.view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+  }
+
+  /** What a person wrote was taken. */
+  taken(comment: ThreadComment): void {
+    const { thread } = comment;
+    thread.kept = "";
+    this.dropDraft(thread);
+    // Until the server tells who answered, it is plain that it was this person.
+    if (thread.phase === "open") {
+      this.settle(thread, { answer: textOf(comment), by: "you" });
+    }
+  }
+
+  dispose(): void {
+    for (const timer of this.timers) {
+      clearTimeout(timer);
+    }
+    for (const { view } of this.threads.values()) {
+      view.dispose();
+    }
+    this.controller.dispose();
+  }
+
+  private take(uri: string, step: Step): void {
+    const thread = this.threads.get(uri);
+    switch (step.kind) {
+      case "create":
+        this.threads.set(uri, this.create(step.matter));
+        break;
+      case "move":
+        if (thread !== undefined) {
+          thread.line = step.line;
+          thread.view.range = lineRange(step.line);
+        }
+        break;
+      case "settle":
+        if (thread !== undefined) {
+          this.settle(thread, step.settled);
+        }
+        break;
+      case "label":
+        if (thread !== undefined) {
+          thread.phase = "settled";
+          thread.view.label = settledLabel(step.settled);
+          thread.view.contextValue = `${thread.matter.kind} settled`;
+        }
+        break;
+      case "remove":
+        thread?.view.dispose();
+        this.threads.delete(uri);
+        break;
+    }
+  }
+
+  private create(matter: Matter): Thread {
+    const { kind, asker, line } = matter;
+    const question: vscode.Comment = {
+      author: { name: asker },
+      label: kind === "question" ? "asks" : "is blocked",
+      body: bodyOf(matter),
+      mode: vscode.CommentMode.Preview,
+    };
+    const uri = vscode.Uri.parse(matter.plan ?? "");
+    const view = this.controller.createCommentThread(uri, lineRange(line), [question]);
+    view.canReply = false;
+    view.label = labelOf(kind);
+    view.contextValue = `${kind} open`;
+    view.state = vscode.CommentThreadState.Unresolved;
+    view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+    return { view, matter, line, phase: "open", draft: undefined, kept: "" };
+  }
+
+  private settle(thread: Thread, settled: Settled): void {
+    const { view, matter } = thread;
+    thread.phase = "settled";
+    view.label = settledLabel(settled);
+    view.contextValue = `${matter.kind} settled`;
+    view.state = vscode.CommentThreadState.Resolved;
+    if (settled.answer !== "") {
+      const answer: vscode.Comment = {
+        author: { name: settled.by === "" ? "Answer" : settled.by },
+        label: matter.kind === "question" ? "answered" : "resolved it",
+        body: plain(settled.answer),
+        mode: vscode.CommentMode.Preview,
+      };
+      view.comments = [...view.comments, answer];
+    }
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+    }, READ_FOR);
+    this.timers.add(timer);
+  }
+
+  private dropDraft(thread: Thread): void {
+    const { draft, view } = thread;
+    thread.draft = undefined;
+    view.comments = view.comments.filter((comment) => comment !== draft);
+  }
+}
+
+/** The words in a comment that is or was written. */
+export function textOf({ body }: vscode.Comment): string {
+  return typeof body === "string" ? body : body.value;
+}
+
+function shownOf(thread: Thread | undefined): Shown | undefined {
+  if (thread?.matter.plan === undefined) {
+    return undefined;
+  }
+  const { matter, line, phase, draft } = thread;
+  return { key: matter.key, line, plan: matter.plan ?? "", phase, hasDraft: draft !== undefined };
+}
+
+function lineRange(line: number): vscode.Range {
+  return new vscode.Range(line, 0, line, 0);
+}
+
+/** The question and its choices. An agent wrote it, so nothing in it is read as markup. */
+function bodyOf({ kind, text, options }: Matter): vscode.MarkdownString {
+  const body = plain(text);
+  options.forEach((option, at) => {
+    body.appendMarkdown(`${at === 0 ? "\n\n" : "\n"}${at + 1}. `);
+    body.appendText(option.replaceAll("\n", " "));
+  });
+  const link =
+    kind === "question"
+      ? "[Answer…](command:ralphLoop.answer)"
+      : "[Resolve…](command:ralphLoop.resolveBlocked)";
+  body.appendMarkdown(`\n\n${link}`);
+  body.isTrusted = { enabledCommands: ["ralphLoop.answer", "ralphLoop.resolveBlocked"] };
+  return body;
+}
+
+function plain(text: string): vscode.MarkdownString {
+  return new vscode.MarkdownString().appendText(text);
+}
