@@ -132,7 +132,7 @@ def moments(terminal: Terminal) -> Iterator[tuple[str, list[Text]]]:
     terminal.type("Enter")
     terminal.wait_for("Ralph asks: answer")
     terminal.write("5G")
-    yield "it asks", terminal.wait_for("or a text file\\?$")
+    yield "it asks", terminal.wait_for("── iteration 2 asks")
     terminal.write("K")
     yield "hover", terminal.wait_for("Last change")
     terminal.write("jk")
