@@ -15,7 +15,10 @@ export default defineConfig(
       "no-console": "error",
       eqeqeq: "error",
       "@typescript-eslint/no-explicit-any": "error",
-      "@typescript-eslint/switch-exhaustiveness-check": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       "@typescript-eslint/explicit-module-boundary-types": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Strictest asks for `["key"]` where a type has no such field.

@@ -63,7 +63,9 @@ export function wantsStill(): boolean {
 /** Whether a question asked from inside the plan is answered there. */
 export function answersInline(): boolean {
   const visible = vscode.workspace.getConfiguration("comments").get<unknown>("visible");
-  return oneOf("answer.surface", ["inline", "quickPick"], "inline") === "inline" && visible !== false;
+  return (
+    oneOf("answer.surface", ["inline", "quickPick"], "inline") === "inline" && visible !== false
+  );
 }
 
 export function showsGutter(): boolean {
@@ -76,7 +78,10 @@ export function affects(event: vscode.ConfigurationChangeEvent, ...names: string
 }
 
 /** Name the Python for the server's environment, or the program itself. */
-export async function setServer(name: "server.python" | "server.path", path: string): Promise<void> {
+export async function setServer(
+  name: "server.python" | "server.path",
+  path: string,
+): Promise<void> {
   const section = vscode.workspace.getConfiguration(SECTION);
   await section.update(name, path, vscode.ConfigurationTarget.Global);
 }

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from watchdog import observers
 from watchdog.observers.polling import PollingObserver
 
 from ralph_ls.protocol.events import NoteAdded
@@ -62,7 +63,7 @@ def _note(seq: int) -> NoteAdded:
 
 def _follow(journal: Path, observer: str) -> None:
     if observer == "polling":
-        setattr(follow, "Observer", PollingObserver)  # noqa: B010 - types would forbid the plain form
+        setattr(observers, "Observer", PollingObserver)  # noqa: B010 - types would forbid the plain form
         follow.LIVE_INTERVAL = 3600.0
     for events in follow.JournalFollower(journal, is_live=lambda: True):
         now = time.monotonic_ns()

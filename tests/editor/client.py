@@ -297,7 +297,8 @@ async def _start(
     ``changes`` are capabilities that differ from the real editor's; without ``greet`` the server
     is not told that its answer to ``initialize`` came.
     """
-    errors = at_the_end.enter_context(tempfile.TemporaryFile())
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 -- it is closed at the end of the test
+    at_the_end.callback(errors.close)
     their_input, our_output = os.pipe()
     our_input, their_output = os.pipe()
     command = ("serve", "--stdio")

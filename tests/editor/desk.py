@@ -7,11 +7,13 @@ protocol as over a pipe. Only the work trees are made up: a test says how their 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from lsprotocol import types
 from pytest_lsp import client_capabilities
@@ -20,7 +22,8 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.seen import FileKind
-from ralph_ls.editor.codec import FrameReader
+from ralph_ls.editor import mended
+from ralph_ls.editor.codec import FrameReader, make_converter
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.features import (
     code_actions,
@@ -146,7 +149,7 @@ class Desk:
     def __init__(self, views: Views, options: EditorOptions | None = None) -> None:
         self.views = views
         self.options = options or EditorOptions()
-        self.server = MendedServer("desk", "1")
+        self.server = _make_server()
         self.documents = Documents(self.server)
         self.sent: list[Message] = []
         self.shows_progress = True
@@ -177,16 +180,14 @@ class Desk:
 
     # ---------------------------------------------------------------------------------- the client
 
-    async def initialize(self, capabilities: str | None = VS_CODE, **general: Any) -> Message:
-        able = (
-            types.ClientCapabilities()
-            if capabilities is None
-            else client_capabilities(capabilities)
-        )
-        if general:
-            able.general = types.GeneralClientCapabilities(**general)
-        told = self.server.protocol._converter.unstructure(able, types.ClientCapabilities)
-        params = {"processId": None, "rootUri": None, "capabilities": told}
+    async def initialize(
+        self, capabilities: str | None = VS_CODE, *, encodings: Sequence[str] | None = None
+    ) -> Message:
+        """Shake hands as that editor; None is one that can do nothing."""
+        able = dict(_capabilities(capabilities))
+        if encodings is not None:
+            able["general"] = {"positionEncodings": list(encodings)}
+        params = {"processId": None, "rootUri": None, "capabilities": able}
         result: Message = await self.request("initialize", params)
         self.notify("initialized", {})
         return result
@@ -262,6 +263,23 @@ class Desk:
 
     def _say(self, message: Message) -> None:
         self.server.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+
+_converter = functools.cache(make_converter)
+
+
+def _make_server() -> MendedServer:
+    """With the one converter of all desks: each would learn every type of LSP anew."""
+    with patch.object(mended, "make_converter", _converter):
+        return MendedServer("desk", "1")
+
+
+@functools.cache
+def _capabilities(name: str | None) -> Message:
+    """Those of an editor as it sends them: read once, since that takes its time."""
+    told = types.ClientCapabilities() if name is None else client_capabilities(name)
+    shown: Message = _converter().unstructure(told, types.ClientCapabilities)
+    return shown
 
 
 def run_files(folder: Path) -> RunFiles:

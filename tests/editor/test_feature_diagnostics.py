@@ -131,7 +131,7 @@ async def test_a_client_that_can_show_little_is_told_the_words(view: View) -> No
 )
 async def test_columns_are_the_clients(view: View, encodings: list[str], end: int) -> None:
     desk = Desk(Views([view]))
-    await desk.initialize(None, position_encodings=encodings)
+    await desk.initialize(None, encodings=encodings)
     assert view.plan_path is not None
     uri = desk.open(view.plan_path, "- [!] 🚀 ship")
     params = await desk.published(uri)
@@ -225,6 +225,15 @@ async def test_a_document_that_is_opened_again_is_told_again(desk: Desk, view: V
     await desk.quiet()
     desk.open(view.plan_path, PLAN, version=1)
     assert codes(await desk.published(uri)) == PLAIN
+
+
+async def test_a_text_that_was_never_saved_has_nothing_of_the_file(desk: Desk, view: View) -> None:
+    assert view.plan_path is not None
+    desk.views.change(view)
+    uri = view.plan_path.as_uri()
+    assert codes(await desk.published(uri)) == PLAIN
+    desk.open(view.plan_path, "- [ ] nothing to say\n")
+    assert codes(await desk.published(uri)) == []
 
 
 async def test_a_work_tree_that_goes_takes_its_remarks_with_it(desk: Desk, view: View) -> None:

@@ -154,6 +154,7 @@ async def test_other_documents_have_none(desk: Desk, view: View) -> None:
     assert await ask(desk, uri) is None
 
 
+@pytest.mark.slow
 class TestRefresh:
     async def test_a_change_that_is_seen_is_told(self, desk: Desk, view: View) -> None:
         await ask(desk, open_plan(desk, view))

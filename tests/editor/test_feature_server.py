@@ -21,6 +21,8 @@ pytestmark = pytest.mark.slow
 
 PUBLISH, PROGRESS = "textDocument/publishDiagnostics", "$/progress"
 PLAN, DECIDE = "@fix_plan.md", ".ralph/decide.txt"
+ASKS_AND_WAITS = ASKS_FIRST.replace("exit; fi", "exit; fi\nwait_here")
+"""As that one, but what follows waits at the gate."""
 FIRST_TASK = 2
 """The task's line in the plan."""
 
@@ -40,6 +42,18 @@ async def shown(
         since=since,
     )
     found: list[Message] = params["diagnostics"]
+    return found
+
+
+async def remarked(editor: Editor, scene: Scene, message: str) -> Message:
+    """The diagnostic of the plan with this message."""
+    uri = scene.file(PLAN).as_uri()
+
+    def has(told: Message) -> bool:
+        return told["uri"] == uri and any(one["message"] == message for one in told["diagnostics"])
+
+    told = await editor.until(PUBLISH, has)
+    found: Message = next(one for one in told["diagnostics"] if one["message"] == message)
     return found
 
 
@@ -73,14 +87,13 @@ async def test_a_question_is_answered_by_renaming_and_another_editor_sees_it(
     prefix = {"commandPrefix": "ralphLoop.lens"}
     code = await edit(loops.repository, capabilities=VS_CODE, options=prefix)
     both = (neovim, code)
-    plan = [editor.open(loops.file(PLAN)) for editor in both][0]
+    plan, _ = (editor.open(loops.file(PLAN)) for editor in both)
     assert (await lenses(neovim, plan))["Start loop"]["command"] == "ralph.start"
     assert (await lenses(code, plan))["Start loop"]["command"] == "ralphLoop.lens.start"
     await neovim.request("ralph/start", {"agentCommand": [loops.command]})
     for editor in both:
-        remarks = await shown(editor, loops, PLAN, lambda found: "question-waiting" in found)
-        question = remarks[codes(remarks).index("question-waiting")]
-        assert question["message"] == "iteration 1 asks: red or blue?"
+        question = await remarked(editor, loops, "iteration 1 asks: red or blue?")
+        assert question["code"] == "question-waiting"
         assert question["range"]["start"]["line"] == FIRST_TASK
         await progressed(editor, "iteration 1 of 20 · waits for an answer to: red or blue?")
     assert "Ralph asks: answer…" in await lenses(neovim, plan)
@@ -89,8 +102,9 @@ async def test_a_question_is_answered_by_renaming_and_another_editor_sees_it(
     answer = "blue, like the sea 🌊"
     assert await rename(neovim, plan, FIRST_TASK, answer) == {"changes": {}}
     for editor, before in zip(both, since, strict=True):
-        quiet = "question-waiting"
-        await shown(editor, loops, PLAN, lambda found: quiet not in found, since=before)
+        await shown(
+            editor, loops, PLAN, lambda found: "question-waiting" not in found, since=before
+        )
         ended = await progressed(editor, "complete: ")
         kinds = [told["value"]["kind"] for told in editor.all_told(PROGRESS)]
         assert (kinds[0], ended["value"]["kind"], kinds.count("end")) == ("begin", "end", 1)
@@ -106,7 +120,7 @@ async def test_an_answer_that_is_written_below_the_line_and_saved_is_taken(
     edit: StartEditor, loops: Scene
 ) -> None:
     loops.make_gate()
-    running = parked(loops, ASKS_FIRST.replace("else", "else\n    wait_here"), "decide")
+    running = parked(loops, ASKS_AND_WAITS, "decide")
     editor = await edit(loops.repository, capabilities=NEOVIM)
     await shown(editor, loops, DECIDE, lambda found: found == ["question-waiting"])
     text = loops.file(DECIDE).read_text(encoding="utf-8")
@@ -132,7 +146,7 @@ async def test_an_answer_of_another_editor_is_told_in_the_decide_file(
     edit: StartEditor, loops: Scene
 ) -> None:
     loops.make_gate()
-    running = parked(loops, ASKS_FIRST.replace("else", "else\n    wait_here"), "decide")
+    running = parked(loops, ASKS_AND_WAITS, "decide")
     ada = await edit(loops.repository, name="Ada's editor")
     bob = await edit(loops.repository, name="Bob's editor")
     ada.open(loops.file(DECIDE))

@@ -28,7 +28,7 @@ def take_all(outbox: Outbox, limit: int = 1 << 20) -> list[Any]:
 
 
 def shown(params: list[Any], stream: Stream = "out") -> list[tuple[int, str]]:
-    return [(p["skipped"], p["text"]) for p in params if p != 0 and p["stream"] == stream]
+    return [(p["skipped"], p["text"]) for p in params if p != 0 and p.get("stream") == stream]
 
 
 def test_output_of_one_stream_that_waits_becomes_one_frame() -> None:
@@ -79,6 +79,35 @@ def test_what_was_left_out_before_it_came_here_is_told_on() -> None:
     outbox.put_output(output("a"))
     outbox.put_output(output("b").model_copy(update={"skipped": 7}))
     assert shown(take_all(outbox)) == [(0, "a"), (7, "b")]
+
+
+def spoken(params: list[Any]) -> list[tuple[int, list[int]]]:
+    return [(p.get("skipped", 0), p["messages"]) for p in params if "messages" in p]
+
+
+def test_messages_that_wait_become_one_frame_beside_the_output() -> None:
+    outbox = Outbox()
+    outbox.put_messages("w", "r", [b"1", b"2"])
+    outbox.put_messages("w", "r", [b"3"])
+    outbox.put_output(output("a"))
+    outbox.put_messages("w", "r", [b"4"])
+    outbox.put_messages("w", "other", [b"5"])
+    taken = take_all(outbox)
+    assert spoken(taken) == [(0, [1, 2, 3]), (0, [4]), (0, [5])]
+    assert taken[1]["text"] == "a"
+    assert (taken[0]["workspace"], taken[-1]["run"]) == ("w", "other")
+
+
+def test_the_oldest_messages_give_way_and_are_counted() -> None:
+    outbox = Outbox(frame_limit=4, output_limit=8)
+    for number in range(6):
+        outbox.put_messages("w", "r", [b"%d%d" % (number + 1, number)] * 2)
+    assert spoken(take_all(outbox)) == [(8, [54, 54]), (0, [65, 65])]
+    outbox.put_messages("w", "r", [b"1"])
+    outbox.put_output(output("x" * 9))
+    taken = take_all(outbox)
+    assert spoken(taken) == [(1, [])]
+    assert not outbox
 
 
 steps = st.lists(

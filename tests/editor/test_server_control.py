@@ -1,4 +1,4 @@
-"""Orders from an editor, to runs that live and to runs that do not, and what comes of wrong ones."""
+"""Orders from an editor: to runs that live, to runs that do not, and wrong ones."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ class TestTrust:
         assert left["code"] == "left"
 
 
-WRONG = {
+WRONG: dict[str, list[tuple[dict[str, object], str]]] = {
     "start": [
         ({"maxIterations": 0}, "maxIterations"),
         ({"maxIteration": 3}, "maxIteration"),

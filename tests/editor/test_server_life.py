@@ -79,9 +79,10 @@ class TestProgram:
 
     def test_nothing_slow_is_imported_before_it_serves(self) -> None:
         program = (
-            "import sys; from ralph_ls.cli import main, serve; from ralph_ls.engine import clock; "
-            "from ralph_ls.editor.server import make_server; make_server(now=clock.SystemClock().now); "
-            "print(*sys.modules)"
+            "import sys; from ralph_ls.cli import main, serve; "
+            "from ralph_ls.engine.clock import SystemClock; "
+            "from ralph_ls.editor.server import make_server; "
+            "make_server(now=SystemClock().now); print(*sys.modules)"
         )
         done = run(program=(sys.executable, "-P", "-c", program))
         assert set(SLOW_MODULES).isdisjoint(done.stdout.split())
@@ -104,12 +105,10 @@ class TestHandshake:
         yield client
         async with asyncio.timeout(PATIENCE):
             await client.shutdown_session()
-            await client.stop()
+            await client.stop()  # type: ignore[no-untyped-call]
         assert client.error is None
 
-    @pytest.mark.parametrize(
-        ("capabilities", "encoding"), [(VS_CODE, "utf-16"), (NEOVIM, "utf-8")]
-    )
+    @pytest.mark.parametrize(("capabilities", "encoding"), [(VS_CODE, "utf-16"), (NEOVIM, "utf-8")])
     async def test_it_greets_an_editor_and_shows_it_a_run(
         self, client: LanguageClient, tmp_path: Path, capabilities: str, encoding: str
     ) -> None:
@@ -126,7 +125,8 @@ class TestHandshake:
             assert able.position_encoding == encoding
             assert able.experimental == {"ralph": {"schema": version.SCHEMA_VERSION}}
             async with asyncio.timeout(PATIENCE):
-                state = await client.protocol.send_request_async("ralph/state", {})
+                ask = client.protocol.send_request_async
+                state = await ask("ralph/state", {})  # type: ignore[no-untyped-call]
             assert state["run"]["run"] == RUN
             plan = (repository / "@fix_plan.md").as_uri()
             async with asyncio.timeout(PATIENCE):

@@ -172,6 +172,7 @@ class TestDocuments:
         config = one / ".ralph/config.toml"
         config.write_text('[paths]\nplan = "todo.md"\n', encoding="utf-8")
         await editor.view(lambda state: state["plan"]["path"] == "todo.md")
+        so_far = len(editor.told)
         config.write_text("[paths", encoding="utf-8")
-        await editor.view(lambda state: state["plan"]["path"] == "@fix_plan.md", since=2)
+        await editor.view(lambda state: state["plan"]["path"] == "@fix_plan.md", since=so_far)
         assert "config.toml, line 1: this is not TOML" in editor.log()

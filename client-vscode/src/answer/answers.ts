@@ -52,13 +52,20 @@ export class Answers implements vscode.Disposable {
 
   /** What is in the draft becomes the answer. */
   async send(comment: ThreadComment): Promise<void> {
-    const { matter, phase, view } = comment.thread;
-    if (phase === "settled") {
-      this.tell(`${view.label ?? "Answered"} already. Your text stays until you put it aside.`);
-      return;
-    }
-    if (await this.settle(matter, textOf(comment))) {
-      this.threads.taken(comment);
+    const { thread } = comment;
+    if (thread.settled !== undefined) {
+      const label = settledLabel(thread.settled);
+      this.tell(`${label} already. Your text stays until you put it aside.`);
+    } else if (!thread.sending) {
+      thread.sending = true;
+      try {
+        if (await this.settle(thread.matter, textOf(comment))) {
+          this.threads.taken(comment);
+          this.threads.show(this.store.snapshot.folders);
+        }
+      } finally {
+        thread.sending = false;
+      }
     }
   }
 
@@ -123,7 +130,13 @@ export class Answers implements vscode.Disposable {
     }
   }
 
-  private taken({ accepted, text }: { readonly accepted: boolean; readonly text: string }): boolean {
+  private taken({
+    accepted,
+    text,
+  }: {
+    readonly accepted: boolean;
+    readonly text: string;
+  }): boolean {
     if (!accepted) {
       this.tell(text);
     }

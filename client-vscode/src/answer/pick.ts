@@ -38,7 +38,7 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
   pick.ignoreFocusOut = true;
   pick.buttons = [openFile];
   pick.items = itemsFor("", matter.options);
-  const disposables: vscode.Disposable[] = [pick];
+  const disposables: { dispose: () => unknown }[] = [pick];
   try {
     return await new Promise<Picked>((resolve) => {
       let isSettled = false;

@@ -33,8 +33,11 @@ export interface Thread {
   readonly view: vscode.CommentThread;
   readonly matter: Matter;
   line: number;
-  phase: "open" | "settled";
+  /** How it was settled; it may still have a draft under which that could not be shown. */
+  settled: Settled | undefined;
   draft: ThreadComment | undefined;
+  /** While what was written is on its way. */
+  sending: boolean;
   /** What was written, while no draft is open. */
   kept: string;
 }
@@ -69,7 +72,7 @@ export class Threads implements vscode.Disposable {
   /** The thread of a folder, where what it is about still waits. */
   open(uri: string): Thread | undefined {
     const thread = this.threads.get(uri);
-    return thread?.phase === "open" ? thread : undefined;
+    return thread?.settled === undefined ? thread : undefined;
   }
 
   /** Open the thread with the cursor in a draft: what was asked for by a gesture. */
@@ -95,21 +98,21 @@ export class Threads implements vscode.Disposable {
   }
 
   /** Fold the thread and keep what is written for the next time. */
-  putAside(comment: ThreadComment): void {
-    const { thread } = comment;
-    thread.kept = textOf(comment);
+  putAside({ thread, body }: ThreadComment): void {
+    thread.kept = textOf({ body });
     this.dropDraft(thread);
+    if (thread.settled !== undefined) {
+      this.settle(thread, thread.settled);
+    }
     thread.view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
   }
 
-  /** What a person wrote was taken. */
-  taken(comment: ThreadComment): void {
-    const { thread } = comment;
+  /** What a person wrote was taken; the server tells the rest, if it has not yet. */
+  taken({ thread }: ThreadComment): void {
     thread.kept = "";
     this.dropDraft(thread);
-    // Until the server tells who answered, it is plain that it was this person.
-    if (thread.phase === "open") {
-      this.settle(thread, { answer: textOf(comment), by: "you" });
+    if (thread.settled !== undefined) {
+      this.settle(thread, thread.settled);
     }
   }
 
@@ -142,7 +145,7 @@ export class Threads implements vscode.Disposable {
         break;
       case "label":
         if (thread !== undefined) {
-          thread.phase = "settled";
+          thread.settled = step.settled;
           thread.view.label = settledLabel(step.settled);
           thread.view.contextValue = `${thread.matter.kind} settled`;
         }
@@ -169,12 +172,20 @@ export class Threads implements vscode.Disposable {
     view.contextValue = `${kind} open`;
     view.state = vscode.CommentThreadState.Unresolved;
     view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
-    return { view, matter, line, phase: "open", draft: undefined, kept: "" };
+    return {
+      view,
+      matter,
+      line,
+      settled: undefined,
+      draft: undefined,
+      sending: false,
+      kept: "",
+    };
   }
 
   private settle(thread: Thread, settled: Settled): void {
     const { view, matter } = thread;
-    thread.phase = "settled";
+    thread.settled = settled;
     view.label = settledLabel(settled);
     view.contextValue = `${matter.kind} settled`;
     view.state = vscode.CommentThreadState.Resolved;
@@ -202,7 +213,7 @@ export class Threads implements vscode.Disposable {
 }
 
 /** The words in a comment that is or was written. */
-export function textOf({ body }: vscode.Comment): string {
+export function textOf({ body }: Pick<vscode.Comment, "body">): string {
   return typeof body === "string" ? body : body.value;
 }
 
@@ -210,8 +221,14 @@ function shownOf(thread: Thread | undefined): Shown | undefined {
   if (thread?.matter.plan === undefined) {
     return undefined;
   }
-  const { matter, line, phase, draft } = thread;
-  return { key: matter.key, line, plan: matter.plan ?? "", phase, hasDraft: draft !== undefined };
+  const { matter, line, settled, draft } = thread;
+  return {
+    key: matter.key,
+    line,
+    plan: matter.plan ?? "",
+    phase: settled === undefined ? "open" : "settled",
+    hasDraft: draft !== undefined,
+  };
 }
 
 function lineRange(line: number): vscode.Range {

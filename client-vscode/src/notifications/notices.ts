@@ -192,9 +192,7 @@ function ofEnd(
       severity,
       text: `Ralph's run ended${about.name}, ${end.reason}: ${end.message}`,
       actions:
-        severity === "info"
-          ? ["showSummary", "silence"]
-          : ["showSummary", "showLog", "silence"],
+        severity === "info" ? ["showSummary", "silence"] : ["showSummary", "showLog", "silence"],
       folder: about.folder,
     },
   ];

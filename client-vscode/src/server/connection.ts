@@ -67,7 +67,9 @@ export class Connection implements vscode.Disposable {
   }
 
   /** Start it, or end it and start it again; two calls at once are one start and one more. */
-  async restart(options: { readonly mayUseIndex: boolean } = { mayUseIndex: false }): Promise<void> {
+  async restart(
+    options: { readonly mayUseIndex: boolean } = { mayUseIndex: false },
+  ): Promise<void> {
     if (options.mayUseIndex || this.waiting === undefined) {
       const waiting = this.queue.then(async () => {
         this.waiting = undefined;
@@ -281,7 +283,8 @@ function toRefusal(error: unknown): Refusal {
 }
 
 function schemaOf(experimental: unknown): number | undefined {
-  const schema = (experimental as { ralph?: { schema?: unknown } } | null | undefined)?.ralph?.schema;
+  const schema = (experimental as { ralph?: { schema?: unknown } } | null | undefined)?.ralph
+    ?.schema;
   return typeof schema === "number" ? schema : undefined;
 }
 

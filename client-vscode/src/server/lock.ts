@@ -16,10 +16,7 @@ const LOOK_AGAIN = 2000;
 const WRITTEN_BY = 10_000;
 
 /** Do it while nobody else does. */
-export async function withLock<Result>(
-  path: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
+export async function withLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   while (!(await take(path))) {
     if (isAlive(await holder(path))) {
       await released(path);

@@ -67,7 +67,9 @@ export function beside(path: string, name: string): string | undefined {
 
 async function output(command: string, args: readonly string[], timeout: number): Promise<string> {
   // What the editor was started with must not reach into another Python.
-  const { PYTHONHOME: _home, PYTHONPATH: _path, ...environment } = process.env;
+  const environment = { ...process.env };
+  delete environment["PYTHONHOME"];
+  delete environment["PYTHONPATH"];
   return await new Promise((resolve, reject) => {
     execFile(
       command,

@@ -6,7 +6,14 @@
  */
 
 import type { Verb } from "../generated/protocol";
-import { folderOf, isBlocked, isSetUp, offers, type FolderSnapshot, type Snapshot } from "./snapshot";
+import {
+  folderOf,
+  isBlocked,
+  isSetUp,
+  offers,
+  type FolderSnapshot,
+  type Snapshot,
+} from "./snapshot";
 
 /** What a command needs of a folder. */
 export type Need = Verb | "resolve" | "live" | "run" | "setUp" | "any";
@@ -27,9 +34,7 @@ export function choose(snapshot: Snapshot, need: Need, uri?: string): Choice {
     return { kind: "none", why: "No folder is open. Open one with a git repository first." };
   }
   const able = snapshot.folders.filter((folder) => meets(folder, need));
-  const active = able.find(
-    (folder) => folder.uri === (snapshot.chosen ?? snapshot.active),
-  );
+  const active = able.find((folder) => folder.uri === (snapshot.chosen ?? snapshot.active));
   const [only, ...others] = active === undefined ? able : [active];
   if (only === undefined) {
     return { kind: "none", why: WHY_NONE[need] };

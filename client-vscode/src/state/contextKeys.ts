@@ -42,9 +42,9 @@ export function contextKeys(
     "ralphLoop.questionWaiting": any((folder) => offers(folder, "answer")),
     "ralphLoop.can.resolve": any(isBlocked),
     "ralphLoop.shown.live": answers && shown?.state?.live === true,
-    "ralphLoop.plans": folders.flatMap(({ state }) =>
-      state?.plan.uri === undefined ? [] : [pathOf(state.plan.uri)],
-    ),
+    "ralphLoop.startablePlans": folders
+      .filter((folder) => snapshot.trusted && answers && offers(folder, "start"))
+      .flatMap(({ state }) => (state?.plan.uri === undefined ? [] : [pathOf(state.plan.uri)])),
   };
   for (const verb of KEYED_VERBS satisfies readonly Verb[]) {
     const allowed = verb !== "start" || snapshot.trusted;

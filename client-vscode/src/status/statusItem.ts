@@ -1,7 +1,13 @@
 /** What the status bar says of all folders in a few characters; it must never know VS Code. */
 
-import type { Panel, PanelState, Tone } from "../generated/protocol";
-import { isSetUp, panelOf, shownFolder, type FolderSnapshot, type Snapshot } from "../state/snapshot";
+import type { Panel, PanelState } from "../generated/protocol";
+import {
+  isSetUp,
+  panelOf,
+  shownFolder,
+  type FolderSnapshot,
+  type Snapshot,
+} from "../state/snapshot";
 
 /** When it is shown (setting `ralphLoop.statusBar.show`). */
 export type ShowStatus = "always" | "whenActive" | "never";

@@ -71,7 +71,7 @@ export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
       groups.push({ name, tasks: [task] });
     }
   }
-  return groups.flatMap(({ name, tasks }): readonly Node[] => {
+  return groups.flatMap<Node>(({ name, tasks }) => {
     const children = tasks.map((task) => taskNode(folder, rows, task, ids));
     return name === "" ? children : [groupNode(folder, name, children, ids)];
   });
@@ -92,7 +92,9 @@ export function iterationNodes(folder: FolderSnapshot | undefined): readonly Nod
 
 /** Every row with its id, those inside groups too. */
 export function byId(nodes: readonly Node[]): ReadonlyMap<string, Node> {
-  const all = nodes.flatMap((node) => (node.kind === "group" ? [node, ...node.children] : [node]));
+  const all = nodes.flatMap<Node>((node) =>
+    node.kind === "group" ? [node, ...node.children] : [node],
+  );
   return new Map(all.map((node) => [node.id, node]));
 }
 
@@ -236,9 +238,10 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
     id: `${folder.uri}#${run}:${row.iteration}`,
     label: number,
     description: facts.join(" · "),
-    tooltip: [`Iteration ${row.iteration}: ${OUTCOME_WORDS[row.outcome ?? "current"]}`, ...details].join(
-      "\n",
-    ),
+    tooltip: [
+      `Iteration ${row.iteration}: ${OUTCOME_WORDS[row.outcome ?? "current"]}`,
+      ...details,
+    ].join("\n"),
     spoken: [
       `iteration ${row.iteration}`,
       OUTCOME_WORDS[row.outcome ?? "current"],
@@ -275,9 +278,10 @@ function filesWords({ files, claimedFiles }: IterationRow): string {
 }
 
 function iterationIcon(row: IterationRow): NodeIcon {
+  if (row.outcome === undefined) {
+    return { name: "sync", color: "charts.blue" };
+  }
   switch (row.outcome) {
-    case undefined:
-      return { name: "sync", color: "charts.blue" };
     case "progress":
       return { name: row.commit === undefined ? "pass" : "git-commit", color: undefined };
     case "noProgress":

@@ -15,15 +15,8 @@ export type Press = (button: Button) => void;
 /** Bring the page up to date. */
 export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Press): void {
   root.dataset["state"] = model.state;
+  setAttribute(root, "aria-label", model.label);
   const parts: Part[] = [
-    [
-      "folder",
-      model.folder !== "",
-      () => tag(root, "p", "folder"),
-      (element) => {
-        setText(element, model.folder);
-      },
-    ],
     [
       "head",
       model.headline !== "",

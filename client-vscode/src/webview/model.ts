@@ -45,8 +45,8 @@ export interface Progress {
 
 /** Everything that is drawn but the agent's messages. */
 export interface LoopModel {
-  /** Name of the folder, where there are several. */
-  readonly folder: string;
+  /** What the page is, for a person who does not see it; VS Code shows the folder's name itself. */
+  readonly label: string;
   readonly state: PanelState;
   readonly tone: Tone;
   readonly headline: string;
@@ -65,9 +65,10 @@ export interface LoopModel {
 export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
   const panel = snapshot.state?.panel;
   const notice = noticeCard(snapshot);
+  const label = snapshot.name === "" ? "Ralph Loop" : `Ralph Loop, ${snapshot.name}`;
   if (panel === undefined) {
     return {
-      folder: snapshot.name,
+      label,
       state: "none",
       tone: "plain",
       headline: notice === undefined ? "Looking for a loop…" : "",
@@ -92,7 +93,7 @@ export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
   const limit = iterations.of;
   const begun = iterations.value > 0 || limit !== undefined;
   return {
-    folder: snapshot.name,
+    label,
     state: panel.state,
     tone: panel.tone,
     headline: panel.headline,

@@ -27,6 +27,7 @@ from ralph_ls.protocol.errors import (
     NotAllowed,
     PlanMissing,
     RalphError,
+    ReadOnly,
     StateUnusable,
     UsageError,
     WorkspaceBusy,
@@ -39,11 +40,6 @@ if TYPE_CHECKING:
 REQUEST_FAILED = -32803
 """LSP's RequestFailed: the request was right, and could not be fulfilled."""
 INTERNAL_ERROR = -32603
-
-
-class ReadOnly(RalphError):
-    """The client has opened the folder as one that is not trusted: nothing is started there."""
-
 
 ERROR_CODES: dict[type[RalphError], str] = {
     RalphError: "failed",

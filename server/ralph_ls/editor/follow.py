@@ -41,49 +41,60 @@ class Watch:
         self._on_change = on_change
         self._observer: BaseObserver | None = None
         self._watches: dict[Path, _Watched] = {}
+        self._gone: set[str] = set()
+        """Folders that went: one that comes again may have the very number of the old one."""
         self.works = True
         """Whether the system tells of changes; where it does not, looking again must do."""
 
     def set(self, wanted: Watched) -> bool:
-        """Watch these folders and no others; whether that is any other than before."""
-        if self._observer is None:
-            self._observer = Observer()
-            self._observer.start()
-        changed = False
-        for folder in [*self._watches]:
-            if folder not in wanted or self._watches[folder].identity != _identity_of(folder):
-                self._observer.unschedule(self._watches.pop(folder).watch)
-        for folder, names in wanted.items():
-            known = self._watches.get(folder)
-            if known is not None:
-                changed = changed or known.handler.names != names
-                known.handler.names = names
-            elif (identity := _identity_of(folder)) is not None:
-                changed = self._add(self._observer, folder, names, identity) or changed
-        return changed
+        """Watch these folders and no others; whether that is any other than before.
+
+        The first one that cannot be watched ends all watching: then everything is looked at.
+        """
+        if not self.works:
+            return False
+        try:
+            return self._set(wanted)
+        except OSError as error:
+            logger.warning("The system tells of no changes (%s); files are looked at", error)
+            self.works = False
+            self.close()
+            return False
 
     def close(self) -> None:
-        if self._observer is not None:
+        if self._observer is not None and self._observer.is_alive():
             self._observer.stop()
             self._observer.join()
 
-    def _add(
-        self,
-        observer: BaseObserver,
-        folder: Path,
-        names: frozenset[str] | None,
-        identity: tuple[int, int],
-    ) -> bool:
-        handler = _Handler(names, self._on_change)
+    def _set(self, wanted: Watched) -> bool:
+        observer, changed = self._begun(), False
+        gone = {self._gone.pop() for _ in range(len(self._gone))}
+        for folder, known in [*self._watches.items()]:
+            went = str(folder) in gone or known.identity != _identity_of(folder)
+            if went or folder not in wanted:
+                observer.unschedule(self._watches.pop(folder).watch)
+        for folder, names in wanted.items():
+            if folder not in self._watches:
+                changed = self._add(observer, folder, names) or changed
+            elif (handler := self._watches[folder].handler).names != names:
+                handler.names, changed = names, True
+        return changed
+
+    def _begun(self) -> BaseObserver:
+        if self._observer is None:
+            self._observer = Observer()
+            self._observer.start()
+        return self._observer
+
+    def _add(self, observer: BaseObserver, folder: Path, names: frozenset[str] | None) -> bool:
+        identity = _identity_of(folder)
+        if identity is None:
+            return False
+        handler = _Handler(names, self._on_change, self._gone.add)
         try:
             watch = observer.schedule(handler, str(folder), recursive=False)
         except FileNotFoundError:
             return False  # It went just now.
-        except OSError as error:
-            if self.works:
-                logger.warning("%s cannot be watched (%s); it is looked at instead", folder, error)
-            self.works = False
-            return False
         self._watches[folder] = _Watched(watch, handler, identity)
         return True
 
@@ -152,13 +163,12 @@ class Follower:
 
     def _look(self) -> bool:
         """One look, and the jobs that wait for it; whether anything was found."""
-        jobs = self._take_jobs()
-        n_found = 0
+        jobs, n_found = self._take_jobs(), 0
         try:
             for found in self._tree.look(fresh=bool(jobs)):
                 n_found += 1
                 if not self._give(found):
-                    return False
+                    break
             self._failures.clear("look")
         except Exception as error:  # noqa: BLE001 -- a file in the way must not end the viewer
             self._failures.tell("look", error)
@@ -166,15 +176,16 @@ class Follower:
             job()
         return n_found > 0
 
-    def _take_jobs(self) -> list[Callable[[], None]]:
-        return [self._jobs.popleft() for _ in range(len(self._jobs))]
-
     def _watch(self, watch: Watch) -> bool:
+        """Watch what matters by now; whether that is any other than before."""
         try:
             return watch.set(self._tree.watched())
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 -- as above
             self._failures.tell("watch", error)
             return False
+
+    def _take_jobs(self) -> list[Callable[[], None]]:
+        return [self._jobs.popleft() for _ in range(len(self._jobs))]
 
     def _give(self, found: Found) -> bool:
         """Hand it over and wait until it is taken: so a busy loop is given more at once."""
@@ -200,9 +211,16 @@ class _Watched:
 class _Handler(FileSystemEventHandler):
     """Only what changes a file: reading one causes events too, and would never end."""
 
-    def __init__(self, names: frozenset[str] | None, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        names: frozenset[str] | None,
+        on_change: Callable[[], None],
+        on_gone: Callable[[str], None],
+    ) -> None:
+        """``on_gone`` is called with each folder that was deleted or moved away."""
         self.names = names
         self._on_change = on_change
+        self._on_gone = on_gone
 
     def on_modified(self, event: FileSystemEvent) -> None:
         if not event.is_directory:
@@ -212,9 +230,13 @@ class _Handler(FileSystemEventHandler):
         self._tell(event.src_path)
 
     def on_deleted(self, event: FileSystemEvent) -> None:
+        if event.is_directory:
+            self._on_gone(str(event.src_path))
         self._tell(event.src_path)
 
     def on_moved(self, event: FileSystemEvent) -> None:
+        if event.is_directory:
+            self._on_gone(str(event.src_path))
         self._tell(event.src_path, event.dest_path)
 
     def _tell(self, *paths: bytes | str) -> None:

@@ -54,3 +54,7 @@ class NoEngine(RalphError):
 
 class StateUnusable(RalphError):
     """The state directory or a file in it cannot be written or read."""
+
+
+class ReadOnly(RalphError):
+    """The folder is open as one that is not trusted: nothing is started or changed from there."""

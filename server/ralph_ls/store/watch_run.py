@@ -157,6 +157,7 @@ class _Source(Protocol):
 
     def read(self) -> bytes:
         """What is new; empty where there is nothing."""
+        ...
 
 
 _ITERATION = re.compile(rb'\{"iteration":(\d+),')

@@ -286,6 +286,9 @@ export class Editor {
 
   async picture(name) {
     const file = path.join(this.pictures, `${name}.png`);
+    // What lies under the pointer would be drawn in another way, or with words over it.
+    await this.page.mouse.move(900, 780);
+    await this.page.locator(".workbench-hover-container:visible").waitFor({ state: "detached" });
     await this.page.screenshot({ path: file });
     return file;
   }

@@ -131,14 +131,21 @@ const steps = [
     },
   ],
   [
-    "hover tells the six answers",
+    "hover tells the six answers on the plan, and a task's own story on the task",
     async () => {
       await editor.page.locator(".squiggly-warning").first().waitFor({ state: "attached" });
-      await editor.page.locator(".view-line", { hasText: "Choose the storage" }).first().click();
-      await editor.command("Show or Focus Hover");
       const hover = editor.page.locator(".monaco-hover:visible");
-      await editor.reads(hover, /Needs you/);
-      await editor.page.keyboard.press("Escape");
+      for (const [line, words] of [
+        ["# Plan", /Needs you/],
+        ["Choose the storage engine", /1 attempt/],
+      ]) {
+        await editor.page.locator(".view-line", { hasText: line }).first().click();
+        await editor.command("Show or Focus Hover");
+        await editor.reads(hover, words);
+        await editor.page.keyboard.press("Escape");
+        await editor.page.keyboard.press("Escape");
+        await hover.waitFor({ state: "hidden" });
+      }
     },
   ],
   [
@@ -176,6 +183,8 @@ const steps = [
       await editor.reads(editor.webview.locator(".facts .row"), /Breaker.*half open/i);
       await editor.reads(editor.webview.locator(".facts .row"), /0 files.*4/);
       await editor.webview.locator('.card[data-tone="warning"]').waitFor();
+      await editor.lens("Reset breaker").waitFor();
+      await editor.lens(/answer/i).waitFor({ state: "detached" });
       await editor.picture("05-half-open");
     },
   ],
@@ -295,8 +304,7 @@ function statusItem() {
 }
 
 async function iterationRows() {
-  const texts = await editor.rows("Iterations").allTextContents();
-  return texts.map((text) => /#\d+/.exec(text)?.[0]);
+  return await editor.rows("Iterations").locator(".label-name").allTextContents();
 }
 
 /** Let the agent of this iteration through its gate. */

@@ -209,7 +209,7 @@ class Neovim:
             return rows"""
         )
         log = Path(self.lua("return vim.lsp.log.get_filename()"))
-        logged = log.read_text(encoding="utf-8") if log.exists() else ""
+        logged = log.read_text(encoding="utf-8")[-4000:] if log.exists() else ""
         return "\n".join([*rows, "messages:", self.messages(), "log:", logged])
 
     def close(self) -> None:

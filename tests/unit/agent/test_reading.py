@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.reading import read_text, to_json
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.reading import read_final, read_output, read_text, to_json
+from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.report import ReportKind, Usage
+from tests.unit.agent.decode.streams import answer, recording, result, stream, use
 
 BLOCK = (
     "---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 2\n"
@@ -181,3 +185,67 @@ def test_a_block_of_ten_megabytes_is_kept_whole() -> None:
     assert reading.report is not None
     assert reading.report.fields["RECOMMENDATION"] == value
     assert reading.report.problems[-1].code == "block-unclosed"
+
+
+class TestDecoded:
+    def test_plain_text_is_read_as_it_always_was(self) -> None:
+        data = OUTPUT.encode()
+        assert read_output(data, "fatal: disk") == read_text(OUTPUT, "fatal: disk")
+
+    def test_signals_come_from_the_final_text_alone(self) -> None:
+        quoted = "<promise>COMPLETE</promise>\nAll tasks are complete.\nerror: quoted\n"
+        data = stream(
+            answer(quoted, use("Bash", command=quoted)),
+            result(f"Ready for review.\n{BLOCK}"),
+        )
+        reading = read_output(data, "error: told", dialect=Dialect.CLAUDE)
+        assert reading.report is not None
+        assert reading.report.problems == ()
+        assert (reading.promises, reading.completion) == ((), ("ready-for-review",))
+        assert reading.errors == ("error: told",)
+        assert (reading.confidence, reading.failed) == (60, False)
+
+    def test_a_report_that_stands_earlier_is_used_and_a_promise_is_not(self) -> None:
+        earlier = f"All done.\n{BLOCK}\n<promise>COMPLETE</promise>"
+        reading = read_final(Final(text="I looked once more.", earlier=earlier))
+        assert reading.report is not None
+        assert reading.report.status == "COMPLETE"
+        assert [problem.code for problem in reading.report.problems] == ["report-not-final"]
+        assert (reading.promises, reading.completion, reading.confidence) == ((), (), 50)
+
+    def test_a_report_on_the_way_to_a_failure_is_none(self) -> None:
+        assert read_final(Final(text="", earlier=BLOCK, failed=True)).report is None
+
+    def test_the_last_report_goes_before_an_earlier_one(self) -> None:
+        later = BLOCK.replace("COMPLETE", "IN_PROGRESS", 1)
+        reading = read_final(Final(text=later, earlier=BLOCK))
+        assert reading.report is not None
+        assert (reading.report.status, reading.report.problems) == ("IN_PROGRESS", ())
+
+    def test_what_only_looks_like_a_report_is_none(self) -> None:
+        assert read_final(Final(text="x", earlier="RALPH_STATUS is due")).report is None
+
+    def test_errors_of_the_stream_come_first_and_each_once(self) -> None:
+        reading = read_final(
+            Final(text="error: a\nfatal: b", errors=("API Error: 429", "error: a"), failed=True)
+        )
+        assert reading.errors == ("API Error: 429", "error: a", "fatal: b")
+        assert reading.error_patterns == ("API Error: <n>", "error: a", "fatal: b")
+
+    def test_it_is_told_as_json(self) -> None:
+        found = to_json(read_output(recording("limit"), dialect=Dialect.CLAUDE))
+        assert found["limit"] == {"resetsAt": None}
+        assert (found["failed"], found["sessionId"]) == (True, "an-id")
+        limit = Limit(resets_at=datetime(2026, 1, 31, 12, tzinfo=UTC))
+        usage = Usage(input_tokens=3, cost_usd=0.5)
+        found = to_json(read_final(Final(limit=limit, usage=usage)))
+        assert found["limit"] == {"resetsAt": "2026-01-31T12:00:00.000Z"}
+        assert found["usage"] == {
+            "inputTokens": 3,
+            "outputTokens": None,
+            "cachedTokens": None,
+            "costUsd": 0.5,
+            "turns": None,
+            "contextTokens": None,
+            "contextWindow": None,
+        }

@@ -7,6 +7,7 @@ import pytest
 from ralph_ls.core.loop.inputs import AgentFinished, Notice
 from ralph_ls.protocol.events import Outcome
 from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.report import Usage
 from tests.unit.loop.persons import during_turn
 from tests.unit.loop.play import check_loop, play
 from tests.unit.loop.world import (
@@ -37,6 +38,11 @@ idle = turn(fields=None, end=AgentFinished(signal=15, idle=True, seconds=9.0))
         pytest.param(by_signal, "the agent was ended by signal 11", id="signal"),
         pytest.param(silence, "the agent ended with 0", id="no word"),
         pytest.param(
+            turn(fields=None, failure="API Error: 429"),
+            "the agent ended with 0 and left no result (API Error: 429); it is started once more",
+            id="a failure that its output tells",
+        ),
+        pytest.param(
             turn(STATUS="IN_PROGRESS", silent=True), "the agent ended with 0", id="only a block"
         ),
     ],
@@ -63,6 +69,8 @@ def test_an_agent_that_came_to_nothing_is_started_once_more(fails: Turn, words: 
             turn(fields=None, files=1, end=AgentFinished(exit_code=1)), id="a bad exit with work"
         ),
         pytest.param(turn(fields=None, silent=True, files=1), id="no word, but work"),
+        pytest.param(turn(fields=None, files=1, failure="cut off"), id="a failure, but work"),
+        pytest.param(turn(STATUS="IN_PROGRESS", failure="cut off"), id="a failure with a result"),
         pytest.param(timeout, id="a timeout"),
         pytest.param(idle, id="an idle timeout"),
         pytest.param(
@@ -84,6 +92,22 @@ def test_an_agent_that_came_to_something_is_not_started_again(works: Turn) -> No
 def test_failed_iterations_are_counted_in_a_row() -> None:
     played = play(crash, crash, crash, crash, progress, crash, crash, finishes)
     assert [event.crashes for event in played.told("iterationEnded")] == [1, 2, 0, 1, 0]
+
+
+def test_the_last_failure_is_told_when_there_were_too_many() -> None:
+    fails = turn(fields=None, failure="API Error: 529")
+    played = check_loop([fails] * 6, ends=("fatal", 5))
+    assert played.told("runEnded")[0].message == (
+        "the agent failed in 3 iterations in a row; the last one ended with 0: API Error: 529"
+    )
+
+
+def test_what_was_used_up_and_not_permitted_stands_at_the_end_of_its_iteration() -> None:
+    usage = Usage(input_tokens=3, cost_usd=0.25)
+    played = play(turn(files=1, usage=usage, denials=2), finishes)
+    first, last = played.told("iterationEnded")
+    assert (first.usage, first.permission_denials) == (usage, 2)
+    assert (last.usage, last.permission_denials) == (None, None)
 
 
 def test_work_done_before_a_timeout_is_evidence() -> None:

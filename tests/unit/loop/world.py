@@ -11,7 +11,7 @@ from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import AgentFinished, HaltFiles, IterationRead, Notice, PlanFacts
 from ralph_ls.protocol.events import PlanCountsView, TaskRef
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
+from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, Usage
 
 ONE_TASK = ("write the letter",)
 
@@ -36,6 +36,10 @@ class Turn:
     validates: tuple[bool, ...] = ()
     """What the validation says each time it runs; empty: there is no script."""
     notices: tuple[Notice, ...] = ()
+    failure: str = ""
+    """How it failed, where its structured output says so."""
+    usage: Usage | None = None
+    denials: int | None = None
     reverts: bool = False
     """Leaves the tree as it was at the very first."""
 
@@ -186,6 +190,10 @@ class World:
             errors=played.errors,
             error_patterns=played.errors,
             said_nothing=played.silent,
+            failed=bool(played.failure),
+            failure=played.failure,
+            usage=played.usage,
+            permission_denials=played.denials,
             changes=Changes(
                 commits=tuple(
                     CommitSeen(hash=commit, subject="change", files=files)

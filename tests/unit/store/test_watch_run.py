@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.events import AgentExited, AgentStarted, Event
+from ralph_ls.protocol.messages import Message, TextMessage, ToolMessage, ToolState
+from ralph_ls.store.follow import READ_LIMIT
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.watch_run import CATCH_UP, Output, RunFollower, Seen
+from ralph_ls.store.watch_run import CATCH_UP, MessageTail, Output, RunFollower, Seen
 from tests.unit.store.helpers import RUN, START, at, ended, note, resumed, to_lines
 from tests.unit.views.runs import iteration_ended
 
@@ -162,3 +165,69 @@ def test_it_can_be_told_to_stop(files: RunFiles) -> None:
     assert shown(next(batches)) == [1]
     follower.stop()
     assert list(batches) == []
+
+
+class TestRecords:
+    """An agent that prints records: people are shown what they say."""
+
+    def speaks(self, files: RunFiles, *messages: Message) -> None:
+        lines = [one.model_dump_json(by_alias=True, exclude_none=True) for one in messages]
+        with files.messages.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def says(self, iteration: int, text: str) -> Message:
+        return TextMessage(iteration=iteration, text=text)
+
+    def started(self, seq: int, iteration: int = 1) -> AgentStarted:
+        return agent_started(seq, iteration).model_copy(update={"dialect": Dialect.CLAUDE})
+
+    def test_their_words_are_shown_and_their_json_is_not(self, files: RunFiles) -> None:
+        events: list[Event] = [self.started(1), agent_exited(2), ended(3)]
+        lay(files, *events, out_1=b'{"type":"assistant"}\n', err_1=b"warned\n")
+        done = ToolMessage(iteration=1, name="Bash", state=ToolState.DONE)
+        self.speaks(files, self.says(1, "Hello 漢字\n"), done, self.says(1, "\n"))
+        assert follow(files) == [1, ("out", "Hello 漢字\n"), ("err", "warned\n"), 2, 3]
+
+    def test_each_iteration_has_its_own(self, files: RunFiles) -> None:
+        events: list[Event] = [
+            self.started(1),
+            agent_exited(2),
+            self.started(3, iteration=2),
+            agent_exited(4),
+            ended(5),
+        ]
+        lay(files, *events)
+        self.speaks(files, self.says(1, "one"), self.says(2, "two"), self.says(3, "three"))
+        assert follow(files) == [1, ("out", "one\n"), 2, 3, ("out", "two\n"), 4, 5]
+
+    def test_a_line_is_shown_once_it_is_whole(self, files: RunFiles) -> None:
+        self.speaks(files, self.says(1, "one"), self.says(1, "two"))
+        data = files.messages.read_bytes()
+        tail = MessageTail(files.messages, 1)
+        shown = b""
+        for end in range(len(data) + 1):
+            files.messages.write_bytes(data[:end])
+            shown += tail.read()
+            assert shown.count(b"\n") == data[:end].count(b"\n")
+        assert (shown, tail.read()) == (b"one\ntwo\n", b"")
+        assert tail.offset == len(data)
+
+    def test_what_cannot_be_read_is_passed_over(self, files: RunFiles) -> None:
+        lines = [b'{"iteration":1,"kind":"teaBrewed"}', b"torn", b'{"iteration":1,"offset":', b""]
+        files.messages.write_bytes(b"\n".join(lines) + b"\n")
+        self.speaks(files, self.says(1, "one"))
+        assert MessageTail(files.messages, 1).read() == b"one\n"
+
+    def test_a_line_that_no_read_takes_in_is_passed_over(self, files: RunFiles) -> None:
+        self.speaks(files, self.says(1, "x" * (READ_LIMIT * 2)), self.says(1, "one"))
+        assert MessageTail(files.messages, 1).read() == b"one\n"
+
+    def test_a_late_viewer_is_shown_the_end_from_a_whole_line_on(self, files: RunFiles) -> None:
+        lay(files, self.started(1), note(2))
+        self.speaks(files, *[self.says(1, f"line {number}") for number in range(CATCH_UP)])
+        (item,) = follow(files, live=lambda: False, after_seq=2)
+        assert isinstance(item, tuple)
+        lines = item[1].splitlines()
+        assert lines[-1] == f"line {CATCH_UP - 1}"
+        assert lines == [f"line {number}" for number in range(CATCH_UP - len(lines), CATCH_UP)]
+        assert 10 < len(lines) < CATCH_UP / 40

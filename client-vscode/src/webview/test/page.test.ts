@@ -93,6 +93,14 @@ describe("the page", () => {
     assert.deepEqual(classes(), ["head", "progress", "cards", "buttons", "answers", "facts"]);
   });
 
+  test("names the folder where there are several", () => {
+    const page = open();
+    show(page);
+    assert.equal(root.getAttribute("aria-label"), "Ralph Loop");
+    show(page, panel(), { name: "parser" });
+    assert.equal(root.getAttribute("aria-label"), "Ralph Loop, parser");
+  });
+
   test("writes what strangers said as text", () => {
     show(open(), panel(QUESTION));
     assert.equal(root.querySelector(".card .text")?.textContent, "Which <b>engine</b>?");

@@ -80,11 +80,12 @@ def read_final(
     """Read a decoded stream: signals from its final text, errors also from what it marks as such.
 
     A report that stands only in an earlier text of the agent's own is used with the problem
-    ``report-not-final``; a promise there is none (SPEC §5).
+    ``report-not-final``; a promise there is none (SPEC §5). Where the agent failed, what it said on
+    the way is not what it came to.
     """
     reading = read_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
     report = reading.report
-    if report is None and final.earlier:
+    if report is None and final.earlier and not final.failed:
         report = choose_report(find_blocks(clean(final.earlier)), preferred=preferred)
         if report is not None:
             problems = (*report.problems, _NOT_FINAL)

@@ -29,4 +29,4 @@ def add_usage(earlier: Usage | None, later: Usage | None) -> Usage | None:
 def add_known(*counts: Number | None) -> Number | None:
     """The sum of what is known; None where nothing is."""
     known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    return sum(known[1:], known[0]) if known else None

@@ -48,6 +48,8 @@ class _Publisher:
         self._documents = documents
         self._files: dict[str, tuple[WorkspaceView, FileKind]] = {}
         self._told: dict[str, list[types.Diagnostic]] = {}
+        self._forgotten: set[str] = set()
+        """Files of which the client may have dropped what it was told."""
         self._pacer = Pacer(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
 
     def look_around(self, view: WorkspaceView) -> None:
@@ -70,9 +72,9 @@ class _Publisher:
         place = self._workspaces.of_document(uri)
         if place is None:
             return
-        if edit is Edit.OPENED:
+        if edit is Edit.OPENED and uri in self._told:
             # Some clients forget what they were told of a file when they close it.
-            self._told.pop(uri, None)
+            self._forgotten.add(uri)
         if edit in {Edit.OPENED, Edit.CLOSED}:
             self.look_around(place[0])
         else:
@@ -81,8 +83,10 @@ class _Publisher:
 
     async def _publish(self, uri: str) -> None:
         found, version = await self._find(uri)
-        if self._documents.is_over or found == self._told.get(uri, []):
+        is_known = found == self._told.get(uri, []) and uri not in self._forgotten
+        if self._documents.is_over or is_known:
             return
+        self._forgotten.discard(uri)
         if found:
             self._told[uri] = found
         else:

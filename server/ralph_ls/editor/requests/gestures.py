@@ -137,8 +137,8 @@ async def _open_decide(gesture: Gesture) -> ReplyResult:
     if waiting_question(seen) is None:
         raise NoEngine("no question waits for an answer here; see: ralph status")
     await in_thread(lambda: _bring_back(view), name="decide file")
-    last = seen.text.count("\n")
-    return await _show(gesture, view, view.decide_path, line=last)
+    text = gesture.documents.seen(view, FileKind.DECIDE).text
+    return await _show(gesture, view, view.decide_path, line=text.count("\n"))
 
 
 def _bring_back(view: WorkspaceView) -> None:

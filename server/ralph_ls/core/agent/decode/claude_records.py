@@ -138,8 +138,7 @@ Value = TypeVar("Value")
 
 def read_line(line: bytes) -> Record | Words | None:
     """Read one line; None for a record that says nothing to us, or that cannot be read."""
-    start = line[:1] if line[:1] in {b"{", b""} else line.lstrip()[:1]
-    if start != b"{":
+    if line[:1] != b"{" and line.lstrip()[:1] != b"{":
         text = line.decode("utf-8", errors="replace").strip()
         return Words(text=text) if text else None
     beginning = _TYPE_FIRST.match(line)

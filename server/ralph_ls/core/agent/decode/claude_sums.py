@@ -43,8 +43,10 @@ class Meter:
     """Counts what is used up: roughly while a turn goes on, exactly once it has ended."""
 
     def __init__(self) -> None:
-        self._turns: list[Usage] = []
-        self._answers = Usage()
+        self._ended = Usage()
+        """The turns that have ended."""
+        self._n_answers = self._n_new = self._n_cached = 0
+        """Of the turn that goes on."""
         self._last_answer = ""
         self._context: int | None = None
         self._window: int | None = None
@@ -57,39 +59,40 @@ class Meter:
         self._last_answer = content.id
         new, cached = tokens.input_tokens or 0, tokens.cache_read_input_tokens or 0
         self._context = new + cached + (tokens.cache_creation_input_tokens or 0)
-        self._answers = Usage(
-            input_tokens=(self._answers.input_tokens or 0) + new,
-            cached_tokens=(self._answers.cached_tokens or 0) + cached,
-            turns=(self._answers.turns or 0) + 1,
-        )
+        self._n_answers += 1
+        self._n_new += new
+        self._n_cached += cached
         return True
 
     def end_turn(self, record: ResultRecord, model: str | None) -> None:
         """Take the exact counts in the place of the rough ones."""
-        tokens = record.usage or Tokens()
-        turn = Usage(
-            input_tokens=tokens.input_tokens,
-            output_tokens=tokens.output_tokens,
-            cached_tokens=tokens.cache_read_input_tokens,
-            turns=record.num_turns,
+        tokens, ended = record.usage or Tokens(), self._ended
+        self._ended = Usage(
+            input_tokens=add_known(ended.input_tokens, tokens.input_tokens),
+            output_tokens=add_known(ended.output_tokens, tokens.output_tokens),
+            cached_tokens=add_known(ended.cached_tokens, tokens.cache_read_input_tokens),
+            turns=add_known(ended.turns, record.num_turns),
         )
-        self._turns.append(turn)
-        self._answers = Usage()
+        self._n_answers = self._n_new = self._n_cached = 0
         self._window = _window_of(record.model_usage, model) or self._window
 
     def usage(self, cost_usd: float | None) -> Usage | None:
         """All of it; None where nothing is known."""
-        parts = [*self._turns, self._answers]
+        ended, is_going_on = self._ended, self._n_answers > 0
         known = Usage(
-            input_tokens=add_known(*(part.input_tokens for part in parts)),
-            output_tokens=add_known(*(part.output_tokens for part in parts)),
-            cached_tokens=add_known(*(part.cached_tokens for part in parts)),
+            input_tokens=(ended.input_tokens or 0) + self._n_new
+            if is_going_on
+            else ended.input_tokens,
+            output_tokens=ended.output_tokens,
+            cached_tokens=(ended.cached_tokens or 0) + self._n_cached
+            if is_going_on
+            else ended.cached_tokens,
             cost_usd=cost_usd,
-            turns=add_known(*(part.turns for part in parts)),
+            turns=(ended.turns or 0) + self._n_answers if is_going_on else ended.turns,
             context_tokens=self._context,
             context_window=self._window,
         )
-        return None if known == Usage() else known
+        return known if is_going_on or known != _UNKNOWN else None
 
 
 def _window_of(usage: Mapping[str, ModelUsage], model: str | None) -> int | None:
@@ -98,3 +101,6 @@ def _window_of(usage: Mapping[str, ModelUsage], model: str | None) -> int | None
         return usage[model].context_window
     windows = [found.context_window for found in usage.values()]
     return windows[0] if len(windows) == 1 else None
+
+
+_UNKNOWN = Usage()

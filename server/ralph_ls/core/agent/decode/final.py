@@ -46,9 +46,12 @@ class Decoder(Protocol):
 
     def feed(self, data: bytes) -> list[Message]:
         """Take the next bytes; give the messages that they complete."""
+        ...
 
     def finish(self) -> list[Message]:
         """Give what a last line without an end holds; idempotent."""
+        ...
 
     def final(self) -> Final:
         """What the stream comes to, as far as it was read."""
+        ...

@@ -1,0 +1,166 @@
+/**
+ * What a lens, a button or a row asks for, as requests to the server: one function a verb.
+ *
+ * Whether an order makes sense the server knows; what it says to a refusal is told as it is, with
+ * the button that helps. It must never decide about a run.
+ */
+
+import * as vscode from "vscode";
+
+import type { Answers } from "../answer/answers";
+import type { ReplyResult, Requests, StartParams, Verb } from "../generated/protocol";
+import { Refusal, type Connection } from "../server/connection";
+import { argumentsOf, type FolderSnapshot } from "../state/snapshot";
+import type { Files } from "./files";
+
+/** Arguments as a lens or a button brings them: plain JSON that nobody has looked at. */
+export type Given = Readonly<Record<string, unknown>>;
+
+/** What needs a terminal. */
+export interface Terminals {
+  run(title: string, words: readonly string[], folder: vscode.Uri | undefined): Promise<void>;
+}
+
+export class Orders {
+  constructor(
+    private readonly connection: Connection,
+    private readonly files: Files,
+    private readonly terminals: Terminals,
+    private readonly log: vscode.LogOutputChannel,
+    /** Made later, since answering needs orders too. */
+    private readonly answers: () => Answers,
+  ) {}
+
+  /** Do what the verb says in this folder. */
+  async act(verb: Verb, folder: FolderSnapshot, given: Given): Promise<void> {
+    const { uri: workspace } = folder;
+    const goOn = given["continue"] === true;
+    switch (verb) {
+      case "start":
+        await this.start(folder, {});
+        break;
+      case "runTask":
+        await this.start(folder, typeof given["task"] === "string" ? { task: given["task"] } : {});
+        break;
+      case "pause":
+        await this.ask("ralph/pause", { workspace });
+        break;
+      case "stop":
+        await this.ask("ralph/stop", { workspace, now: given["now"] === true });
+        break;
+      case "resume":
+        await this.ask("ralph/resume", { workspace, continue: goOn });
+        break;
+      case "reset":
+        await this.ask("ralph/reset", { workspace, continue: goOn });
+        break;
+      case "answer":
+        await this.answers().answer(folder, "question", given["fromPlan"] === true);
+        break;
+      case "showLog":
+        await this.files.showLog(folder, given["run"], given["iteration"]);
+        break;
+      case "showFile":
+        await this.files.showFile(folder, given["path"]);
+        break;
+      case "none":
+        break;
+    }
+  }
+
+  /** As `act`, with the arguments that the server gives to the verb now. */
+  async actNow(verb: Verb, folder: FolderSnapshot): Promise<void> {
+    await this.act(verb, folder, argumentsOf(folder, verb));
+  }
+
+  /** Start a run. */
+  async start(folder: FolderSnapshot, wishes: StartParams): Promise<void> {
+    const reply = await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Window, title: "Ralph: starting" },
+      async () => await this.ask("ralph/start", { workspace: folder.uri, ...wishes }, folder),
+    );
+    if (reply?.accepted === true) {
+      await this.connection.subscribeAll();
+    }
+  }
+
+  /** Tell the loop something. */
+  async note(folder: FolderSnapshot): Promise<void> {
+    const text = await vscode.window.showInputBox({
+      title: "Tell the loop something",
+      prompt: "The next iteration's agent reads it",
+      ignoreFocusOut: true,
+    });
+    if (text !== undefined && text.trim() !== "") {
+      const reply = await this.ask("ralph/note", { workspace: folder.uri, text: text.trim() });
+      if (reply?.accepted === true) {
+        vscode.window.setStatusBarMessage(`Ralph: ${reply.text}`, 5000);
+      }
+    }
+  }
+
+  /** What cannot be done, and why: an error that the person's own gesture brought up. */
+  async tell(text: string, code = "", folder?: FolderSnapshot): Promise<void> {
+    const help = HELP[code];
+    const picked = await vscode.window.showErrorMessage(
+      upperFirst(text),
+      ...(help === undefined ? [] : [help]),
+    );
+    if (picked === undefined) {
+      return;
+    }
+    if (picked === HELP["not-allowed"]) {
+      const uri = folder === undefined ? undefined : vscode.Uri.parse(folder.uri);
+      await this.terminals.run("Ralph: allow", ["allow"], uri);
+    } else if (picked === HELP["read-only"]) {
+      await vscode.commands.executeCommand("workbench.trust.manage");
+    } else if (picked === HELP["workspace-busy"]) {
+      await vscode.commands.executeCommand("ralphLoop.loop.focus");
+    } else if (picked === HELP["config-unusable"] && folder !== undefined) {
+      await this.files.openConfig(folder);
+    } else {
+      await vscode.commands.executeCommand("ralphLoop.showOutput");
+    }
+  }
+
+  /** One order; what was refused is told. */
+  private async ask<Name extends Asked>(
+    name: Name,
+    params: Requests[Name]["params"],
+    folder?: FolderSnapshot,
+  ): Promise<ReplyResult | undefined> {
+    try {
+      const reply: ReplyResult = await this.connection.request(name, params);
+      this.log.info(`${name}: ${reply.text}`);
+      if (!reply.accepted) {
+        void this.tell(reply.text, reply.code, folder);
+      }
+      return reply;
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : new Refusal(String(error), "failed");
+      this.log.warn(`${name}: ${refusal.message}`);
+      // Not awaited: it stands until somebody looks at it.
+      void this.tell(refusal.message, refusal.code, folder);
+      return undefined;
+    }
+  }
+}
+
+/** The requests that are orders. */
+type Asked = {
+  [Name in keyof Requests]: Requests[Name]["result"] extends ReplyResult ? Name : never;
+}[keyof Requests];
+
+/** The button that helps, by the server's name of what is wrong. */
+const HELP: Readonly<Record<string, string | undefined>> = {
+  "not-allowed": "Look and Allow in a Terminal",
+  "read-only": "Manage Trust",
+  "workspace-busy": "Show Running Loop",
+  "config-unusable": "Open Configuration",
+  internal: "Show Output",
+  "no-server": "Show Output",
+};
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,203 @@
+/**
+ * The output of an iteration's agent as a read-only document that follows while it is written.
+ *
+ * Only what the journal's folder holds is ever read, and only new bytes of it. The address names
+ * the folder of the window, the run and the iteration, and never a path.
+ */
+
+import { open, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+import * as vscode from "vscode";
+
+import { folderOf } from "../state/snapshot";
+import type { Store } from "../state/store";
+import { cutToEnd, Lines, renderLine, withoutAnsi } from "./render";
+
+export const LOG_SCHEME = "ralph-log";
+
+/** Characters that a document holds at most; an editor slows down beyond. */
+const MOST = 2_000_000;
+
+/** Milliseconds between two looks at what was written. */
+const REST = 250;
+
+/** The address of an iteration's log. */
+export function logUri(folder: string, run: string, iteration: number): vscode.Uri {
+  const name = `iteration-${String(iteration).padStart(3, "0")}.log`;
+  return vscode.Uri.from({ scheme: LOG_SCHEME, path: `/${run}/${name}`, query: folder });
+}
+
+/** What is known of one open document. */
+interface Followed {
+  readonly messages: Tail;
+  readonly lines: Lines;
+  /** What the agent said, as far as it was decoded. */
+  said: string;
+  /** Its streams as it wrote them, by their files. */
+  readonly streams: Map<string, Stream>;
+}
+
+interface Stream {
+  readonly tail: Tail;
+  readonly decoder: InstanceType<typeof TextDecoder>;
+  text: string;
+}
+
+export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.changed.event;
+  private readonly followed = new Map<string, Followed>();
+  private readonly resting = new Map<string, NodeJS.Timeout>();
+  private readonly disposables: { dispose: () => unknown }[] = [this.changed];
+
+  constructor(private readonly store: Store) {
+    this.disposables.push(
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        this.followed.delete(uri.toString());
+      }),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        if (event.document.uri.scheme === LOG_SCHEME) {
+          keepAtEnd(event);
+        }
+      }),
+    );
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const place = this.placeOf(uri);
+    if (place === undefined) {
+      return "Nothing is known of this run here: its folder is not open, or it has no journal.\n";
+    }
+    const key = uri.toString();
+    const followed = this.followed.get(key) ?? newFollowed(place.folder);
+    this.followed.set(key, followed);
+    return cutToEnd(await readOn(followed, place.folder, place.iteration), MOST);
+  }
+
+  /** Something was said in this run: look again, if somebody reads along. */
+  hear(folder: string): void {
+    for (const document of vscode.workspace.textDocuments) {
+      const { uri } = document;
+      if (uri.scheme === LOG_SCHEME && uri.query === folder) {
+        this.lookSoon(uri);
+      }
+    }
+  }
+
+  dispose(): void {
+    for (const timer of this.resting.values()) {
+      clearTimeout(timer);
+    }
+    for (const disposable of this.disposables) {
+      disposable.dispose();
+    }
+  }
+
+  private lookSoon(uri: vscode.Uri): void {
+    const key = uri.toString();
+    if (!this.resting.has(key)) {
+      const timer = setTimeout(() => {
+        this.resting.delete(key);
+        this.changed.fire(uri);
+      }, REST);
+      this.resting.set(key, timer);
+    }
+  }
+
+  private placeOf(uri: vscode.Uri): { folder: string; iteration: number } | undefined {
+    const journal = folderOf(this.store.snapshot, uri.query)?.state?.journal;
+    const named = /^\/([\w-]+)\/iteration-(\d+)\.log$/.exec(uri.path);
+    const [, run, iteration] = named ?? [];
+    if (journal === undefined || run === undefined) {
+      return undefined;
+    }
+    return { folder: join(dirname(dirname(journal)), run), iteration: Number(iteration) };
+  }
+}
+
+/** A file that is read on from where it was left. */
+class Tail {
+  private at = 0;
+
+  constructor(readonly path: string) {}
+
+  /** What came since; nothing where there is no such file. */
+  async read(): Promise<Uint8Array> {
+    let file;
+    try {
+      file = await open(this.path, "r");
+    } catch {
+      return new Uint8Array();
+    }
+    try {
+      const { size } = await file.stat();
+      const bytes = new Uint8Array(Math.max(0, size - this.at));
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, this.at);
+      this.at += bytesRead;
+      return bytes.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+function newFollowed(folder: string): Followed {
+  const messages = new Tail(join(folder, "messages.jsonl"));
+  return { messages, lines: new Lines(), said: "", streams: new Map() };
+}
+
+/** All that the agent wrote by now: its words, and beneath them what it wrote to its stderr. */
+async function readOn(followed: Followed, folder: string, iteration: number): Promise<string> {
+  const lines = followed.lines.feed(await followed.messages.read());
+  const said = lines.map((line) => renderLine(line, iteration)).join("");
+  followed.said = cutToEnd(followed.said + said, MOST);
+  const names = await streamsOf(folder, iteration);
+  // What an agent writes may be for machines, so its bytes are shown only where nothing is decoded.
+  const wanted = names.filter((name) => name.endsWith(".err") || followed.said === "");
+  const parts = [followed.said];
+  for (const name of wanted) {
+    const text = await readStream(followed, join(folder, name));
+    if (text.trim() !== "") {
+      parts.push(name.endsWith(".err") ? `--- ${name} (stderr) ---\n${text}` : text);
+    }
+  }
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** `iteration-003.out`, `iteration-003-2.err`: a second attempt has a number of its own. */
+async function streamsOf(folder: string, iteration: number): Promise<readonly string[]> {
+  const number = String(iteration).padStart(3, "0");
+  const pattern = new RegExp(`^iteration-${number}(-\\d+)?\\.(out|err)$`);
+  try {
+    const names = (await readdir(folder)).filter((name) => pattern.test(name)).sort();
+    return [...names.filter((n) => n.endsWith(".out")), ...names.filter((n) => n.endsWith(".err"))];
+  } catch {
+    return [];
+  }
+}
+
+async function readStream({ streams }: Followed, path: string): Promise<string> {
+  const known = streams.get(path);
+  const stream = known ?? { tail: new Tail(path), decoder: new TextDecoder(), text: "" };
+  streams.set(path, stream);
+  const more = stream.decoder.decode(await stream.tail.read(), { stream: true });
+  stream.text = cutToEnd(stream.text + withoutAnsi(more), MOST);
+  return stream.text;
+}
+
+/** Whoever had the end in view keeps it there; whoever reads further up is left alone. */
+function keepAtEnd({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+  const last = document.lineCount - 1;
+  const added = contentChanges.reduce(
+    (sum, { text, range }) =>
+      sum + text.split("\n").length - 1 - (range.end.line - range.start.line),
+    0,
+  );
+  for (const editor of vscode.window.visibleTextEditors) {
+    const seen = Math.max(0, ...editor.visibleRanges.map(({ end }) => end.line));
+    if (editor.document === document && seen >= last - added) {
+      editor.revealRange(new vscode.Range(last, 0, last, 0));
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The Loop view's host: puts the page in place, hands it pictures, and obeys a closed list of asks.
+ *
+ * It must never draw anything itself, nor pass on what a page says without looking at it.
+ */
+
+import { randomBytes } from "node:crypto";
+
+import * as vscode from "vscode";
+
+import type { Message, MessagesParams, Verb } from "./generated/protocol";
+import { noticeOf } from "./state/notice";
+import { shownFolder, type FolderSnapshot, type Snapshot } from "./state/snapshot";
+import type { Store } from "./state/store";
+import { loopHtml } from "./webview/html";
+import { readFromPage, type LoopSnapshot, type PageCommand, type ToPage } from "./webview/messages";
+
+/** What the page's buttons do. */
+export interface LoopOrders {
+  act(verb: Verb, workspace: string, given: Readonly<Record<string, unknown>>): Promise<void>;
+  command(command: PageCommand): Promise<void>;
+}
+
+/** Messages of one run that are kept for a page that comes later; it shows the last twenty lines. */
+const KEPT = 100;
+
+interface Said {
+  readonly run: string;
+  readonly messages: readonly Message[];
+}
+
+export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
+  private view: vscode.WebviewView | undefined;
+  private isReady = false;
+  private shown: string | undefined;
+  private readonly said = new Map<string, Said>();
+  private readonly listening: { dispose: () => void };
+
+  constructor(
+    private readonly media: vscode.Uri,
+    private readonly store: Store,
+    private readonly orders: LoopOrders,
+  ) {
+    this.listening = store.onDidChange((after) => {
+      this.update(after);
+    });
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.isReady = false;
+    const { webview } = view;
+    webview.options = { enableScripts: true, localResourceRoots: [this.media] };
+    webview.onDidReceiveMessage((value: unknown) => {
+      this.receive(value);
+    });
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.isReady = false;
+    });
+    view.onDidChangeVisibility(() => {
+      // A page that is shown again is a new one, and says so when it listens.
+      this.isReady = this.isReady && view.visible;
+    });
+    webview.html = loopHtml({
+      cspSource: webview.cspSource,
+      nonce: randomBytes(16).toString("hex"),
+      scriptUri: this.fileOf(webview, "loop.js"),
+      styleUri: this.fileOf(webview, "loop.css"),
+    });
+  }
+
+  /** The agent said something. */
+  hear({ workspace, run, messages }: MessagesParams): void {
+    const before = this.said.get(workspace);
+    const kept = before?.run === run ? before.messages : [];
+    this.said.set(workspace, { run, messages: [...kept, ...messages].slice(-KEPT) });
+    if (workspace === this.shown) {
+      this.post({ type: "messages", workspace, run, messages });
+    }
+  }
+
+  /** A subscription begins, and what was said last comes once more. */
+  forget(workspace: string): void {
+    this.said.delete(workspace);
+    if (workspace === this.shown) {
+      this.postSaid(workspace);
+    }
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+  }
+
+  private receive(value: unknown): void {
+    const message = readFromPage(value);
+    switch (message?.type) {
+      case "ready":
+        this.isReady = true;
+        this.shown = undefined;
+        this.update(this.store.snapshot);
+        break;
+      case "act":
+        void this.orders.act(message.verb, message.workspace, message.arguments);
+        break;
+      case "command":
+        void this.orders.command(message.command);
+        break;
+      case undefined:
+        break;
+    }
+  }
+
+  private update(snapshot: Snapshot): void {
+    const folder = shownFolder(snapshot);
+    if (!this.isReady || folder === undefined) {
+      return;
+    }
+    this.post({ type: "snapshot", snapshot: toPage(snapshot, folder) });
+    if (this.shown !== folder.uri) {
+      this.shown = folder.uri;
+      this.postSaid(folder.uri);
+    }
+  }
+
+  /** All that is kept, in place of what the page remembers. */
+  private postSaid(workspace: string): void {
+    // The messages of no run: a page begins a new list for another run.
+    this.post({ type: "messages", workspace, run: "", messages: [] });
+    const said = this.said.get(workspace);
+    if (said !== undefined) {
+      this.post({ type: "messages", workspace, ...said });
+    }
+  }
+
+  private post(message: ToPage): void {
+    if (this.isReady) {
+      void this.view?.webview.postMessage(message);
+    }
+  }
+
+  private fileOf(webview: vscode.Webview, name: string): string {
+    return webview.asWebviewUri(vscode.Uri.joinPath(this.media, name)).toString();
+  }
+}
+
+function toPage(snapshot: Snapshot, folder: FolderSnapshot): LoopSnapshot {
+  const notice = noticeOf(snapshot);
+  return {
+    workspace: folder.uri,
+    name: snapshot.folders.length > 1 ? folder.name : "",
+    receivedAt: folder.receivedAt,
+    canAct: snapshot.trusted && snapshot.server.kind === "ok",
+    ...(folder.state === undefined ? {} : { state: folder.state }),
+    ...(notice === undefined ? {} : { notice }),
+  };
+}

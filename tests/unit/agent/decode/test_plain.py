@@ -1,0 +1,56 @@
+"""Plain text is passed on line by line, and its end is kept for the signals."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.agent.decode.choose import decoder_for
+from ralph_ls.core.agent.decode.claude import ClaudeDecoder
+from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.plain import PlainDecoder
+from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.messages import TextMessage
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", "漢".encode(), b"\xe6", b"\xbc\xa2\n", b"b\nc"])))
+def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
+    decoder = PlainDecoder(3)
+    messages = [message for piece in pieces for message in decoder.feed(piece)]
+    messages += decoder.finish()
+    assert decoder.finish() == []
+    whole = b"".join(pieces)
+    assert decoder.final() == Final(text=whole.decode("utf-8", errors="replace"))
+    at = 0
+    for message in messages:
+        assert isinstance(message, TextMessage)
+        assert (message.iteration, message.offset) == (3, at)
+        at = whole.index(b"\n", at) + 1 if b"\n" in whole[at:] else len(whole)
+        while message.text != whole[message.offset : at].decode("utf-8", errors="replace"):
+            at = whole.index(b"\n", at) + 1
+    assert at == len(whole)
+
+
+def test_a_line_is_told_once_it_is_whole() -> None:
+    decoder = PlainDecoder(1)
+    assert decoder.feed(b"one\ntw") == [TextMessage(iteration=1, offset=0, text="one\n")]
+    assert decoder.feed(b"") == []
+    assert decoder.feed(b"o") == []
+    assert decoder.feed(b"\n") == [TextMessage(iteration=1, offset=4, text="two\n")]
+
+
+def test_only_the_end_is_kept_and_no_character_is_cut() -> None:
+    decoder = PlainDecoder(1, kept=10)
+    for _ in range(50):
+        decoder.feed("漢字".encode())
+        decoder.feed(b"")
+    assert decoder.final().text == "字漢字"
+    decoder.feed(b"x" * 100)
+    assert decoder.final().text == "x" * 10
+    decoder.feed(b"\xbf" * 100)
+    assert decoder.final().text == "\ufffd" * 7
+
+
+def test_each_dialect_has_its_decoder() -> None:
+    assert isinstance(decoder_for(Dialect.TEXT), PlainDecoder)
+    assert isinstance(decoder_for(Dialect.CLAUDE), ClaudeDecoder)
