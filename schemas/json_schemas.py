@@ -17,11 +17,12 @@ from pydantic_core import core_schema
 
 from ralph_ls.protocol.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import EVENT_ADAPTER, SCHEMA_VERSION
+from ralph_ls.protocol.events import EVENT_ADAPTER
 from ralph_ls.protocol.messages import MESSAGE_ADAPTER
 from ralph_ls.protocol.methods import METHODS, Method
 from ralph_ls.protocol.options import EditorOptions
 from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.version import SCHEMA_VERSION
 from schemas.docstrings import member_docstrings, plain, words
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -139,11 +139,13 @@ def moments(terminal: Terminal) -> Iterator[tuple[str, list[Text]]]:
     yield "hover on the first line", terminal.wait_for("Last change")
     terminal.write("j5G:Ralph status")
     terminal.type("Enter")
-    yield "status", terminal.wait_for("Needs you:")
-    terminal.write("jk:Ralph watch")
+    yield "status", terminal.wait_for("Stopped:  +it has not")
+    terminal.write("j")
+    terminal.wait_for("6,0-1")
+    terminal.write("k:Ralph watch")
     terminal.type("Enter")
     yield "log", terminal.wait_for("questionAsked")
-    terminal.write(":Ralph answer")
+    terminal.write(":edit .ralph/decide.txt")
     terminal.type("Enter")
     yield "file", terminal.wait_for("## Answer")
     terminal.write(":edit #")
@@ -245,7 +247,7 @@ def main() -> int:
             for moment, screen in moments(terminal):
                 if show:
                     sys.stdout.write(f"=== {moment}\n{text_of(screen)}\n")
-                elif moment == "it asks":
+                elif moment == "log":
                     draw(screen, Path(__file__).with_name("neovim.svg"))
                     sys.stdout.write("neovim.svg written\n")
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 
@@ -16,7 +17,7 @@ def main() -> None:
         """Send each line of a file as it is read, as one would without a thought of speed."""
         with Path(params.path).open(encoding="utf-8") as lines:
             for line in lines:
-                ls.protocol.notify("bench/line", {"iteration": 1, "stream": "out", "text": line})
+                ls.window_log_message(types.LogMessageParams(types.MessageType.Info, line))
 
     server.start_io()
 

@@ -12,6 +12,8 @@ from unittest.mock import patch
 
 from tests.editor.made_run import MadeRun, made_run
 
+PLAN = "# Plan\n\n- [ ] The task\n"
+
 
 @contextmanager
 def run_in_a_scratch_home(

@@ -18,7 +18,7 @@ import pytest
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.vscode import install
 from tests.e2e.vscode.stage import QUESTION, Stage, set_up
-from tests.engine.loop import ROOT, end_marked
+from tests.engine.loop import RALPH, ROOT, end_marked
 
 CLIENT = ROOT / "client-vscode"
 VSCODE = Path(__file__).parent / "vscode"
@@ -78,6 +78,7 @@ def _play(
         "chromium": install.chromium(),
         "archives": [str(path) for path in archives.values()],
         "python": getattr(sys, "_base_executable", sys.executable),
+        "ralph": RALPH,
         "question": QUESTION,
         "output": output_folder,
         "stateFolder": os.environ["RALPH_STATE_DIR"],

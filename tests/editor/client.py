@@ -53,6 +53,8 @@ class Editor:
         self.process = process
         self.told: list[tuple[str, Params]] = []
         """Every notification: its method and its params."""
+        self.heard: list[str] = []
+        """Every message in its order: the method, or ``answer``."""
         self.asked: list[tuple[str, Params]] = []
         """Every request of the server, all of which are answered at once."""
         self.expected = set(ALWAYS_EXPECTED)
@@ -246,6 +248,7 @@ class Editor:
             self._changed.notify_all()
 
     def _take(self, message: Message) -> None:
+        self.heard.append(message.get("method", "answer"))
         if "method" not in message:
             answer = self._answers.pop(message["id"])
             if not answer.done():

@@ -16,14 +16,13 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
-    EndReason,
     EventBase,
     NoteAdded,
-    Phase,
     PhaseChanged,
     RunEnded,
     RunStarted,
 )
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import RunFiles, find_worktree, state_folder, state_root

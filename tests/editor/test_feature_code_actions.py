@@ -14,10 +14,10 @@ from ralph_ls.protocol.events import (
     BlockedRaised,
     CircuitBreakerStateChange,
     EventBase,
-    Phase,
     QuestionAsked,
 )
 from ralph_ls.protocol.options import EditorOptions
+from ralph_ls.protocol.run_words import Phase
 from tests.editor.desk import VS_CODE, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import (
     CHOOSE,

@@ -27,13 +27,12 @@ from ralph_ls.protocol.events import (
     EvidenceGathered,
     IterationEnded,
     IterationStarted,
-    Phase,
     PhaseChanged,
     QuestionAnswered,
-    TaskRef,
     UnknownEvent,
 )
 from ralph_ls.protocol.options import EditorOptions
+from ralph_ls.protocol.run_words import Phase, TaskRef
 from ralph_ls.store.journal import read_journal
 from tests.editor.desk import View, draw
 from tests.histories import record

@@ -12,8 +12,9 @@ import pytest
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.editor.features import lenses
 from ralph_ls.editor.features.lenses import next_minute
-from ralph_ls.protocol.events import Phase, QuestionAsked
+from ralph_ls.protocol.events import QuestionAsked
 from ralph_ls.protocol.options import EditorOptions, LensOptions, TaskLenses
+from ralph_ls.protocol.run_words import Phase
 from tests.editor.desk import NEOVIM, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import (
     CHOOSE,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
-from ralph_ls.protocol.events import Phase, QuestionAsked
+from ralph_ls.protocol.events import QuestionAsked
+from ralph_ls.protocol.run_words import Phase
 from tests.editor.desk import Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import CHOOSE, NOON, PLAN, ROUND, begins, event, phase, started
 

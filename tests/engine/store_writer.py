@@ -21,15 +21,8 @@ from random import Random
 from typing import NoReturn
 
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
-    EndReason,
-    Event,
-    NoteAdded,
-    RunEnded,
-    RunResumed,
-    RunStarted,
-    dump_event,
-)
+from ralph_ls.protocol.events import Event, NoteAdded, RunEnded, RunResumed, RunStarted, dump_event
+from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal, read_journal
 from ralph_ls.store.layout import StateFolder

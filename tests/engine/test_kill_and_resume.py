@@ -21,15 +21,14 @@ import pytest
 from ralph_ls.protocol.events import (
     AgentExited,
     CircuitBreakerStateChange,
-    EndReason,
     Event,
     IterationEnded,
     IterationStarted,
-    Outcome,
     RunEnded,
     UnknownEvent,
     Warned,
 )
+from ralph_ls.protocol.run_words import EndReason, Outcome
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.runs import load_state
 from tests.engine.crashes import KILLED, Driver, driver

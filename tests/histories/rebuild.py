@@ -47,14 +47,12 @@ from ralph_ls.protocol.events import (
     AgentStarted,
     Event,
     IterationStarted,
-    Outcome,
-    PlanCountsView,
     RunResumed,
     RunStarted,
-    TaskRef,
     Validated,
 )
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run_words import Outcome, PlanCountsView, TaskRef
 
 OWN_WARNINGS = frozenset(
     {

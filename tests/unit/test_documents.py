@@ -27,8 +27,8 @@ from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import BreakerConfig, Config
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run_words import Phase
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "server" / "ralph_ls"

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.fold import apply, fold
-from ralph_ls.protocol.events import EVENT_KINDS, EndReason, Event, UnknownEvent, dump_event
+from ralph_ls.protocol.events import EVENT_KINDS, Event, UnknownEvent, dump_event
+from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.store.journal import read_journal
 from tests.histories import record
 from tests.histories.rebuild import replay

@@ -54,8 +54,7 @@ export class Answers implements vscode.Disposable {
   async send(comment: ThreadComment): Promise<void> {
     const { thread } = comment;
     if (thread.settled !== undefined) {
-      const label = settledLabel(thread.settled);
-      this.tell(`${label} already. Your text stays until you put it aside.`);
+      this.tell(`${settledLabel(thread.settled)}. Your text stays until you put it aside.`);
     } else if (!thread.sending) {
       thread.sending = true;
       try {

@@ -116,8 +116,11 @@ export function labelOf(kind: Matter["kind"]): string {
 }
 
 /** The headline once it is settled; it says who did it. */
-export function settledLabel({ by }: Settled): string {
-  return by === "" ? "Answered" : `Answered by ${by}`;
+export function settledLabel({ answer, by }: Settled): string {
+  if (by !== "") {
+    return `Answered by ${by}`;
+  }
+  return answer === "" ? "Does not wait any more" : "Answered";
 }
 
 function created(matter: Matter | undefined): readonly Step[] {

@@ -16,6 +16,13 @@ import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Store } from "../state/store";
 import type { Node } from "../trees/nodes";
 import type { Files } from "./files";
+import {
+  FOLDER_NEEDS,
+  WINDOW_COMMAND_IDS,
+  WITHOUT_SERVER,
+  type FolderCommandId,
+  type WindowCommandId,
+} from "./ids";
 import { askServer } from "./serverDown";
 import type { Given, Orders } from "./orders";
 import { askHowToStart } from "./startWith";
@@ -36,73 +43,53 @@ export interface Tools {
 }
 
 /** A command that is about a folder; `target` is the row or what else it was called on. */
-interface FolderCommand {
-  readonly need: Need;
-  readonly run: (tools: Tools, folder: FolderSnapshot, target: Node | undefined) => Promise<void>;
-}
+type FolderCommand = (
+  tools: Tools,
+  folder: FolderSnapshot,
+  target: Node | undefined,
+) => Promise<void>;
 
 /** A command of the window. */
 type WindowCommand = (tools: Tools, argument: unknown) => Promise<void>;
 
-export const FOLDER_COMMANDS = {
-  startLoop: { need: "start", run: ({ orders }, folder) => orders.start(folder, {}) },
-  startWith: {
-    need: "start",
-    run: async ({ orders }, folder) => {
-      const wishes = await askHowToStart(folder);
-      if (wishes !== undefined) {
-        await orders.start(folder, wishes);
-      }
-    },
+const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
+  startLoop: ({ orders }, folder) => orders.start(folder, {}),
+  startWith: async ({ orders }, folder) => {
+    const wishes = await askHowToStart(folder);
+    if (wishes !== undefined) {
+      await orders.start(folder, wishes);
+    }
   },
-  attach: {
-    need: "live",
-    run: async ({ store }, { uri }) => {
-      store.apply({ kind: "chosen", uri });
-      await vscode.commands.executeCommand("ralphLoop.loop.focus");
-    },
+  attach: async ({ store }, { uri }) => {
+    store.apply({ kind: "chosen", uri });
+    await vscode.commands.executeCommand("ralphLoop.loop.focus");
   },
-  stopAfterIteration: { need: "stop", run: ({ orders }, folder) => orders.act("stop", folder, {}) },
-  stopNow: {
-    need: "live",
-    run: ({ orders }, folder) => orders.act("stop", folder, { now: true }),
+  stopAfterIteration: ({ orders }, folder) => orders.act("stop", folder, {}),
+  stopNow: ({ orders }, folder) => orders.act("stop", folder, { now: true }),
+  pause: ({ orders }, folder) => orders.actNow("pause", folder),
+  resume: ({ orders }, folder) => orders.actNow("resume", folder),
+  resetBreaker: ({ orders }, folder) => orders.actNow("reset", folder),
+  answer: ({ answers }, folder) => answers.answer(folder, "question", false),
+  resolveBlocked: ({ answers }, folder) => answers.answer(folder, "blocked", false),
+  note: ({ orders }, folder) => orders.note(folder),
+  runTask: async ({ orders }, folder, target) => {
+    const task = target?.kind === "task" ? target.task.id : await pickTask(folder);
+    if (task !== undefined) {
+      await orders.start(folder, { task });
+    }
   },
-  pause: { need: "pause", run: ({ orders }, folder) => orders.actNow("pause", folder) },
-  resume: { need: "resume", run: ({ orders }, folder) => orders.actNow("resume", folder) },
-  resetBreaker: { need: "reset", run: ({ orders }, folder) => orders.actNow("reset", folder) },
-  answer: {
-    need: "answer",
-    run: ({ answers }, folder) => answers.answer(folder, "question", false),
+  showLog: async ({ files }, folder, target) => {
+    const iteration = iterationOf(target) ?? (await pickIteration(folder));
+    if (iteration !== undefined) {
+      await files.showLog(folder, folder.state?.run?.run, iteration);
+    }
   },
-  resolveBlocked: {
-    need: "resolve",
-    run: ({ answers }, folder) => answers.answer(folder, "blocked", false),
-  },
-  note: { need: "live", run: ({ orders }, folder) => orders.note(folder) },
-  runTask: {
-    need: "runTask",
-    run: async ({ orders }, folder, target) => {
-      const task = target?.kind === "task" ? target.task.id : await pickTask(folder);
-      if (task !== undefined) {
-        await orders.start(folder, { task });
-      }
-    },
-  },
-  showLog: {
-    need: "showLog",
-    run: async ({ files }, folder, target) => {
-      const iteration = iterationOf(target) ?? (await pickIteration(folder));
-      if (iteration !== undefined) {
-        await files.showLog(folder, folder.state?.run?.run, iteration);
-      }
-    },
-  },
-  openPlan: { need: "any", run: ({ files }, folder) => files.openPlan(folder) },
-  openConfig: { need: "any", run: ({ files }, folder) => files.openConfig(folder) },
-  openDecide: { need: "run", run: ({ files }, folder) => files.openDecide(folder) },
-} as const satisfies Readonly<Record<string, FolderCommand>>;
+  openPlan: ({ files }, folder) => files.openPlan(folder),
+  openConfig: ({ files }, folder) => files.openConfig(folder),
+  openDecide: ({ files }, folder) => files.openDecide(folder),
+};
 
-export const WINDOW_COMMANDS = {
+const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   chooseFolder: async ({ store }) => {
     const folder = await pickFolder(store.snapshot.folders, "Which folder's loop is shown?");
     if (folder !== undefined) {
@@ -123,15 +110,7 @@ export const WINDOW_COMMANDS = {
     answers.putAside(comment as ThreadComment);
     return Promise.resolve();
   },
-} as const satisfies Readonly<Record<string, WindowCommand>>;
-
-/** Commands that are of use without a server too. */
-const WITHOUT_SERVER: ReadonlySet<string> = new Set([
-  "openPlan",
-  "openConfig",
-  "openDecide",
-  "showLog",
-]);
+};
 
 /** Register all of them, and those that lenses carry. */
 export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
@@ -148,11 +127,15 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
       }
     });
   return [
-    ...Object.entries<FolderCommand>(FOLDER_COMMANDS).map(([id, command]) =>
-      register(id, (argument) => runInFolder(tools, id, command, argument)),
+    ...keysOf(FOLDER_NEEDS).map((id) =>
+      register(id, async (argument) => {
+        if (WITHOUT_SERVER.has(id) || (await isServed(tools))) {
+          await runInFolder(tools, FOLDER_NEEDS[id], FOLDER_COMMANDS[id], argument);
+        }
+      }),
     ),
-    ...Object.entries<WindowCommand>(WINDOW_COMMANDS).map(([id, run]) =>
-      register(id, (argument) => run(tools, argument)),
+    ...WINDOW_COMMAND_IDS.map((id) =>
+      register(id, (argument) => WINDOW_COMMANDS[id](tools, argument)),
     ),
     ...VERBS.filter((verb) => verb !== "none").map((verb) =>
       register(`lens.${verb}`, (given) => actOnLens(tools, verb, given)),
@@ -162,13 +145,9 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
 
 /** A verb with its arguments, from a lens or a button, for the folder that it names. */
 export async function act(tools: Tools, verb: Verb, uri: string, given: Given): Promise<void> {
-  const { snapshot } = tools.store;
-  const folder = folderOf(snapshot, uri);
   const onlyShows = verb === "showLog" || verb === "showFile";
-  if (snapshot.server.kind !== "ok" && !onlyShows) {
-    await askServer(snapshot.server);
-  } else if (folder !== undefined) {
-    await tools.orders.act(verb, folder, given);
+  if (onlyShows || (await isServed(tools))) {
+    await tools.orders.act(verb, await folderFor(tools, uri), given);
   }
 }
 
@@ -177,32 +156,42 @@ async function actOnLens(tools: Tools, verb: Verb, given: unknown): Promise<void
   const { workspace } = found;
   // A lens stands in the plan, and so does whoever clicks it.
   const brought: Given = { ...found, fromPlan: true };
-  if (typeof workspace === "string" && folderOf(tools.store.snapshot, workspace) !== undefined) {
+  if (typeof workspace === "string") {
     await act(tools, verb, workspace, brought);
-  } else {
-    await runInFolder(
-      tools,
-      verb,
-      { need: verb, run: ({ orders }, folder) => orders.act(verb, folder, brought) },
-      undefined,
-    );
+  } else if (await isServed(tools)) {
+    const run: FolderCommand = ({ orders }, folder) => orders.act(verb, folder, brought);
+    await runInFolder(tools, verb, run, undefined);
   }
+}
+
+/** The folder of this name; a document may lie in a work tree that no folder of the window is. */
+async function folderFor({ store, connection }: Tools, uri: string): Promise<FolderSnapshot> {
+  const known = folderOf(store.snapshot, uri);
+  if (known !== undefined) {
+    return known;
+  }
+  const state = await connection.request("ralph/state", { workspace: uri });
+  return { uri, name: uri.split("/").at(-1) ?? uri, state, receivedAt: Date.now() };
+}
+
+/** Whether there is a server; if not, that is said, with what helps. */
+async function isServed({ store }: Tools): Promise<boolean> {
+  const { server } = store.snapshot;
+  if (server.kind !== "ok") {
+    await askServer(server);
+  }
+  return server.kind === "ok";
 }
 
 async function runInFolder(
   tools: Tools,
-  id: string,
-  { need, run }: FolderCommand,
+  need: Need,
+  run: FolderCommand,
   argument: unknown,
 ): Promise<void> {
-  const { snapshot } = tools.store;
-  if (snapshot.server.kind !== "ok" && !WITHOUT_SERVER.has(id) && snapshot.folders.length > 0) {
-    await askServer(snapshot.server);
-    return;
-  }
   const target = tools.node(argument);
   const uri = target?.kind === "task" || target?.kind === "iteration" ? target.folder : undefined;
-  const choice = choose(snapshot, need, uri);
+  const choice = choose(tools.store.snapshot, need, uri);
   switch (choice.kind) {
     case "one":
       await run(tools, choice.folder, target);
@@ -273,4 +262,8 @@ function iterationOf(target: Node | undefined): number | undefined {
     default:
       return undefined;
   }
+}
+
+function keysOf<Key extends string>(table: Readonly<Record<Key, unknown>>): readonly Key[] {
+  return Object.keys(table) as Key[];
 }

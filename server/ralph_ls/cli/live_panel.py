@@ -14,7 +14,7 @@ from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.watch_run import Output, Seen
 

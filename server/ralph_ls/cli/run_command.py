@@ -19,7 +19,7 @@ from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.config import PromptBy, to_seconds
 from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.runs import load_state
 from ralph_ls.store.starting import telling_refusals
@@ -180,7 +180,7 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
 
 
 def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
-    from ralph_ls.core.loop.course import waits_for
+    from ralph_ls.core.loop.waiting import waits_for
 
     found = here().find_run()
     if found is not None and found.live and found.phase is Phase.PARKED:

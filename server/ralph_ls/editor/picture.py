@@ -14,7 +14,8 @@ from ralph_ls.core.views.history import History
 from ralph_ls.core.views.rows import Rows
 from ralph_ls.core.views.status import needs_person
 from ralph_ls.protocol.config import PathsConfig
-from ralph_ls.protocol.events import Event, Phase, UnknownEvent
+from ralph_ls.protocol.events import Event, UnknownEvent
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.layout import RunFiles
 

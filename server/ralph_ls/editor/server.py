@@ -17,7 +17,7 @@ from pygls.uris import from_fs_path
 
 from ralph_ls import __version__
 from ralph_ls.editor import commands
-from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.documents import Documents, Edit
 from ralph_ls.editor.features import (
     code_actions,
     diagnostics,
@@ -52,8 +52,21 @@ def make_server(*, now: Callable[[], datetime]) -> MendedServer:
     """A server with everything registered; ``now`` tells the present in UTC."""
     server = MendedServer(NAME, __version__)
     server.protocol.experimental = {"ralph": {"schema": SCHEMA_VERSION}}
-    workspaces = Workspaces(environment=dict(os.environ), now=now, prepare=_import_the_rest)
-    desk = _Desk(server, workspaces, Documents(server), Settings())
+    documents = Documents(server)
+    workspaces = Workspaces(
+        environment=dict(os.environ),
+        now=now,
+        prepare=_import_the_rest,
+        documents=documents.open_uris,
+    )
+
+    def open_its_work_tree(uri: str, edit: Edit) -> None:
+        if edit is Edit.OPENED:
+            workspaces.of_document(uri)
+
+    # Before any feature looks at the document.
+    documents.on_edit(open_its_work_tree)
+    desk = _Desk(server, workspaces, documents, Settings())
     workspaces.options = desk.settings.options
     _register_lifecycle(desk)
     _register_orders(desk)
@@ -109,8 +122,6 @@ def _register_lifecycle(desk: _Desk) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         await workspaces.ready()
-        for document in desk.documents.open_uris():
-            workspaces.of_document(document)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders_changed(params: types.DidChangeWorkspaceFoldersParams) -> None:

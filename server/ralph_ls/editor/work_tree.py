@@ -17,7 +17,8 @@ from ralph_ls.editor.picture import Caught, Found, Picture
 from ralph_ls.editor.reading_run import JournalLost, RunReader, Wants
 from ralph_ls.protocol.config import CONFIG_FILE, PathsConfig
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.events import Event, Phase, UnknownEvent
+from ralph_ls.protocol.events import Event, UnknownEvent
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder

@@ -140,8 +140,12 @@ class Workspaces:
         environment: Mapping[str, str],
         now: Callable[[], datetime],
         prepare: Callable[[], None] = _nothing_to_prepare,
+        documents: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        """``prepare`` is what has to be imported first; it runs in a thread, once."""
+        """``prepare`` is what has to be imported first; it runs in a thread, once.
+
+        ``documents`` gives the URIs of those that are open by then.
+        """
         self.environment = environment
         self.now = now
         """The present, in UTC."""
@@ -150,6 +154,7 @@ class Workspaces:
         self.options: Callable[[], EditorOptions] = _default_options
         """What the client has told about itself."""
         self._prepare = prepare
+        self._documents = documents
         self._opening: asyncio.Task[None] | None = None
         self._open_now = False
         self._folders: dict[str, Path] = {}
@@ -164,7 +169,7 @@ class Workspaces:
     # ------------------------------------------------------------------------------------ opening
 
     async def ready(self) -> None:
-        """Wait until the folders' work trees are open; opens them where nobody did before."""
+        """Wait until all work trees are open; opens them where nobody did before."""
         if self._opening is None:
             opening = self._open_all()
             self._opening = asyncio.get_running_loop().create_task(opening, name="ralph-ls open")
@@ -176,6 +181,8 @@ class Workspaces:
         self._open_now = True
         for uri in self._folders:
             self._open_folder(uri)
+        for uri in self._documents():
+            self.of_document(uri)
 
     def add_folders(self, uris: Iterable[str]) -> None:
         """The client has these folders open, too."""

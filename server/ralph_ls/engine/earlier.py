@@ -12,7 +12,8 @@ from pathlib import Path
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.engine.process_tree import end_orphan, end_tree
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.events import IterationEnded, Phase
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.journal import read_journal

@@ -11,8 +11,8 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import PlanMissing, UsageError
-from ralph_ls.protocol.events import PlanCountsView, TaskRef
 from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
 
 SHOWN_TASKS = 10
 

@@ -37,7 +37,8 @@ from ralph_ls.engine.plans import (
 )
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
-from ralph_ls.protocol.events import EndReason, IterationEnded
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import Settings, load_settings

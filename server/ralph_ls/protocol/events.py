@@ -6,7 +6,6 @@ Readers ignore fields and kinds that they do not know; ``parse_event`` gives suc
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -16,72 +15,16 @@ from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import Promise, Report, Usage
-
-SCHEMA_VERSION = 1
-
-
-class Phase(StrEnum):
-    """SPEC §2; viewers alone add ``crashed``."""
-
-    STARTING = "starting"
-    PREPARING = "preparing"
-    RUNNING = "running"
-    SETTLING = "settling"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    PARKED = "parked"
-    STOPPING = "stopping"
-    ENDED = "ended"
-    CRASHED = "crashed"
-
-
-class EndReason(StrEnum):
-    """SPEC §7: one name for each end, everywhere."""
-
-    COMPLETE = "complete"
-    LIMIT = "limit"
-    BLOCKED = "blocked"
-    DECIDE = "decide"
-    STUCK = "stuck"
-    FATAL = "fatal"
-    STOPPED = "stopped"
-
-
-class Outcome(StrEnum):
-    """How one iteration came out."""
-
-    PROGRESS = "progress"
-    NO_PROGRESS = "noProgress"
-    STOPPED = "stopped"
-    """The agent was ended on a person's order."""
-    LOST = "lost"
-    """The engine died under it."""
-
-
-class Mode(StrEnum):
-    """What an iteration is for (SPEC §1)."""
-
-    BUILD = "build"
-
-
-class TaskRef(WireModel):
-    """A task by id and title."""
-
-    id: str
-    title: str
-
-
-class PlanCountsView(WireModel):
-    """A plan in numbers; ``required`` is what is not optional."""
-
-    total: int = 0
-    done: int = 0
-    open_required: int = 0
-    """Required and not done, blocked ones included: a completion is refused while there is one."""
-    blocked_required: int = 0
-    open_optional: int = 0
-    required: int = 0
-    required_done: int = 0
+from ralph_ls.protocol.run_words import (
+    EndReason,
+    Mode,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    TaskRef,
+    Verdict,
+)
+from ralph_ls.protocol.version import SCHEMA_VERSION
 
 
 class EventBase(WireModel):
@@ -346,13 +289,6 @@ class Warned(EventBase):
     kind: Literal["warned"] = "warned"
     iteration: int | None = None
     code: str
-    message: str
-
-
-class Verdict(WireModel):
-    """What a settled iteration means for its run, where the run does not simply go on."""
-
-    reason: EndReason
     message: str
 
 

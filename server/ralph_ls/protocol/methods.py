@@ -17,9 +17,10 @@ from pydantic import Field
 from ralph_ls.protocol.base import StrictWireModel, WireModel
 from ralph_ls.protocol.commands import MAX_TEXT
 from ralph_ls.protocol.config import Duration, OnHalt, ProfileName, PromptBy, TreePath
-from ralph_ls.protocol.events import Event, Phase, UnknownEvent
+from ralph_ls.protocol.events import Event, UnknownEvent
 from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.panel import AnswerView, Panel, PlanRows
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 
 START = "ralph/start"

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import Outcome
 from ralph_ls.protocol.plan import PlanProblem, TaskView
+from ralph_ls.protocol.run_words import Outcome
 
 
 class Verb(StrEnum):

@@ -10,20 +10,10 @@ from pydantic import Field
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.breaker import Breaker
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
-    AgentExited,
-    AgentStarted,
-    EndReason,
-    IterationStarted,
-    Outcome,
-    Phase,
-    PlanCountsView,
-    Validated,
-    Verdict,
-    Warned,
-)
+from ralph_ls.protocol.events import AgentExited, AgentStarted, IterationStarted, Validated, Warned
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import Promise, Report
+from ralph_ls.protocol.run_words import EndReason, Outcome, Phase, PlanCountsView, Verdict
 
 
 class Question(WireModel):

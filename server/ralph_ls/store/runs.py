@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.protocol.base import WireModel
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.follow import Tail

@@ -13,7 +13,7 @@ from typing import Any
 
 from ralph_ls.protocol import commands as orders
 from ralph_ls.protocol.errors import NoEngine, StateUnusable
-from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.store.ask import Reply, ask, new_command_id
 from ralph_ls.store.files import ChangedMeanwhile
 from ralph_ls.store.halts import look_at_halt_files, remove_blocked, write_answer, write_decide

@@ -310,7 +310,10 @@ export class Journal {
     const found = fs
       .readdirSync(this.worktrees, { recursive: true })
       .filter((name) => path.basename(name) === "journal.jsonl");
-    return found.sort().flatMap((name) =>
+    // The name of a run begins with its time.
+    const byRun = (a, b) =>
+      path.dirname(a).split("/").at(-1) < path.dirname(b).split("/").at(-1) ? -1 : 1;
+    return found.sort(byRun).flatMap((name) =>
       fs
         .readFileSync(path.join(this.worktrees, name), "utf8")
         .split("\n")

@@ -7,6 +7,7 @@
  */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -67,6 +68,11 @@ const steps = [
       await startInParser();
       const started = await journal.event("runStarted");
       assert.equal(fs.realpathSync(started.workspace), fs.realpathSync(repository));
+      if (process.platform === "linux") {
+        // The engine is the server's own program: the one that the VSIX brought.
+        const [program] = fs.readFileSync(`/proc/${started.pid}/cmdline`, "utf8").split("\0");
+        assert.ok(program.startsWith(server.folder), program);
+      }
       assert.equal(other().includes("called"), false, "it called the other extension's command");
     },
   ],
@@ -253,8 +259,63 @@ const steps = [
       assert.equal(ended.reason, "complete", ended.message);
       await editor.reads(editor.webview.locator(".headline"), /complete/i);
       await editor.reads(statusItem(), /complete/i);
+      await editor.reads(editor.pane("Plan"), "4/4");
+      await editor.lens("Start loop").waitFor();
+      await editor.lens("Pause").waitFor({ state: "detached" });
       assert.deepEqual(await iterationRows(), ["#6", "#5", "#4", "#3", "#2", "#1"]);
       await editor.picture("08-complete");
+    },
+  ],
+  [
+    "the other folder's loop is started from its own plan, and the view goes over to it",
+    async () => {
+      for (const number of [1, 2, 3]) {
+        fs.rmSync(path.join(kept, `at-${number}`));
+      }
+      await editor.command("Ralph: Choose the Folder to Show…");
+      await editor.row("letters").click();
+      await editor.reads(editor.rows("Plan"), "Write a letter");
+      await editor.command("Ralph: Open Plan");
+      await editor.reads(editor.page.locator(".breadcrumbs-control"), "letters");
+      await editor.lens("Start loop").click();
+      const started = await journal.event("runStarted", inLetters);
+      assert.equal(fs.realpathSync(started.workspace), fs.realpathSync(known.otherRepository));
+      await file(path.join(kept, "at-1"));
+      await editor.reads(editor.webview.locator(".count"), "1 / 20");
+      await editor.reads(editor.rows("Plan"), "Write a letter");
+    },
+  ],
+  [
+    "an answer given in a terminal closes the question here, and says who gave it",
+    async () => {
+      release(1);
+      await file(path.join(kept, "at-2"));
+      release(2);
+      await editor.reads(statusItem(), "asks");
+      const thread = editor.page.locator(".comment-range-glyph.comment-thread-unresolved").first();
+      await thread.waitFor();
+      terminal("answer", "Redis, since letters is a server");
+      await file(path.join(kept, "at-3"));
+      await editor.reads(statusItem(), "3/20");
+      await thread.waitFor({ state: "detached" });
+      await editor.page.locator(".comment-range-glyph").first().click();
+      const widget = editor.page.locator(".review-widget");
+      await editor.reads(widget, "Redis, since letters is a server");
+      await editor.reads(widget, "ralph answer");
+      await editor.picture("09-answered-elsewhere");
+    },
+  ],
+  [
+    "Ralph: Stop After This Iteration, from the palette, lets the agent finish and ends the run",
+    async () => {
+      await editor.command("Ralph: Stop After This Iteration");
+      await journal.event("commandAccepted", inLetters);
+      await editor.reads(editor.webview.locator(".headline"), /stop/i);
+      release(3);
+      const ended = await journal.event("runEnded", inLetters);
+      assert.equal(ended.reason, "stopped", ended.message);
+      assert.match(ended.by, /Visual Studio Code|Code/);
+      await editor.reads(editor.webview.locator(".headline"), /stopped/i);
     },
   ],
   [
@@ -263,7 +324,7 @@ const steps = [
       assert.equal(other().includes("called"), false);
       await editor.command("Other: Start Somebody Else's Ralph");
       await until(known.folder, () => other().includes("called"), "the other's command");
-      assert.equal(journal.events().filter((event) => event.kind === "runStarted").length, 1);
+      assert.equal(journal.events().filter((event) => event.kind === "runStarted").length, 2);
     },
   ],
   [
@@ -305,6 +366,18 @@ function statusItem() {
 
 async function iterationRows() {
   return await editor.rows("Iterations").locator(".label-name").allTextContents();
+}
+
+/** Whether an event is of the run in the other folder. */
+function inLetters({ run }) {
+  const [, second] = journal.events().filter((event) => event.kind === "runStarted");
+  return run === second?.run;
+}
+
+/** What somebody else types, in a terminal of theirs in the other folder. */
+function terminal(...words) {
+  const [program, ...before] = known.ralph;
+  execFileSync(program, [...before, ...words], { cwd: known.otherRepository });
 }
 
 /** Let the agent of this iteration through its gate. */

@@ -229,9 +229,10 @@ def start_neovim(file: Path, *, env: Mapping[str, str] | None = None) -> Iterato
         init = folder / "init.lua"
         init.write_text(lua_of(PAGE), encoding="utf-8")
         # A socket's path must be short, which a test's own folder is not.
-        socket = folder / "socket"
+        socket, ready = folder / "socket", folder / "ready"
+        tell = f"call writefile([], '{ready}')"
         process = subprocess.Popen(
-            [neovim(), "--headless", "--clean", "-u", init, "--listen", socket, file],
+            [neovim(), "--headless", "--clean", "-u", init, "--listen", socket, "-c", tell, file],
             cwd=file.parent,
             env=environment(folder, env),
             stdin=subprocess.DEVNULL,
@@ -240,7 +241,7 @@ def start_neovim(file: Path, *, env: Mapping[str, str] | None = None) -> Iterato
             start_new_session=True,
         )
         try:
-            wait_until(folder, lambda: socket.exists() or process.poll() is not None)
+            wait_until(folder, lambda: ready.exists() or process.poll() is not None)
             with closing(Neovim(process, socket)) as editor:
                 yield editor
         finally:

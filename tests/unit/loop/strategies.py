@@ -29,9 +29,9 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import PlanCountsView, TaskRef
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
 from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
+from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
 from tests.unit.loop.play import LAUNCHED, RUN, command, facts, settings
 from tests.unit.loop.world import World
 

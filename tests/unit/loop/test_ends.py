@@ -9,7 +9,7 @@ import pytest
 from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.effects import Finish, StopAgent
 from ralph_ls.core.loop.inputs import EffectFailed, Interrupted
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 from tests.unit.loop.persons import during_turn
 from tests.unit.loop.play import Play, check_loop, play
 from tests.unit.loop.world import (

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.events import Event, IterationEnded, Phase
+from ralph_ls.protocol.events import Event, IterationEnded
+from ralph_ls.protocol.run_words import Phase
 from tests.unit.loop.persons import during_turn, editing, helpful, together
 from tests.unit.loop.play import Person, Play, play, settings
 from tests.unit.loop.world import (

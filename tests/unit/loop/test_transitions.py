@@ -17,7 +17,7 @@ from ralph_ls.core.loop.transitions import (
     TRANSITIONS,
     allows,
 )
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 from tests.unit.loop.play import RUN, Play, check_step, facts, play
 from tests.unit.loop.strategies import anything
 from tests.unit.loop.test_commands import HELD

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import AgentFinished, HaltFiles, IterationRead, Notice, PlanFacts
-from ralph_ls.protocol.events import PlanCountsView, TaskRef
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
 from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, Usage
+from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
 
 ONE_TASK = ("write the letter",)
 

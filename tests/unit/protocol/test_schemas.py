@@ -15,9 +15,9 @@ import pytest
 from pydantic import BaseModel
 
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import SCHEMA_VERSION
 from ralph_ls.protocol.methods import METHODS
 from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.version import SCHEMA_VERSION
 from tests.unit.protocol.json_schema import problems
 from tests.unit.protocol.test_golden import (
     COMMANDS,

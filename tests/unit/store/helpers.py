@@ -11,14 +11,8 @@ from pathlib import Path
 
 from ralph_ls.protocol.commands import Answer, Command, Note, Pause, Resume
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
-    EndReason,
-    Event,
-    NoteAdded,
-    RunEnded,
-    RunResumed,
-    dump_event,
-)
+from ralph_ls.protocol.events import Event, NoteAdded, RunEnded, RunResumed, dump_event
+from ralph_ls.protocol.run_words import EndReason
 
 RUN = "20260131T120000Z-0a1b"
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)

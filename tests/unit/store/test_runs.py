@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.events import Event, Phase
+from ralph_ls.protocol.events import Event
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from ralph_ls.store.lock import EngineLock, Owner

@@ -16,27 +16,25 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.titles import title_id
 from ralph_ls.core.views.history import history
-from ralph_ls.core.views.panel import answers, panel
+from ralph_ls.core.views.panel import panel
 from ralph_ls.core.views.rows import iteration_rows, plan_rows
 from ralph_ls.core.views.seen import Seen
+from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import needs_person
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import AgentConfig, Config
 from ralph_ls.protocol.events import (
     EventBase,
-    Outcome,
-    Phase,
     PhaseChanged,
-    PlanCountsView,
     QuestionAnswered,
     QuestionAsked,
     RunEnded,
     RunStarted,
-    TaskRef,
 )
 from ralph_ls.protocol.methods import StateResult, SubscribeResult, ViewParams
 from ralph_ls.protocol.panel import Panel, PlanRows
 from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run_words import Outcome, Phase, PlanCountsView, TaskRef
 from tests.unit.views.sights import (
     NOON,
     PID,

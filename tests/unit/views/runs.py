@@ -15,16 +15,13 @@ from ralph_ls.protocol.events import (
     EvidenceGathered,
     IterationEnded,
     IterationStarted,
-    Outcome,
-    Phase,
     PhaseChanged,
-    PlanCountsView,
     RalphStatusUpdate,
     RunStarted,
-    TaskRef,
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import Report, ReportKind
+from ralph_ls.protocol.run_words import Outcome, Phase, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "events"

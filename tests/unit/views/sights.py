@@ -23,16 +23,14 @@ from ralph_ls.protocol.events import (
     EvidenceGathered,
     IterationEnded,
     IterationStarted,
-    Outcome,
-    Phase,
     PhaseChanged,
     RalphStatusUpdate,
     RunStarted,
-    TaskRef,
     UnknownEvent,
 )
 from ralph_ls.protocol.evidence import Baseline, CommitSeen, Evidence
 from ralph_ls.protocol.report import Report, ReportKind, ReportProblem
+from ralph_ls.protocol.run_words import Outcome, Phase, TaskRef
 from tests.unit.loop.test_properties import Chance
 from tests.unit.plan.shown import plan_texts
 

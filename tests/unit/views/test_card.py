@@ -10,9 +10,10 @@ from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.card import SHOWN, card
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import EndReason, Phase, PhaseChanged, PlanCountsView
+from ralph_ls.protocol.events import PhaseChanged
 from ralph_ls.protocol.panel import Card, Tone
 from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
 from tests.unit.views.sights import NOON, RUN, begins, ends, event, phase, seen, started
 from tests.unit.views.situations import (
     GOES_ON,

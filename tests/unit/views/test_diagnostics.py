@@ -18,11 +18,11 @@ from ralph_ls.protocol.events import (
     BlockedResolved,
     CompletionRefused,
     EventBase,
-    Phase,
     QuestionAnswered,
     QuestionAsked,
     Validated,
 )
+from ralph_ls.protocol.run_words import Phase
 from tests.unit.plan.shown import PLANS
 from tests.unit.views.sights import (
     CHOOSE,

@@ -16,16 +16,14 @@ from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.events import (
     BlockedRaised,
     CommandAccepted,
-    EndReason,
     EventBase,
-    Outcome,
-    Phase,
     QuestionAsked,
     RunEnded,
 )
 from ralph_ls.protocol.options import TaskLenses
 from ralph_ls.protocol.panel import Verb
 from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,

@@ -7,6 +7,7 @@ import pytest
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
 from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,
@@ -100,14 +101,14 @@ class TestIterations:
     @pytest.mark.parametrize(
         ("outcome", "commit", "text", "weight"),
         [
-            (e.Outcome.PROGRESS, COMMIT, "progress in 2m 32s, commit abc1234", Weight.QUIET),
-            (e.Outcome.NO_PROGRESS, None, "no progress in 2m 32s, no commit", Weight.WARNING),
-            (e.Outcome.STOPPED, None, "stopped in 2m 32s, no commit", Weight.WARNING),
-            (e.Outcome.LOST, None, "lost with its engine in 2m 32s, no commit", Weight.WARNING),
+            (Outcome.PROGRESS, COMMIT, "progress in 2m 32s, commit abc1234", Weight.QUIET),
+            (Outcome.NO_PROGRESS, None, "no progress in 2m 32s, no commit", Weight.WARNING),
+            (Outcome.STOPPED, None, "stopped in 2m 32s, no commit", Weight.WARNING),
+            (Outcome.LOST, None, "lost with its engine in 2m 32s, no commit", Weight.WARNING),
         ],
     )
     def test_an_end_names_outcome_time_and_commit(
-        self, outcome: e.Outcome, commit: str | None, text: str, weight: Weight
+        self, outcome: Outcome, commit: str | None, text: str, weight: Weight
     ) -> None:
         check(iteration_ended(4, outcome=outcome, commit=commit), f"Iteration 4: {text}", weight)
 
@@ -211,10 +212,10 @@ class TestVerdicts:
         weight = Weight.GOOD if fields["ok"] else Weight.BAD
         check(event(e.Validated, iteration=1, **fields), text, weight)
 
-    @pytest.mark.parametrize("reason", list(e.EndReason))
-    def test_the_end_has_its_name_and_why(self, reason: e.EndReason) -> None:
+    @pytest.mark.parametrize("reason", list(EndReason))
+    def test_the_end_has_its_name_and_why(self, reason: EndReason) -> None:
         told = event(e.RunEnded, reason=reason, exit_code=0, message="all 5 tasks are done")
-        weight = Weight.GOOD if reason is e.EndReason.COMPLETE else Weight.BAD
+        weight = Weight.GOOD if reason is EndReason.COMPLETE else Weight.BAD
         check(told, f"Ended: {reason.value}: all 5 tasks are done", weight)
 
 
@@ -291,17 +292,15 @@ class TestPeople:
     @pytest.mark.parametrize(
         ("told", "text"),
         [
-            (phase(e.Phase.PARKED, "decide"), "Parked: decide"),
-            (phase(e.Phase.PAUSED), "Paused"),
-            (phase(e.Phase.WAITING, "cooldown"), "Waiting: cooldown"),
-            (phase(e.Phase.STOPPING), "Stopping"),
+            (phase(Phase.PARKED, "decide"), "Parked: decide"),
+            (phase(Phase.PAUSED), "Paused"),
+            (phase(Phase.WAITING, "cooldown"), "Waiting: cooldown"),
+            (phase(Phase.STOPPING), "Stopping"),
         ],
     )
     def test_phases_in_which_nothing_goes_on_are_told(self, told: e.EventBase, text: str) -> None:
         check(told, text, Weight.WARNING)
 
-    @pytest.mark.parametrize(
-        "name", [e.Phase.PREPARING, e.Phase.RUNNING, e.Phase.SETTLING, e.Phase.ENDED]
-    )
-    def test_other_phases_are_not(self, name: e.Phase) -> None:
+    @pytest.mark.parametrize("name", [Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.ENDED])
+    def test_other_phases_are_not(self, name: Phase) -> None:
         assert line_of(phase(name)) is None

@@ -16,10 +16,11 @@ from ralph_ls.core.views.history import history
 from ralph_ls.core.views.panel import MAX_ROWS, panel
 from ralph_ls.core.views.rows import iteration_rows, plan_rows
 from ralph_ls.core.views.seen import Seen, open_blocker
-from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.core.views.status import needs_person
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import EndReason, Phase, PhaseChanged, PlanCountsView, UnknownEvent
+from ralph_ls.protocol.events import PhaseChanged, UnknownEvent
 from ralph_ls.protocol.panel import IterationRow, Meter, Panel, PanelState, PlanRows, Tone, Verb
+from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
 from ralph_ls.store.journal import read_journal
 from tests.histories import record
 from tests.unit.loop.test_properties import Chance
@@ -100,13 +101,6 @@ class TestRunning:
         assert made.rows == (row,)
         assert [one.title for one in made.actions] == ["Pause", "Stop after this iteration"]
         assert [one.key for one in made.facts] == ["now", "breaker", "time"]
-
-    def test_the_six_are_the_terminal_s_own(self) -> None:
-        look = seen(*WORKS)
-        assert look.state is not None
-        assert list(answers(look).items()) == answer_six(look.state, look.phase, pid=PID)
-        gone = seen(*WORKS, phase=Phase.CRASHED, pid=None)
-        assert answers(gone)["Needs you"] == "yes, the run can be resumed"
 
     def test_only_the_newest_rows_are_shown(self) -> None:
         rows = tuple(IterationRow(iteration=number) for number in range(300, 0, -1))

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.rows import Rows, iteration_rows, plan_rows
-from ralph_ls.protocol.events import EventBase, EvidenceGathered, Outcome, Phase
+from ralph_ls.protocol.events import EventBase, EvidenceGathered
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
 from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run_words import Outcome, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,

@@ -6,7 +6,8 @@ import pytest
 
 from ralph_ls.core.views.status import answer_six, needs_person
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import EndReason, Phase, RunEnded
+from ralph_ls.protocol.events import RunEnded
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import Blocker, End, Question, RunState
 from tests.unit.views.runs import (
     NOON,

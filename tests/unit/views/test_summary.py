@@ -16,8 +16,8 @@ from ralph_ls.core.views.summary import (
     summary_lines,
 )
 from ralph_ls.protocol.config import PathsConfig
-from ralph_ls.protocol.events import EndReason, PlanCountsView
 from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run_words import EndReason, PlanCountsView
 from ralph_ls.protocol.state import Blocker, End, RunState
 from tests.unit.views.runs import NOON, iteration_ended, run_started, state_after
 

@@ -12,19 +12,17 @@ from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.state import Awaits, Draft
+from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import Config, OnHalt
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
-    EndReason,
     IterationStarted,
-    Phase,
     PhaseChanged,
     RunEnded,
-    Verdict,
     WaitStarted,
 )
+from ralph_ls.protocol.run_words import EndReason, Phase, Verdict
 from ralph_ls.protocol.state import RunState
 
 BY_TERM = "a TERM signal"
@@ -97,17 +95,6 @@ def stop(draft: Draft, by: str) -> None:
         end(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
 
 
-def waits_for(run: RunState) -> str:
-    """What a parked run needs, in words."""
-    if run.phase_reason == EndReason.DECIDE.value and run.question is not None:
-        return f"an answer to: {run.question.question}"
-    if run.phase_reason == EndReason.BLOCKED.value:
-        if run.blocked is None:
-            return "a task in the plan that is not blocked"
-        return f"the blocker to be resolved: {run.blocked.reason}"
-    return f"a reset: {is_stuck(run.breaker, run.stuck_count, run.config)}"
-
-
 def set_out(draft: Draft) -> None:
     """After a start: halt on what an earlier iteration left open, else begin (SPEC §7)."""
     run = draft.run
@@ -177,16 +164,6 @@ def limit_reached(config: Config, counted: int, seconds: float) -> str | None:
         return f"{counted} of {config.max_iterations} iterations are used up"
     if config.max_duration is not None and seconds >= config.max_duration:
         return f"the duration of {config.max_duration:g} s is used up"
-    return None
-
-
-def is_stuck(breaker: Breaker, stuck_count: int, config: Config) -> str | None:
-    """Why the run must not go on by itself: the breaker is OPEN, or R's stuck count is full."""
-    if breaker.state is BreakerState.OPEN:
-        return breaker.reason
-    if config.max_stuck is not None and stuck_count >= config.max_stuck:
-        several = f"{stuck_count} iterations in a row"
-        return f"{'an iteration' if stuck_count == 1 else several} without a commit"
     return None
 
 

@@ -25,8 +25,6 @@ from ralph_ls.protocol.events import (
     IterationEnded,
     IterationStarted,
     NoteAdded,
-    Outcome,
-    Phase,
     PhaseChanged,
     PlanChanged,
     PromiseRead,
@@ -41,6 +39,7 @@ from ralph_ls.protocol.events import (
     WaitStarted,
     Warned,
 )
+from ralph_ls.protocol.run_words import Outcome, Phase
 from ralph_ls.protocol.state import (
     Blocker,
     CurrentIteration,

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ralph_ls.protocol.config import GateConfig
-from ralph_ls.protocol.events import PlanCountsView
 from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.run_words import PlanCountsView
 
 NOT_COMPLETE = frozenset({"BLOCKED", "NEEDS_CLARIFICATION"})
 

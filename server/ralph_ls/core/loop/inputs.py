@@ -8,9 +8,9 @@ from typing import Any
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config, Dialect
-from ralph_ls.protocol.events import PlanCountsView, TaskRef
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.report import Promise, Report, Usage
+from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,16 +48,15 @@ from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
-    EndReason,
     IterationStarted,
     NoteAdded,
-    Phase,
     PhaseChanged,
     RunResumed,
     RunStarted,
     WaitEnded,
     Warned,
 )
+from ralph_ls.protocol.run_words import EndReason, Phase
 
 
 def step(state: LoopState, given: Input, now: datetime) -> Step:

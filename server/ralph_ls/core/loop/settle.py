@@ -38,13 +38,13 @@ from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CompletionRefused,
     IterationEnded,
-    Phase,
     PhaseChanged,
     QuestionAsked,
     Validated,
 )
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import PromiseKind
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import CurrentIteration
 
 REPORTS_MISSING_TO_WARN = 3

@@ -19,19 +19,19 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.state import Draft
+from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.protocol.commands import Answer, Command, Note, Pause, Reset, Resume, Stop
 from ralph_ls.protocol.events import (
     BlockedRaised,
     BlockedResolved,
     CommandAccepted,
     CommandRejected,
-    EndReason,
     NoteAdded,
-    Phase,
     PhaseChanged,
     QuestionAnswered,
     QuestionAsked,
 )
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import Question
 
 
@@ -163,7 +163,7 @@ def _stop(draft: Draft, command: Stop) -> None:
 def _pause(draft: Draft, command: Pause) -> None:
     phase = draft.run.phase
     if phase is Phase.PARKED:
-        reason = f"the run waits for you already: {course.waits_for(draft.run)}"
+        reason = f"the run waits for you already: {waits_for(draft.run)}"
         _reject(draft, command, "parked", reason)
     elif phase is Phase.STOPPING:
         _reject(draft, command, "stopping", "the run is about to end")
@@ -184,7 +184,7 @@ def _resume(draft: Draft, command: Resume) -> None:
         _accept(draft, command, "the blocker counts as resolved")
         _leave_if_settled(draft)
     elif run.phase is Phase.PARKED:
-        reason = f"the run waits for something else: {course.waits_for(run)}"
+        reason = f"the run waits for something else: {waits_for(run)}"
         _reject(draft, command, "parked", reason)
     elif run.phase is Phase.PAUSED:
         _accept(draft, command, "the run goes on")
@@ -233,7 +233,7 @@ def _leave_if_settled(draft: Draft) -> None:
         _wait_for(draft, EndReason.BLOCKED)
     elif run.question is not None and run.question.answer is None:
         _wait_for(draft, EndReason.DECIDE)
-    elif course.is_stuck(run.breaker, run.stuck_count, run.config):
+    elif is_stuck(run.breaker, run.stuck_count, run.config):
         _wait_for(draft, EndReason.STUCK)
     else:
         course.go_on(draft)

@@ -31,7 +31,7 @@ from ralph_ls.core.loop.inputs import (
     TimeCame,
     ValidationFinished,
 )
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 
 LeadsTo = frozenset[Phase]
 """Phases the run may be in afterwards."""

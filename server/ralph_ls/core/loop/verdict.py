@@ -14,11 +14,13 @@ from ralph_ls.core.loop import course
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import GateResult
 from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.protocol.breaker import Breaker
 from ralph_ls.protocol.config import OnTimeout
-from ralph_ls.protocol.events import AgentExited, EndReason, Outcome, Verdict
+from ralph_ls.protocol.events import AgentExited
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import PromiseKind
+from ralph_ls.protocol.run_words import EndReason, Outcome, Verdict
 from ralph_ls.protocol.state import CurrentIteration, RunState
 
 CRASHES_TO_FATAL = 3
@@ -105,7 +107,7 @@ def verdict(run: RunState, settlement: Settlement, now: datetime) -> Verdict | N
         return Verdict(reason=EndReason.BLOCKED, message=run.blocked.reason)
     if run.question is not None and run.question.answer is None:
         return Verdict(reason=EndReason.DECIDE, message=run.question.question)
-    if message := course.is_stuck(settlement.breaker, settlement.stuck_count, run.config):
+    if message := is_stuck(settlement.breaker, settlement.stuck_count, run.config):
         return Verdict(reason=EndReason.STUCK, message=message)
     counted = run.counted if settlement.lost else run.counted + 1
     if message := course.limit_reached(run.config, counted, active_seconds(run, now)):

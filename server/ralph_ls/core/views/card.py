@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from ralph_ls.core.loop.course import is_stuck
+from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.diagnostics import Code
 from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
@@ -20,8 +20,8 @@ from ralph_ls.core.views.words import cut, one_line, some_lines
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.panel import Action, Card, PanelState, Tone, Verb
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 
 SHOWN = 1000

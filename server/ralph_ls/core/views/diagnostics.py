@@ -29,9 +29,9 @@ from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import claims_of, facts_of, one_line
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 
 

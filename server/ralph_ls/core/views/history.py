@@ -19,11 +19,11 @@ from ralph_ls.protocol.events import (
     IterationStarted,
     RalphStatusUpdate,
     RunStarted,
-    TaskRef,
     Validated,
 )
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import Report, Usage
+from ralph_ls.protocol.run_words import TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
-from ralph_ls.core.views.status import answer_six
+from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run_words import Phase
 
 SHOWN = 300
 """Characters of one answer or reason; the whole text stands where it came from."""
@@ -45,8 +45,7 @@ def hover(seen: Seen, line: int) -> str | None:
 def _six(seen: Seen) -> str:
     if seen.state is None:
         return NO_RUN
-    answers = answer_six(seen.state, seen.phase, pid=seen.pid if seen.live else None)
-    return "\n".join(f"- **{heading}**: {_plain(answer)}" for heading, answer in answers)
+    return "\n".join(f"- **{one.heading}**: {_plain(one.text)}" for one in answers(seen))
 
 
 def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:

@@ -19,10 +19,10 @@ from ralph_ls.core.views.controls import is_pausing, log_of
 from ralph_ls.core.views.seen import FileKind, Seen, places
 from ralph_ls.core.views.tasks import blocked_words, done_words, tried_words
 from ralph_ls.core.views.words import SHOWN_REASON, minutes, one_line
-from ralph_ls.protocol.events import Phase
 from ralph_ls.protocol.options import TaskLenses
 from ralph_ls.protocol.panel import Action, Verb
 from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 
 

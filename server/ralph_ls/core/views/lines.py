@@ -8,6 +8,7 @@ from enum import StrEnum
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
+from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
 from ralph_ls.protocol.state import RunState
 
 
@@ -80,7 +81,7 @@ def line_of(event: e.EventBase) -> Line | None:
         case e.IterationEnded():
             return _iteration_ended(event)
         case e.RunEnded(reason=reason, message=message):
-            weight = Weight.GOOD if reason is e.EndReason.COMPLETE else Weight.BAD
+            weight = Weight.GOOD if reason is EndReason.COMPLETE else Weight.BAD
             return Line(text=f"Ended: {reason.value}: {message}", weight=weight)
         case _:
             return _about_people(event)
@@ -125,7 +126,7 @@ def _about_people(event: e.EventBase) -> Line | None:
             return None
 
 
-_TOLD_PHASES = frozenset({e.Phase.PAUSED, e.Phase.PARKED, e.Phase.WAITING, e.Phase.STOPPING})
+_TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.WAITING, Phase.STOPPING})
 
 
 def _iteration_started(event: e.IterationStarted) -> str:
@@ -169,13 +170,13 @@ def _validated(event: e.Validated) -> Line:
 
 def _iteration_ended(event: e.IterationEnded) -> Line:
     words = {
-        e.Outcome.PROGRESS: "progress",
-        e.Outcome.NO_PROGRESS: "no progress",
-        e.Outcome.STOPPED: "stopped",
-        e.Outcome.LOST: "lost with its engine",
+        Outcome.PROGRESS: "progress",
+        Outcome.NO_PROGRESS: "no progress",
+        Outcome.STOPPED: "stopped",
+        Outcome.LOST: "lost with its engine",
     }
     commit = f", commit {event.commit[:7]}" if event.commit else ", no commit"
     text = f"Iteration {event.iteration}: {words[event.outcome]} in "
     text += f"{format_duration(event.seconds)}{commit}"
-    good = event.outcome is e.Outcome.PROGRESS
+    good = event.outcome is Outcome.PROGRESS
     return Line(text=text, weight=Weight.QUIET if good else Weight.WARNING)

@@ -15,25 +15,15 @@ from ralph_ls.core.views.card import card
 from ralph_ls.core.views.facts import facts, running_time
 from ralph_ls.core.views.question import question_view
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
+from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.standing import standing
-from ralph_ls.core.views.status import answer_six, needs_person
-from ralph_ls.core.views.words import some_lines
-from ralph_ls.protocol.events import Phase
-from ralph_ls.protocol.panel import AnswerView, IterationRow, Meter, Panel, PanelState
+from ralph_ls.core.views.status import needs_person
+from ralph_ls.protocol.panel import IterationRow, Meter, Panel, PanelState
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 
 MAX_ROWS = 200
 """Iterations in one panel (UX §4)."""
-
-WITHOUT_RUN = (
-    ("Running", "no, no loop has run here yet"),
-    ("Doing", "nothing"),
-    ("Last change", "nothing yet"),
-    ("Needs you", "no"),
-    ("Stopped", "it has not begun"),
-    ("Next", "ralph run"),
-)
-"""The six, where no run was ever made."""
 
 
 def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None = None) -> Panel:
@@ -68,18 +58,6 @@ def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None 
         question=question_view(seen),
         rows=rows[:MAX_ROWS],
     )
-
-
-def answers(seen: Seen) -> tuple[AnswerView, ...]:
-    """The six questions of a person who looks at a loop, answered, in their order. Total."""
-    told = list(WITHOUT_RUN)
-    if seen.state is not None:
-        told = answer_six(seen.state, seen.phase, pid=seen.pid if seen.live else None)
-    elif waiting_question(seen) is not None:
-        told[3] = ("Needs you", "yes, a question waits for an answer")
-    elif open_blocker(seen) is not None:
-        told[3] = ("Needs you", "yes, a blocker waits to be resolved")
-    return tuple(AnswerView(heading=heading, text=some_lines(text)) for heading, text in told)
 
 
 def _tasks(seen: Seen, run: RunState) -> Meter:

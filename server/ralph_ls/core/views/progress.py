@@ -6,9 +6,9 @@ use, nobody knows how many it will need.
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.course import waits_for
+from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.words import one_line
-from ralph_ls.protocol.events import Phase
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 
 SHOWN = 120

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ralph_ls.core.loop import course
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.plan.lines import find_marks, lines_of
 from ralph_ls.core.plan.model import Parsed, Plan, Task
 from ralph_ls.core.views.history import History
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import RunState
 
 
@@ -121,7 +121,7 @@ def needs_reset(seen: Seen) -> bool:
         return False
     # A half open breaker holds nothing up, so without an engine there is nothing to reset it for.
     half_open = seen.live and state.breaker.state is BreakerState.HALF_OPEN
-    return half_open or course.is_stuck(state.breaker, state.stuck_count, state.config) is not None
+    return half_open or is_stuck(state.breaker, state.stuck_count, state.config) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from typing import assert_never
 from ralph_ls.core.views.controls import is_pausing, lacks_a_task
 from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import EndReason, Phase
 from ralph_ls.protocol.panel import PanelState, Tone
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import End, RunState
 
 

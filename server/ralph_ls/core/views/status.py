@@ -6,10 +6,10 @@ stop; what is the next action.
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.course import waits_for
+from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import RunState
 
 CONFIRMING = "confirming that nothing is left to do"

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+
+import type { TaskRow } from "../src/generated/protocol";
+import type { FolderSnapshot } from "../src/state/snapshot";
+import { byId, changedRows, iterationNodes, planNodes, type Node } from "../src/trees/nodes";
+import { folder, idleFolder, iteration, panel, PARSER, RUN, state, task } from "./samples";
+
+function withTasks(...tasks: readonly TaskRow[]): FolderSnapshot {
+  const plan = { uri: `${PARSER}/plan.md`, path: "plan.md", tasks, problems: [] };
+  return { ...folder(), state: state({ plan }) };
+}
+
+function withRows(...rows: readonly ReturnType<typeof iteration>[]): FolderSnapshot {
+  return { ...folder(), state: state({ panel: panel({ rows }) }) };
+}
+
+function outline(nodes: readonly Node[]): readonly unknown[] {
+  return nodes.map((node) =>
+    node.kind === "group"
+      ? [`${node.label} ${node.description}`, outline(node.children)]
+      : `${node.label}|${node.description}`,
+  );
+}
+
+describe("the plan", () => {
+  test("stands under its headings, with how much of each is done", () => {
+    const nodes = planNodes(
+      withTasks(
+        task({ id: "a", title: "One", state: "done", words: "done in iteration 2" }),
+        task({ id: "b", title: "Two" }),
+        task({ id: "c", title: "Three", section: "Standard" }),
+      ),
+    );
+    assert.deepEqual(outline(nodes), [
+      ["High Priority 1/2", ["One|done in iteration 2", "Two|"]],
+      ["Standard 0/1", ["Three|"]],
+    ]);
+  });
+
+  test("without headings stands under its priorities, else by itself", () => {
+    const nodes = planNodes(
+      withTasks(
+        task({ id: "a", section: "", priority: "P0", title: "One" }),
+        task({ id: "b", section: "", title: "Two" }),
+      ),
+    );
+    assert.deepEqual(outline(nodes), [["P0 0/1", ["One|"]], "Two|"]);
+  });
+
+  test("two headings of one name, or two tasks of one id, have ids of their own", () => {
+    const nodes = planNodes(
+      withTasks(
+        task({ id: "a" }),
+        task({ id: "b", section: "Other" }),
+        task({ id: "a", title: "Again" }),
+      ),
+    );
+    assert.equal(byId(nodes).size, 6);
+  });
+
+  test.each<[Partial<TaskRow>, string, string]>([
+    [{}, "circle-large-outline", "task todo"],
+    [{ state: "inProgress" }, "circle-large", "task inProgress"],
+    [{ inWork: true, iteration: 3 }, "sync", "task todo tried"],
+    [{ asks: true, inWork: true }, "question", "task todo asks"],
+    [{ blocks: true }, "circle-slash", "task todo blocks"],
+    [{ state: "blocked" }, "circle-slash", "task blocked"],
+    [{ state: "done", iteration: 2 }, "pass", "task done tried"],
+    [{ state: "skipped" }, "debug-step-over", "task skipped"],
+  ])("a task that is %o has its own shape", (changes, icon, context) => {
+    const [group] = planNodes(withTasks(task(changes)));
+    const node = group?.kind === "group" ? group.children[0] : undefined;
+    assert.equal(node?.icon?.name, icon);
+    assert.equal(node.context, context);
+  });
+
+  test("a task is read aloud with its state and its priority", () => {
+    const [group] = planNodes(
+      withTasks(
+        task({ title: "Fix the bug", state: "done", priority: "P0", words: "iteration 2" }),
+      ),
+    );
+    const node = group?.kind === "group" ? group.children[0] : undefined;
+    assert.equal(node?.spoken, "Fix the bug, done, priority P0, iteration 2");
+  });
+
+  test("a task tells its criteria", () => {
+    const [group] = planNodes(withTasks(task({ criteria: ["tests pass"] })));
+    const node = group?.kind === "group" ? group.children[0] : undefined;
+    assert.equal(node?.tooltip, "Write the parser\nopen\n• tests pass");
+  });
+
+  test("is empty where there is none", () => {
+    assert.deepEqual(planNodes(undefined), []);
+    assert.deepEqual(
+      planNodes({
+        ...folder(),
+        state: state({ plan: { path: "", tasks: [], problems: [] } }),
+      }),
+      [],
+    );
+  });
+});
+
+describe("the iterations", () => {
+  test("tell commit, time, cost and files", () => {
+    const nodes = iterationNodes(
+      withRows(
+        iteration({ iteration: 2 }),
+        iteration({
+          iteration: 1,
+          outcome: "progress",
+          commit: "a1b2c3d4e5",
+          seconds: 66,
+          costUsd: 0.09,
+          files: 4,
+          claimedFiles: 4,
+        }),
+      ),
+    );
+    assert.deepEqual(outline(nodes), ["#2|in work", "#1|a1b2c3d · 1:06 · $0.09 · 4 files"]);
+  });
+
+  test("put what was claimed beside what was seen, where they differ", () => {
+    const nodes = iterationNodes(
+      withRows(iteration({ outcome: "noProgress", seconds: 3723, files: 0, claimedFiles: 5 })),
+    );
+    assert.deepEqual(outline(nodes), ["#1|no commit · 1:02:03 · 0 files (report 5)"]);
+  });
+
+  test.each([
+    [iteration(), "sync"],
+    [iteration({ outcome: "progress", commit: "abc" }), "git-commit"],
+    [iteration({ outcome: "progress" }), "pass"],
+    [iteration({ outcome: "noProgress" }), "dash"],
+    [iteration({ outcome: "stopped" }), "debug-stop"],
+    [iteration({ outcome: "lost" }), "debug-disconnect"],
+  ])("%# have a shape for each outcome", (row, icon) => {
+    assert.equal(iterationNodes(withRows(row))[0]?.icon?.name, icon);
+  });
+
+  test("are read aloud with their outcome and why", () => {
+    const row = iteration({ outcome: "noProgress", why: "nothing changed", task: "Fix it" });
+    assert.equal(
+      iterationNodes(withRows(row))[0]?.spoken,
+      "iteration 1, no progress, no commit, Fix it, nothing changed",
+    );
+  });
+
+  test("that are not shown are counted", () => {
+    const nodes = iterationNodes(
+      withRows(iteration({ iteration: 4 }), iteration({ iteration: 3 })),
+    );
+    assert.equal(nodes.at(-1)?.description, "2 older iterations");
+  });
+
+  test("belong to a run: another run has other rows", () => {
+    const node = iterationNodes(withRows(iteration()))[0];
+    assert.ok(node?.id.includes(RUN));
+    assert.deepEqual(iterationNodes(idleFolder()), []);
+    assert.deepEqual(iterationNodes(undefined), []);
+  });
+});
+
+describe("what is drawn again", () => {
+  const before = planNodes(withTasks(task({ id: "a" }), task({ id: "b" })));
+
+  test("nothing, where all reads the same", () => {
+    const same = planNodes(withTasks(task({ id: "a" }), task({ id: "b" })));
+    assert.deepEqual(changedRows(before, same), { kind: "rows", ids: [] });
+  });
+
+  test("a row that reads otherwise, and its heading where its count does", () => {
+    const after = planNodes(withTasks(task({ id: "a" }), task({ id: "b", state: "done" })));
+    assert.deepEqual(changedRows(before, after), {
+      kind: "rows",
+      ids: [`${PARSER}#group:High Priority`, `${PARSER}#task:b`],
+    });
+  });
+
+  test("a row that only moved to another line, since a click opens that", () => {
+    const after = planNodes(withTasks(task({ id: "a" }), task({ id: "b", line: 9 })));
+    assert.deepEqual(changedRows(before, after), { kind: "rows", ids: [`${PARSER}#task:b`] });
+  });
+
+  test("everything, where rows came, went or changed places", () => {
+    const after = planNodes(withTasks(task({ id: "b" }), task({ id: "a" })));
+    assert.deepEqual(changedRows(before, after), { kind: "all" });
+    assert.deepEqual(changedRows([], after), { kind: "all" });
+  });
+});

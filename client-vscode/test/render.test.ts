@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+
+import type { Message } from "../src/generated/protocol";
+import { cutToEnd, Lines, renderLine, renderMessage, withoutAnsi } from "../src/logs/render";
+
+describe("bytes become lines", () => {
+  test("wherever they are cut, also within a character", () => {
+    const bytes = new TextEncoder().encode("ö1\nzwei €\ndrei");
+    for (let at = 0; at <= bytes.length; at += 1) {
+      const lines = new Lines();
+      const read = [...lines.feed(bytes.subarray(0, at)), ...lines.feed(bytes.subarray(at))];
+      assert.deepEqual(read, ["ö1", "zwei €"]);
+    }
+  });
+});
+
+describe("a message", () => {
+  const about = { iteration: 2, offset: 0 };
+
+  test.each<[Message, string]>([
+    [{ ...about, kind: "text", text: "I look at it." }, "I look at it.\n"],
+    [{ ...about, kind: "text", text: "\u001b[31mred\u001b[0m\r\n" }, "red\n"],
+    [
+      { ...about, kind: "tool", call: "1", name: "Bash", summary: "make test", state: "started" },
+      "[tool] Bash make test\n",
+    ],
+    [
+      { ...about, kind: "tool", call: "1", name: "Bash", summary: "", state: "failed" },
+      "[tool] Bash (failed)\n",
+    ],
+    [{ ...about, kind: "file", path: "a.py", action: "changed" }, "[file] changed a.py\n"],
+    [
+      {
+        ...about,
+        kind: "todo",
+        items: [
+          { text: "one", state: "done" },
+          { text: "two", state: "inProgress" },
+          { text: "three", state: "pending" },
+        ],
+      },
+      "[todo] [x] one\n[todo] [~] two\n[todo] [ ] three\n",
+    ],
+    [{ ...about, kind: "usage", usage: {} } as Message, ""],
+    [{ ...about, kind: "thought" } as unknown as Message, ""],
+  ])("%# is read as a person reads it", (message, text) => {
+    assert.equal(renderMessage(message), text);
+  });
+
+  test("of another iteration, or one that is torn, is passed over", () => {
+    const line = JSON.stringify({ ...about, kind: "text", text: "hello" });
+    assert.equal(renderLine(line, 2), "hello\n");
+    assert.equal(renderLine(line, 3), "");
+    assert.equal(renderLine(line.slice(0, 10), 2), "");
+  });
+});
+
+describe("plain text", () => {
+  test("loses its colours, links and cursor movements", () => {
+    const text = "\u001b[1;32mok\u001b[0m \u001b]8;;http://x\u0007link\u001b]8;;\u0007 50%\r100%";
+    assert.equal(withoutAnsi(text), "ok link 50%\n100%");
+  });
+
+  test("that is too long keeps its end, from a whole line on, and says so", () => {
+    assert.equal(cutToEnd("short", 10), "short");
+    const cut = cutToEnd("one\ntwo\nthree\nfour", 11);
+    assert.equal(cut, "… 8 characters before this are left out here\nthree\nfour");
+    assert.match(cutToEnd("x".repeat(30), 10), /20 characters.*\nx{10}$/s);
+  });
+});

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+
+import type { Panel } from "../src/generated/protocol";
+import { statusItem, type StatusModel, type StatusOptions } from "../src/status/statusItem";
+import {
+  ASKS,
+  BLOCKED,
+  folder,
+  idleFolder,
+  LETTERS,
+  OPEN,
+  PARSER,
+  snapshot,
+  unknownFolder,
+} from "./samples";
+
+const OPTIONS: StatusOptions = {
+  show: "whenActive",
+  still: false,
+  seenEnds: new Set(),
+  clock: () => "17:00",
+};
+
+function item(
+  changes: Partial<Panel>,
+  options: Partial<StatusOptions> = {},
+): StatusModel | undefined {
+  return statusItem(snapshot([folder(changes)]), { ...OPTIONS, ...options });
+}
+
+const ended = (state: Panel["state"], short: string): Partial<Panel> => ({
+  ...{ state, short, headline: short, live: false, tone: "plain" },
+});
+
+test.each<[string, Partial<Panel>, string, "error" | "warning" | undefined]>([
+  ["running", {}, "$(sync~spin) Ralph 3/20", undefined],
+  ["half open", { tone: "warning" }, "$(warning) Ralph 3/20", "warning"],
+  ["stopping", { state: "stopping", short: "stopping" }, "$(sync~spin) Ralph stopping", undefined],
+  [
+    "paused",
+    { state: "paused", short: "paused", tone: "warning" },
+    "$(debug-pause) Ralph paused",
+    undefined,
+  ],
+  ["asks", ASKS, "$(question) Ralph asks", "warning"],
+  ["blocked", BLOCKED, "$(circle-slash) Ralph blocked", "warning"],
+  ["breaker open", OPEN, "$(error) Ralph: breaker open", "error"],
+  [
+    "waits for a limit",
+    { state: "waiting", short: "waits", until: "2026-01-31T17:00:00Z" },
+    "$(clock) Ralph until 17:00",
+    undefined,
+  ],
+  ["waits shortly", { state: "waiting", short: "waits" }, "$(clock) Ralph waits", undefined],
+  ["complete", ended("complete", "complete"), "$(pass) Ralph: complete", undefined],
+  ["limit", ended("ended", "limit"), "$(stop-circle) Ralph: limit", undefined],
+  ["fatal", ended("fatal", "fatal"), "$(error) Ralph: fatal", undefined],
+  [
+    "engine gone",
+    { ...ended("crashed", "engine gone"), needsPerson: true },
+    "$(debug-disconnect) Ralph: engine gone",
+    "error",
+  ],
+])("%s", (_, changes, text, background) => {
+  const shown = item(changes);
+  assert.equal(shown?.text, text);
+  assert.equal(shown.background, background);
+});
+
+describe("a click", () => {
+  test("answers where a question waits", () => {
+    assert.equal(item(ASKS)?.command, "answer");
+  });
+
+  test("shows the loop otherwise", () => {
+    assert.equal(item(OPEN)?.command, "show");
+  });
+});
+
+describe("when it is seen", () => {
+  test("not where nothing is set up", () => {
+    assert.equal(statusItem(snapshot([unknownFolder()]), OPTIONS), undefined);
+    assert.equal(statusItem(snapshot([]), OPTIONS), undefined);
+  });
+
+  test("there too, where it is wanted always", () => {
+    const shown = statusItem(snapshot([unknownFolder()]), { ...OPTIONS, show: "always" });
+    assert.equal(shown?.text, "$(sync-ignored) Ralph");
+  });
+
+  test("never, where that is wanted", () => {
+    assert.equal(item(ASKS, { show: "never" }), undefined);
+  });
+
+  test("quietly, where there is a plan and no run", () => {
+    const shown = statusItem(snapshot([idleFolder()]), OPTIONS);
+    assert.equal(shown?.text, "$(sync-ignored) Ralph");
+  });
+
+  test("an end that was seen is quiet too", () => {
+    const shown = item(ended("complete", "complete"), { seenEnds: new Set([PARSER]) });
+    assert.equal(shown?.text, "$(sync-ignored) Ralph");
+  });
+
+  test("nothing turns where a person wants that", () => {
+    assert.equal(item({}, { still: true })?.text, "$(sync) Ralph 3/20");
+  });
+});
+
+describe("the server", () => {
+  test("being set up", () => {
+    const server = { kind: "installing", step: "trying the server" } as const;
+    const shown = statusItem(snapshot([unknownFolder()], { server }), OPTIONS);
+    assert.equal(shown?.text, "$(sync~spin) Ralph: setting up");
+  });
+
+  test.each([
+    { kind: "failed", why: "it died" } as const,
+    { kind: "missing", why: "no Python", remedy: "python" } as const,
+  ])("is $kind", (server) => {
+    const shown = statusItem(snapshot([folder()], { server }), OPTIONS);
+    assert.equal(shown?.text, "$(error) Ralph: no server");
+    assert.equal(shown.background, "error");
+    assert.ok(shown.label.includes(server.why));
+  });
+});
+
+describe("several folders", () => {
+  test("are summed up where more than one is busy", () => {
+    const shown = statusItem(snapshot([folder(), folder(ASKS, LETTERS)]), OPTIONS);
+    assert.equal(shown?.text, "$(question) Ralph 1 running, 1 asks");
+    assert.equal(shown.background, "warning");
+    assert.deepEqual(
+      shown.lines.map(({ heading }) => heading),
+      ["parser", "letters"],
+    );
+  });
+
+  test("that wait for somebody without a question", () => {
+    const shown = statusItem(snapshot([folder(OPEN), folder(BLOCKED, LETTERS)]), OPTIONS);
+    assert.equal(shown?.text, "$(warning) Ralph 2 wait for you");
+  });
+
+  test("show the busy one, whichever is looked at", () => {
+    const shown = statusItem(
+      snapshot([idleFolder(), folder({}, LETTERS)], { active: PARSER }),
+      OPTIONS,
+    );
+    assert.equal(shown?.text, "$(sync~spin) Ralph 3/20");
+  });
+});
+
+test("a screen reader hears the state in words", () => {
+  assert.equal(item({})?.label, "Ralph: Running, 3/20");
+});

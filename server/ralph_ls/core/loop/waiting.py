@@ -1,0 +1,32 @@
+"""Why a run does not go on by itself, in words: the loop acts on it, and viewers show it.
+
+Viewers need no more of the loop than this, so it must never know what the loop does about it.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.state import RunState
+
+
+def waits_for(run: RunState) -> str:
+    """What a parked run needs, in words."""
+    if run.phase_reason == EndReason.DECIDE.value and run.question is not None:
+        return f"an answer to: {run.question.question}"
+    if run.phase_reason == EndReason.BLOCKED.value:
+        if run.blocked is None:
+            return "a task in the plan that is not blocked"
+        return f"the blocker to be resolved: {run.blocked.reason}"
+    return f"a reset: {is_stuck(run.breaker, run.stuck_count, run.config)}"
+
+
+def is_stuck(breaker: Breaker, stuck_count: int, config: Config) -> str | None:
+    """Why the run must not go on by itself: the breaker is OPEN, or R's stuck count is full."""
+    if breaker.state is BreakerState.OPEN:
+        return breaker.reason
+    if config.max_stuck is not None and stuck_count >= config.max_stuck:
+        several = f"{stuck_count} iterations in a row"
+        return f"{'an iteration' if stuck_count == 1 else several} without a commit"
+    return None

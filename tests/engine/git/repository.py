@@ -1,0 +1,68 @@
+"""A real repository for the tests of what git tells."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.engine.git import Cache, Head, OwnFiles, changes_between, read_head, take_baseline
+from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.store.layout import find_worktree
+
+OWN = OwnFiles(paths=frozenset({"@fix_plan.md", "sub/own.txt"}), folders=(".ralph", "logs/"))
+
+
+@dataclass
+class Repository:
+    """A real repository, changed by its person's own git."""
+
+    root: Path
+    own: OwnFiles = OWN
+    cache: Cache = field(default_factory=Cache)
+
+    def git(self, *arguments: str, **variables: str) -> str:
+        done = subprocess.run(
+            ["git", "-c", "protocol.file.allow=always", *arguments],
+            cwd=self.root,
+            env={**os.environ, **variables},
+            check=True,
+            capture_output=True,
+        )
+        return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+    def write(self, name: str, text: str = "text\n") -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def commit(self, *names: str, subject: str = "work", **variables: str) -> str:
+        for name in names:
+            self.write(name, f"{name} {subject}\n")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", subject, **variables)
+        return self.git("rev-parse", "HEAD")
+
+    def look(self) -> Baseline:
+        place = find_worktree(self.root)
+        return take_baseline(
+            place.root, place.git_dir, place.common_dir, own=self.own, cache=self.cache
+        )
+
+    def head(self) -> Head:
+        place = find_worktree(self.root)
+        return read_head(place.git_dir, place.common_dir)
+
+    def since(self, before: Baseline, *, moment: datetime | None = None) -> Changes:
+        return changes_between(self.root, before, self.look(), own=self.own, since=moment)
+
+
+def make_repository(root: Path, *options: str) -> Repository:
+    root.mkdir(parents=True, exist_ok=True)
+    repository = Repository(root.resolve())
+    repository.git("init", "-q", *options)
+    return repository
