@@ -42,7 +42,7 @@ describe("a message", () => {
       },
       "[todo] [x] one\n[todo] [~] two\n[todo] [ ] three\n",
     ],
-    [{ ...about, kind: "usage", usage: {} } as Message, ""],
+    [{ ...about, kind: "usage", usage: {} }, ""],
     [{ ...about, kind: "thought" } as unknown as Message, ""],
   ])("%# is read as a person reads it", (message, text) => {
     assert.equal(renderMessage(message), text);

@@ -11,7 +11,9 @@ import {
 import { action, ASKS, BLOCKED, folder, PARSER, question, RUN, state, task } from "./samples";
 
 const PLAN = `${PARSER}/@fix_plan.md`;
-const OPEN: Shown = { key: "q1", line: 6, plan: PLAN, phase: "open", hasDraft: false };
+const OPEN: Shown = { key: "q1", line: 6, plan: PLAN, settled: undefined, hasDraft: false };
+const BY_NEOVIM = { answer: "SQLite", by: "Neovim" };
+const SETTLED: Shown = { ...OPEN, settled: BY_NEOVIM };
 
 function asks(changes: Parameters<typeof question>[0] = {}): Wanted {
   return wantedOf(folder({ ...ASKS, question: question(changes) }));
@@ -107,13 +109,19 @@ describe("the thread", () => {
   test("makes way for the next question, also after an answer", () => {
     const next = asks({ key: "q2" });
     assert.deepEqual(kinds(OPEN, next), ["remove", "create"]);
-    assert.deepEqual(kinds({ ...OPEN, phase: "settled" }, next), ["remove", "create"]);
+    assert.deepEqual(kinds(SETTLED, next), ["remove", "create"]);
   });
 
   test("stays readable once it is answered", () => {
-    const settled: Shown = { ...OPEN, phase: "settled" };
-    assert.deepEqual(kinds(settled, asks({ answer: "SQLite" })), []);
-    assert.deepEqual(kinds(settled, wantedOf(folder())), []);
+    assert.deepEqual(kinds(SETTLED, asks({ answer: "SQLite", answeredBy: "Neovim" })), []);
+    assert.deepEqual(kinds(SETTLED, wantedOf(folder())), []);
+  });
+
+  test("names who answered as soon as that is known", () => {
+    const anonymous: Shown = { ...OPEN, settled: { answer: "SQLite", by: "" } };
+    const told = asks({ answer: "SQLite", answeredBy: "Neovim" });
+    assert.deepEqual(kinds(anonymous, told), ["settle"]);
+    assert.deepEqual(kinds({ ...anonymous, hasDraft: true }, told), ["label"]);
   });
 });
 
@@ -131,7 +139,7 @@ describe("a draft that somebody writes", () => {
     for (const kind of kinds(drafting, wanted)) {
       assert.ok(nothingHappensToIt.includes(kind), kind);
     }
-    for (const kind of kinds({ ...drafting, phase: "settled" }, wanted)) {
+    for (const kind of kinds({ ...SETTLED, hasDraft: true }, wanted)) {
       assert.ok(nothingHappensToIt.includes(kind), kind);
     }
   });

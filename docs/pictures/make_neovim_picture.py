@@ -252,6 +252,10 @@ def main() -> int:
                     sys.stdout.write("neovim.svg written\n")
         finally:
             terminal.close()
+            # It outlives its editor, and a picture that could not be taken as well.
+            stop = [sys.executable, "-P", "-m", "ralph_ls", "stop", "--now"]
+            environment = environment_of(folder)
+            subprocess.run(stop, cwd=plan.parent, env=environment, check=False, capture_output=True)
     return 0
 
 

@@ -31,8 +31,6 @@ CHUNK_LINES = 1_000
 WINDOW = 20_000
 """Lines that may be on their way: more wait in the server than it keeps for a slow client."""
 
-LINE = "The agent has looked at file %06d and found nothing to mend in it.\n"
-
 DONE = threading.Event()
 
 
@@ -58,16 +56,16 @@ def measure() -> Iterator[Figure]:
         editor.request("ralph/subscribe", {"output": True, "messages": True})
         run.agent()
         editor.until("ralph/event")
-        for name, append, count in _ways(run):
-            rate = _rate(editor, f"ralph/{name}", append, count)
+        for name, make, append, count in _ways(run):
+            rate = _rate(editor, f"ralph/{name}", make, append, count)
             yield Figure(
                 name=f"lines: {name}",
                 figure=f"{rate:,.0f} lines/s ({N_LINES:,} lines)",
                 ratio=f"{rate / stock_rate:.1f} x pygls' default ({stock_rate:,.0f} lines/s)",
                 target=">= 100,000 lines/s, >= 10 x",
             )
-        for name, append, count in _ways(run):
-            waits = _waits(editor, f"ralph/{name}", append, count)
+        for name, make, append, count in _ways(run):
+            waits = _waits(editor, f"ralph/{name}", make, append, count)
             yield Figure(
                 name=f"lines: one ({name})",
                 figure=f"{statistics.median(waits):.1f} ms (median of {N_SINGLE})",
@@ -76,43 +74,54 @@ def measure() -> Iterator[Figure]:
             )
 
 
-Append = Callable[[range], None]
+Append = Callable[[bytes], None]
+Make = Callable[[int], bytes]
 Count = Callable[[_Params], int]
 
 
-def _ways(run: MadeRun) -> list[tuple[str, Append, Count]]:
-    """How lines are written, and how they are counted when they come."""
+def _ways(run: MadeRun) -> list[tuple[str, Make, Append, Count]]:
+    """What a line is, how lines are written, and how they are counted when they come."""
 
-    def print_lines(numbers: range) -> None:
-        run.say("".join(LINE % number for number in numbers).encode())
-
-    def speak_lines(numbers: range) -> None:
-        run.speak(*(message((LINE % number).rstrip()) for number in numbers))
+    def speak(lines: bytes) -> None:
+        run.speak(lines.removesuffix(b"\n"))
 
     return [
-        ("output", print_lines, lambda params: params.text.count("\n")),
-        ("messages", speak_lines, lambda params: len(params.messages)),
+        ("output", lambda n: b"%b\n" % _words(n), run.say, lambda params: params.text.count("\n")),
+        (
+            "messages",
+            lambda n: message(_words(n).decode()) + b"\n",
+            speak,
+            lambda params: len(params.messages),
+        ),
     ]
 
 
-def _rate(editor: Client, method: str, append: Append, count: Count) -> float:
+def _words(number: int) -> bytes:
+    return b"The agent has looked at file %06d and found nothing to mend in it." % number
+
+
+def _rate(editor: Client, method: str, make: Make, append: Append, count: Count) -> float:
+    chunks = [
+        b"".join(make(number) for number in range(start, start + CHUNK_LINES))
+        for start in range(0, N_LINES, CHUNK_LINES)
+    ]
     before = time.perf_counter()
     n_written = n_read = 0
     while n_read < N_LINES:
         while n_written < min(N_LINES, n_read + WINDOW):
-            append(range(n_written, n_written + CHUNK_LINES))
+            append(chunks[n_written // CHUNK_LINES])
             n_written += CHUNK_LINES
         n_read += _read(editor, method, count)
     return N_LINES / (time.perf_counter() - before)
 
 
-def _waits(editor: Client, method: str, append: Append, count: Count) -> list[float]:
+def _waits(editor: Client, method: str, make: Make, append: Append, count: Count) -> list[float]:
     """Milliseconds from the write of each lone line to its notification."""
     waits = []
     for number in range(N_SINGLE):
         DONE.wait(PAUSE)
         before = time.perf_counter()
-        append(range(number, number + 1))
+        append(make(number))
         _read(editor, method, count)
         waits.append((time.perf_counter() - before) * 1000)
     return waits
@@ -132,7 +141,7 @@ def _read(editor: Client, method: str, count: Count) -> int:
 def _stock_rate() -> float:
     with run_in_a_scratch_home() as (root, _), client.stock() as editor:
         path = Path(root, "lines")
-        path.write_text("".join(LINE % number for number in range(N_STOCK_LINES)), encoding="utf-8")
+        path.write_bytes(b"".join(b"%b\n" % _words(number) for number in range(N_STOCK_LINES)))
         editor.initialize(root)
         before = time.perf_counter()
         editor.notify("bench/tell", {"path": str(path)})

@@ -18,7 +18,7 @@ import pytest
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.vscode import install
 from tests.e2e.vscode.stage import QUESTION, Stage, set_up
-from tests.engine.loop import RALPH, ROOT, end_marked
+from tests.engine.loop import RALPH, ROOT, end_run
 
 CLIENT = ROOT / "client-vscode"
 VSCODE = Path(__file__).parent / "vscode"
@@ -54,7 +54,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     made = set_up(tmp_path)
     yield made
     for repository in (made.repository, made.other_repository):
-        end_marked(repository)
+        end_run(repository)
 
 
 def test_a_loop_is_seen_and_steered_from_vs_code(

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -16,7 +12,7 @@ from tests.editor.warm_server import ServerNursery
 from tests.editor.wire import Wire
 from tests.engine.cases import Scene
 from tests.engine.conftest import nursery, ralph, scene
-from tests.engine.loop import ROOT, end_marked, newest_run
+from tests.engine.loop import ROOT, end_run
 
 __all__ = ["nursery", "ralph", "scene"]
 """Fixtures of whole runs, which pytest finds here by their names."""
@@ -92,13 +88,3 @@ def loops(scene: Scene) -> Iterator[Scene]:
     """A place for a repository and an agent whose runs may outlive whoever started them."""
     yield scene
     end_run(scene.repository)
-
-
-def end_run(repository: Path) -> None:
-    """Kill an engine that runs on in the background, and what its agent left."""
-    found = newest_run(repository) if repository.exists() else None
-    if found is not None and found.live and found.owner is not None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(found.owner.pid, signal.SIGKILL)
-    if found is not None:
-        end_marked(repository)

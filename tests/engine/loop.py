@@ -278,6 +278,19 @@ def end_marked(folder: Path) -> None:
         process.kill()
 
 
+def end_run(folder: Path) -> None:
+    """Kill an engine that runs on in the background, and what its agent left."""
+    if not (folder / ".git").exists():
+        return
+    git_dir = worktree_of(folder).git_dir
+    owner = read_owner(git_dir)
+    if owner is not None and is_held(git_dir):
+        process = psutil.Process(owner.pid)
+        process.kill()
+        process.wait(PATIENCE)
+    end_marked(folder)
+
+
 def _wait_for_journal(
     worktree: Worktree, pid: int | None, lives: Callable[[], bool]
 ) -> Path | None:

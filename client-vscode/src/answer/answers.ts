@@ -6,13 +6,14 @@
 
 import * as vscode from "vscode";
 
+import type { Requests } from "../generated/protocol";
 import type { Connection } from "../server/connection";
 import { answersInline } from "../settings";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Store } from "../state/store";
 import { pickAnswer } from "./pick";
 import { settledLabel, wantedOf, type Matter } from "./threadModel";
-import { textOf, Threads, type ThreadComment } from "./threads";
+import { Threads, type ThreadComment } from "./threads";
 
 export class Answers implements vscode.Disposable {
   private readonly threads = new Threads();
@@ -53,30 +54,45 @@ export class Answers implements vscode.Disposable {
   /** What is in the draft becomes the answer. */
   async send(comment: ThreadComment): Promise<void> {
     const { thread } = comment;
-    if (thread.settled !== undefined) {
-      this.tell(`${settledLabel(thread.settled)}. Your text stays until you put it aside.`);
-    } else if (!thread.sending) {
-      thread.sending = true;
-      try {
-        if (await this.settle(thread.matter, textOf(comment))) {
-          this.threads.taken(comment);
-          this.threads.show(this.store.snapshot.folders);
-        }
-      } finally {
-        thread.sending = false;
-      }
+    const tooLate = thread.settled;
+    const text = this.threads.takeDraft(comment);
+    if (tooLate !== undefined) {
+      this.threads.show(this.store.snapshot.folders);
+      await this.tellTooLate(thread.matter, settledLabel(tooLate), text);
+    } else if (await this.settle(thread.matter, text)) {
+      this.threads.taken(thread);
+    } else if (this.threads.open(thread.matter.folder) === thread) {
+      await this.threads.write(thread);
+    } else {
+      await this.tellTooLate(thread.matter, "This does not wait any more", text);
     }
   }
 
   /** Not now: what is written stays for the next time. */
   putAside(comment: ThreadComment): void {
-    this.threads.putAside(comment);
+    this.threads.takeDraft(comment);
+    this.threads.fold(comment.thread);
     this.threads.show(this.store.snapshot.folders);
   }
 
   dispose(): void {
     this.listening.dispose();
     this.threads.dispose();
+  }
+
+  /** Somebody else was quicker; what a person wrote is not lost. */
+  private async tellTooLate({ folder }: Matter, label: string, text: string): Promise<void> {
+    if (text.trim() === "") {
+      return;
+    }
+    const [asNote, copy] = ["Send It as a Note", "Copy My Text"];
+    const words = `${label}. Your text was not sent.`;
+    const picked = await vscode.window.showWarningMessage(words, asNote, copy);
+    if (picked === copy) {
+      await vscode.env.clipboard.writeText(text);
+    } else if (picked === asNote) {
+      await this.asked("ralph/note", { workspace: folder, text: text.trim() });
+    }
   }
 
   private async answerOnTop(folder: FolderSnapshot, matter: Matter): Promise<void> {
@@ -105,41 +121,29 @@ export class Answers implements vscode.Disposable {
   }
 
   /** Whether it was taken; why not is told. */
-  private async settle(matter: Matter, text: string): Promise<boolean> {
-    const { folder: workspace, goOn } = matter;
-    const words = text.trim();
+  private async settle({ kind, folder, goOn }: Matter, text: string): Promise<boolean> {
+    const [workspace, words] = [folder, text.trim()];
+    if (kind === "question") {
+      return await this.asked("ralph/answer", { workspace, text: words, continue: goOn });
+    }
+    const isTold = words === "" || (await this.asked("ralph/note", { workspace, text: words }));
+    return isTold && (await this.asked("ralph/resume", { workspace, continue: goOn }));
+  }
+
+  private async asked<Name extends "ralph/answer" | "ralph/note" | "ralph/resume">(
+    name: Name,
+    params: Requests[Name]["params"],
+  ): Promise<boolean> {
     try {
-      if (matter.kind === "question") {
-        return this.taken(
-          await this.connection.request("ralph/answer", { workspace, text: words, continue: goOn }),
-        );
+      const { accepted, text } = await this.connection.request(name, params);
+      if (!accepted) {
+        this.tell(text);
       }
-      if (words !== "") {
-        const noted = await this.connection.request("ralph/note", { workspace, text: words });
-        if (!this.taken(noted)) {
-          return false;
-        }
-      }
-      return this.taken(
-        await this.connection.request("ralph/resume", { workspace, continue: goOn }),
-      );
+      return accepted;
     } catch (error) {
       this.tell(error instanceof Error ? error.message : String(error));
       return false;
     }
-  }
-
-  private taken({
-    accepted,
-    text,
-  }: {
-    readonly accepted: boolean;
-    readonly text: string;
-  }): boolean {
-    if (!accepted) {
-      this.tell(text);
-    }
-    return accepted;
   }
 
   private onSettled(matter: Matter, tell: (words: string) => void): vscode.Disposable {

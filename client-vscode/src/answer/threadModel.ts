@@ -43,7 +43,8 @@ export interface Shown {
   readonly key: string;
   readonly line: number;
   readonly plan: string;
-  readonly phase: "open" | "settled";
+  /** How it was settled, as far as that is shown. */
+  readonly settled: Settled | undefined;
   readonly hasDraft: boolean;
 }
 
@@ -93,8 +94,8 @@ export function stepsFor(shown: Shown | undefined, { matter, settled }: Wanted):
     }
     return matter.line === shown.line ? [] : [{ kind: "move", line: matter.line }];
   }
-  if (shown.phase === "open") {
-    const how = settled?.key === shown.key ? settled : { answer: "", by: "" };
+  const how = settled?.key === shown.key ? settled : NOBODY;
+  if (shown.settled === undefined) {
     if (shown.hasDraft) {
       return [{ kind: "label", settled: how }];
     }
@@ -107,8 +108,13 @@ export function stepsFor(shown: Shown | undefined, { matter, settled }: Wanted):
   if (matter !== undefined && !shown.hasDraft) {
     return [{ kind: "remove" }, ...created(matter)];
   }
-  return [];
+  // Who answered may come after the answer, as an engine has to read it first.
+  const isNews = how.answer !== "" && how.by !== shown.settled.by;
+  return isNews ? [{ kind: shown.hasDraft ? "label" : "settle", settled: how }] : [];
 }
+
+/** Of a matter that went away, and nobody said how. */
+const NOBODY: Settled = { answer: "", by: "" };
 
 /** The headline of a thread. */
 export function labelOf(kind: Matter["kind"]): string {

@@ -35,9 +35,9 @@ export interface Thread {
   line: number;
   /** How it was settled; it may still have a draft under which that could not be shown. */
   settled: Settled | undefined;
+  /** The comment that shows it. */
+  answer: vscode.Comment | undefined;
   draft: ThreadComment | undefined;
-  /** While what was written is on its way. */
-  sending: boolean;
   /** What was written, while no draft is open. */
   kept: string;
 }
@@ -97,23 +97,30 @@ export class Threads implements vscode.Disposable {
     view.comments = [...view.comments, thread.draft];
   }
 
-  /** Fold the thread and keep what is written for the next time. */
-  putAside({ thread, body }: ThreadComment): void {
-    thread.kept = textOf({ body });
-    this.dropDraft(thread);
+  /**
+   * Take the draft out of its thread, and what was written in it.
+   *
+   * VS Code has closed its editor by then, and shows what stood in it before.
+   */
+  takeDraft(comment: ThreadComment): string {
+    const { thread } = comment;
+    const text = textOf(comment);
+    thread.kept = text;
+    thread.draft = undefined;
+    thread.view.comments = thread.view.comments.filter((each) => each !== comment);
     if (thread.settled !== undefined) {
       this.settle(thread, thread.settled);
     }
-    thread.view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+    return text;
   }
 
-  /** What a person wrote was taken; the server tells the rest, if it has not yet. */
-  taken({ thread }: ThreadComment): void {
+  /** What was written was taken: the next draft is empty. */
+  taken(thread: Thread): void {
     thread.kept = "";
-    this.dropDraft(thread);
-    if (thread.settled !== undefined) {
-      this.settle(thread, thread.settled);
-    }
+  }
+
+  fold({ view }: Thread): void {
+    view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
   }
 
   dispose(): void {
@@ -177,8 +184,8 @@ export class Threads implements vscode.Disposable {
       matter,
       line,
       settled: undefined,
+      answer: undefined,
       draft: undefined,
-      sending: false,
       kept: "",
     };
   }
@@ -190,25 +197,20 @@ export class Threads implements vscode.Disposable {
     view.contextValue = `${matter.kind} settled`;
     view.state = vscode.CommentThreadState.Resolved;
     if (settled.answer !== "") {
-      const answer: vscode.Comment = {
+      const earlier = thread.answer;
+      thread.answer = {
         author: { name: settled.by === "" ? "Answer" : settled.by },
         label: matter.kind === "question" ? "answered" : "resolved it",
         body: plain(settled.answer),
         mode: vscode.CommentMode.Preview,
       };
-      view.comments = [...view.comments, answer];
+      view.comments = [...view.comments.filter((each) => each !== earlier), thread.answer];
     }
     const timer = setTimeout(() => {
       this.timers.delete(timer);
       view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
     }, READ_FOR);
     this.timers.add(timer);
-  }
-
-  private dropDraft(thread: Thread): void {
-    const { draft, view } = thread;
-    thread.draft = undefined;
-    view.comments = view.comments.filter((comment) => comment !== draft);
   }
 }
 
@@ -226,7 +228,7 @@ function shownOf(thread: Thread | undefined): Shown | undefined {
     key: matter.key,
     line,
     plan: matter.plan ?? "",
-    phase: settled === undefined ? "open" : "settled",
+    settled,
     hasDraft: draft !== undefined,
   };
 }

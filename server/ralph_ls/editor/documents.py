@@ -73,6 +73,8 @@ class Documents:
         self._failures = Failures("telling of an edit")
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="ralph-documents")
         self._parses = Parses()
+        self._names: dict[str, str] = {}
+        """By unquoted URI: how the client quotes it, such as ``@`` where we would say ``%40``."""
         self._looks: WeakKeyDictionary[WorkspaceView, asyncio.Future[None]] = WeakKeyDictionary()
         self._listen()
 
@@ -135,8 +137,13 @@ class Documents:
         for kind in FileKind:
             path = path_of(view, kind)
             if path is not None and os.path.realpath(path) not in taken:
-                found[uri_of(view, path)] = kind
+                found[self._name_of(view, path)] = kind
         return found
+
+    def _name_of(self, view: WorkspaceView, path: Path) -> str:
+        """As the client last called it, so that it never knows the file by two names."""
+        name = uri_of(view, path)
+        return self._names.get(unquote(name), name)
 
     async def _look_first(self, view: WorkspaceView) -> None:
         """Nothing is shown of a work tree before its files were looked at."""
@@ -151,7 +158,7 @@ class Documents:
         main = path_of(view, kind)
         path = main if uri is None else Path(to_fs_path(uri) or "")
         document = self._find_open(uri, path)
-        name = "" if path is None else uri or uri_of(view, path)
+        name = "" if path is None else uri or self._name_of(view, path)
         return Source(
             view=view,
             kind=kind,
@@ -186,7 +193,9 @@ class Documents:
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_OPEN)
         def opened(params: types.DidOpenTextDocumentParams) -> None:
-            self._ours(params.text_document.uri)
+            uri = params.text_document.uri
+            self._names[unquote(uri)] = uri
+            self._ours(uri)
             self._tell(params.text_document.uri, Edit.OPENED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_CHANGE)

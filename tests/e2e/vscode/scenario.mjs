@@ -300,8 +300,7 @@ const steps = [
       await thread.waitFor({ state: "detached" });
       await editor.page.locator(".comment-range-glyph").first().click();
       const widget = editor.page.locator(".review-widget");
-      await editor.reads(widget, "Redis, since letters is a server");
-      await editor.reads(widget, "ralph answer");
+      await editor.reads(widget, /ralph answer[^]*Redis, since letters is a server/);
       await editor.picture("09-answered-elsewhere");
     },
   ],
@@ -314,7 +313,8 @@ const steps = [
       release(3);
       const ended = await journal.event("runEnded", inLetters);
       assert.equal(ended.reason, "stopped", ended.message);
-      assert.match(ended.by, /Visual Studio Code|Code/);
+      // The name that this build of the editor gives itself.
+      assert.equal(ended.by, "code-server");
       await editor.reads(editor.webview.locator(".headline"), /stopped/i);
     },
   ],

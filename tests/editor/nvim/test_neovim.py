@@ -47,6 +47,8 @@ WAITS = f"say 'Looking around.'; wait_here; {FINISHES}"
 
 ASKED = "iteration 1 asks: PostgreSQL or SQLite?"
 
+LENS = "Ralph asks: answer"
+
 TYPED = "36 characters typed while it asks me"
 
 
@@ -77,9 +79,11 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(scene: Scene
 
         # Second way: below the rule of the file that asks, saved.
         editor.wait_for_question("Which port?")
-        editor.open(scene.file(DECIDE))
+        editor.wait_for_lens(LENS)
+        editor.run_lens(LENS)
+        editor.wait_for_text("## Answer")
         editor.wait_for_question("Which port?")
-        editor.type("GoPort 8080.<Esc>:write<CR>")
+        editor.type("oPort 8080.<Esc>:write<CR>")
         editor.wait_for_answer("Which port?")
 
         # Third way: the command, with nothing to quote.
@@ -132,6 +136,7 @@ def test_a_run_outlives_the_neovim_that_started_it(scene: Scene) -> None:
         editor.command("Ralph start 9")
         editor.wait_for_lens("iteration 1 of 9")
         servers = [psutil.Process(pid) for pid in editor.server_pids()]
+        assert servers != []
         editor.kill()
     _, left = psutil.wait_procs(servers, timeout=PATIENCE)
     assert left == []

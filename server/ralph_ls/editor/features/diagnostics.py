@@ -13,10 +13,10 @@ from lsprotocol import types
 from ralph_ls.editor.convert import Abilities, abilities_of, find_target, to_diagnostic
 from ralph_ls.editor.documents import Documents, Edit
 from ralph_ls.editor.pacing import Pacer
-from ralph_ls.editor.sights import Sight
+from ralph_ls.editor.sights import Sight, real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ralph_ls.core.views.seen import FileKind
     from ralph_ls.editor.mended import MendedServer
@@ -62,9 +62,10 @@ class _Publisher:
             current = self._documents.files_of(view, self._workspaces)
         for uri in known - current.keys():
             del self._files[uri]
+            self._take_back(uri, current.keys())
         for uri, kind in current.items():
             self._files[uri] = (view, kind)
-        for uri in known | current.keys():
+        for uri in current:
             self._pacer.ask(uri)
 
     def take_edit(self, uri: str, edit: Edit) -> None:
@@ -81,8 +82,24 @@ class _Publisher:
             self._files[uri] = place
             self._pacer.ask(uri)
 
+    def _take_back(self, uri: str, current: Iterable[str]) -> None:
+        """At once: what is told of the same file under another name has to come later.
+
+        We may call a file by another name than the client until it opens it, such as ``%40`` for
+        ``@``, and most clients know both as one.
+        """
+        self._forgotten.discard(uri)
+        if self._told.pop(uri, None):
+            self._forgotten.update(name for name in current if real_path(name) == real_path(uri))
+            self._server.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(uri=uri, diagnostics=[])
+            )
+
     async def _publish(self, uri: str) -> None:
         found, version = await self._find(uri)
+        if uri not in self._files:
+            # It was taken back meanwhile.
+            return
         is_known = found == self._told.get(uri, []) and uri not in self._forgotten
         if self._documents.is_over or is_known:
             return

@@ -138,7 +138,14 @@ async def _open_decide(gesture: Gesture) -> ReplyResult:
         raise NoEngine("no question waits for an answer here; see: ralph status")
     await in_thread(lambda: _bring_back(view), name="decide file")
     text = gesture.documents.seen(view, FileKind.DECIDE).text
-    return await _show(gesture, view, view.decide_path, line=text.count("\n"))
+    return await _show(gesture, view, view.decide_path, place=_end_of(text))
+
+
+def _end_of(text: str) -> types.Position:
+    """The end of the last line: some editors know no line after the text's last line end."""
+    lines = text.removesuffix("\n").split("\n")
+    # What lies beyond a line's end means its end, in any encoding.
+    return types.Position(line=len(lines) - 1, character=len(lines[-1].encode()))
 
 
 def _bring_back(view: WorkspaceView) -> None:
@@ -189,14 +196,13 @@ async def _show_file(gesture: Gesture) -> ReplyResult:
 
 
 async def _show(
-    gesture: Gesture, view: WorkspaceView, path: Path, *, line: int | None = None
+    gesture: Gesture, view: WorkspaceView, path: Path, *, place: types.Position | None = None
 ) -> ReplyResult:
     """Open a file where the client can; else say where it lies."""
     window = gesture.server.client_capabilities.window
     able = window is not None and window.show_document is not None and window.show_document.support
     if not able:
         return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
-    place = None if line is None else types.Position(line=line, character=0)
     params = types.ShowDocumentParams(
         uri=uri_of(view, path),
         take_focus=True,
