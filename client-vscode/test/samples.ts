@@ -15,7 +15,7 @@ import { panel } from "../src/webview/test/samples";
 
 export { panel };
 
-export const PARSER = "file:///work/parser";
+export const PARSER = "file:///srv/parser";
 export const LETTERS = "file:///work/letters";
 export const RUN = "20260131T120000Z-abcd";
 
@@ -51,7 +51,7 @@ export function question(changes: Partial<QuestionView> = {}): QuestionView {
 /** Only what the client reads of a run. */
 export function run(changes: Partial<RunState> = {}): RunState {
   const config = { agent: "command", agents: {}, paths: { decide: ".ralph/decide.txt" } };
-  return { run: RUN, workspace: "/work/parser", iteration: 3, config, ...changes } as RunState;
+  return { run: RUN, workspace: "/srv/parser", iteration: 3, config, ...changes } as RunState;
 }
 
 export function state(changes: Partial<StateResult> = {}): StateResult {

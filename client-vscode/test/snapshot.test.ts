@@ -115,7 +115,7 @@ describe("context keys", () => {
 
   test("a plan whose loop can be started is named by its path", () => {
     const keys = keysOf([idleFolder(), folder({}, LETTERS)]);
-    assert.deepEqual(keys["ralphLoop.startablePlans"], ["/work/parser/@fix_plan.md"]);
+    assert.deepEqual(keys["ralphLoop.startablePlans"], ["/srv/parser/@fix_plan.md"]);
   });
 
   test("the same keys always", () => {

@@ -218,6 +218,26 @@ async def test_a_document_under_another_name_takes_its_remarks_with_it(
     assert codes(await desk.published(file)) == PLAIN
 
 
+async def test_a_file_keeps_the_name_that_the_client_gave_it(desk: Desk, view: View) -> None:
+    assert view.plan_path is not None
+    desk.views.change(view)
+    ours = view.plan_path.as_uri()
+    assert "%40fix_plan.md" in ours
+    await desk.published(ours)
+    theirs = desk.open(view.plan_path, PLAN, uri=ours.replace("%40", "@"))
+    await desk.quiet()
+    # Most clients know both names as one, so what is taken back must come first.
+    told = [(one["params"]["uri"], codes(one["params"])) for one in desk.sent]
+    assert told == [(ours, []), (theirs, PLAIN)]
+    desk.sent.clear()
+    desk.close(theirs)
+    view.plan_path.write_text("- [ ] nothing to say\n", encoding="utf-8")
+    desk.views.change(view)
+    assert codes(await desk.published(theirs)) == []
+    await desk.quiet()
+    assert desk.sent == []
+
+
 async def test_a_document_that_is_opened_again_is_told_again(desk: Desk, view: View) -> None:
     assert view.plan_path is not None
     uri = desk.open(view.plan_path, PLAN)

@@ -140,7 +140,7 @@ class TestOpening:
         assert decide.read_text(encoding="utf-8").endswith("\nWhy?\n\n---\n## Answer\n")
         [(method, params)] = [each for each in editor.asked if each[0] == "window/showDocument"]
         assert (method, params["uri"]) == ("window/showDocument", decide.as_uri())
-        assert params["selection"]["start"]["line"] == 5
+        assert params["selection"]["start"]["line"] == 4
 
     async def test_a_log_is_opened(self, edit: StartEditor, repository: Path) -> None:
         editor = await edit(repository)

@@ -255,6 +255,23 @@ export class Editor {
     await locator.filter({ hasText: pattern }).first().waitFor();
   }
 
+  /** Open the thread beside a line and read it; it folds by itself a moment after an answer. */
+  async readsThread(pattern) {
+    const widget = this.page.locator(".review-widget").filter({ hasText: pattern }).first();
+    const end = Date.now() + PATIENCE;
+    for (;;) {
+      await this.page.locator(".comment-range-glyph").first().click();
+      try {
+        await widget.waitFor({ timeout: 3000 });
+        return;
+      } catch (error) {
+        if (Date.now() > end) {
+          throw error;
+        }
+      }
+    }
+  }
+
   /** Put the cursor at the end of the document that is open. */
   async toEnd() {
     await this.page.locator(".editor-instance .view-line").first().click();

@@ -298,9 +298,7 @@ const steps = [
       await file(path.join(kept, "at-3"));
       await editor.reads(statusItem(), "3/20");
       await thread.waitFor({ state: "detached" });
-      await editor.page.locator(".comment-range-glyph").first().click();
-      const widget = editor.page.locator(".review-widget");
-      await editor.reads(widget, /ralph answer[^]*Redis, since letters is a server/);
+      await editor.readsThread(/ralph answer[^]*Redis, since letters is a server/);
       await editor.picture("09-answered-elsewhere");
     },
   ],
