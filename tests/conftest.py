@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ GIT_CONFIG = """\
 [core]
     autocrlf = false
 """
+
+# A shell that starts us in the background has Ctrl-C ignored, and all that we start would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Variables which would lead a test, or a process that it starts, into its caller's own settings.
 FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")

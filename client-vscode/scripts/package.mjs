@@ -11,14 +11,14 @@
 
 import { execFileSync } from "node:child_process";
 import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
+    cpSync,
+    existsSync,
+    mkdirSync,
+    mkdtempSync,
+    readFileSync,
+    rmSync,
+    statSync,
+    writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -29,85 +29,85 @@ import { parseArgs } from "node:util";
 const client = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(client);
 const python =
-  process.env.RALPH_PYTHON ??
-  join(root, ".venv", process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+    process.env.RALPH_PYTHON ??
+    join(root, ".venv", process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
 const { values: asked } = parseArgs({
-  options: { "with-dependencies": { type: "boolean", default: false }, out: { type: "string" } },
+    options: { "with-dependencies": { type: "boolean", default: false }, out: { type: "string" } },
 });
 const withDependencies = asked["with-dependencies"];
 
 const manifest = JSON.parse(readFileSync(join(client, "package.json"), "utf8"));
 const target = `${process.platform}-${process.arch}`;
 const file = resolve(
-  asked.out ??
-    join(
-      root,
-      "dist",
-      `${manifest.name}-${withDependencies ? `${target}-` : ""}${manifest.version}.vsix`,
-    ),
+    asked.out ??
+        join(
+            root,
+            "dist",
+            `${manifest.name}-${withDependencies ? `${target}-` : ""}${manifest.version}.vsix`,
+        ),
 );
 
 /** The package and the extension are one product: one version. */
 function checkVersion() {
-  const source = readFileSync(join(root, "server/ralph_ls/__init__.py"), "utf8");
-  const version = /^__version__ = "(.+)"$/m.exec(source)?.[1];
-  if (version !== manifest.version) {
-    throw new Error(
-      `client-vscode/package.json is at ${manifest.version}, the server at ${version}: make them one`,
-    );
-  }
+    const source = readFileSync(join(root, "server/ralph_ls/__init__.py"), "utf8");
+    const version = /^__version__ = "(.+)"$/m.exec(source)?.[1];
+    if (version !== manifest.version) {
+        throw new Error(
+            `client-vscode/package.json is at ${manifest.version}, the server at ${version}: make them one`,
+        );
+    }
 }
 
 function run(program, parameters, cwd) {
-  execFileSync(program, parameters, { cwd, stdio: ["ignore", "inherit", "inherit"] });
+    execFileSync(program, parameters, { cwd, stdio: ["ignore", "inherit", "inherit"] });
 }
 
 /** Lay out in `stage` exactly what is shipped. */
 function layOut(stage) {
-  // What an editor does not read: neither how it is built, nor with what.
-  const shipped = { ...manifest };
-  delete shipped.scripts;
-  delete shipped.devDependencies;
-  writeFileSync(join(stage, "package.json"), `${JSON.stringify(shipped, undefined, 2)}\n`);
-  for (const [name, from] of [
-    ["package.nls.json", join(client, "package.nls.json")],
-    ["README.md", join(client, "README.md")],
-    ["LICENSE.txt", join(root, "LICENSE")],
-    ["out/extension.js", join(client, "out/extension.js")],
-    ["media", join(client, "media")],
-  ]) {
-    if (existsSync(from)) {
-      cpSync(from, join(stage, name), {
-        recursive: true,
-        filter: (path) => !path.endsWith(".gitignore") && !path.endsWith(".map"),
-      });
+    // What an editor does not read: neither how it is built, nor with what.
+    const shipped = { ...manifest };
+    delete shipped.scripts;
+    delete shipped.devDependencies;
+    writeFileSync(join(stage, "package.json"), `${JSON.stringify(shipped, undefined, 2)}\n`);
+    for (const [name, from] of [
+        ["package.nls.json", join(client, "package.nls.json")],
+        ["README.md", join(client, "README.md")],
+        ["LICENSE.txt", join(root, "LICENSE")],
+        ["out/extension.js", join(client, "out/extension.js")],
+        ["media", join(client, "media")],
+    ]) {
+        if (existsSync(from)) {
+            cpSync(from, join(stage, name), {
+                recursive: true,
+                filter: (path) => !path.endsWith(".gitignore") && !path.endsWith(".map"),
+            });
+        }
     }
-  }
-  const wheels = [join(client, "scripts/wheels.py"), join(stage, "wheels")];
-  run(python, [...wheels, ...(withDependencies ? ["--with-dependencies"] : [])], root);
+    const wheels = [join(client, "scripts/wheels.py"), join(stage, "wheels")];
+    run(python, [...wheels, ...(withDependencies ? ["--with-dependencies"] : [])], root);
 }
 
 checkVersion();
 run(process.execPath, [join(client, "scripts/build.mjs"), "--production"], client);
 const stage = mkdtempSync(join(tmpdir(), "ralph-vsix-"));
 try {
-  layOut(stage);
-  mkdirSync(dirname(file), { recursive: true });
-  const vsce = createRequire(join(client, "package.json")).resolve("@vscode/vsce/vsce");
-  run(
-    process.execPath,
-    [
-      vsce,
-      "package",
-      "--no-dependencies",
-      "--allow-missing-repository",
-      ...(withDependencies ? ["--target", target] : []),
-      "--out",
-      file,
-    ],
-    stage,
-  );
+    layOut(stage);
+    mkdirSync(dirname(file), { recursive: true });
+    const vsce = createRequire(join(client, "package.json")).resolve("@vscode/vsce/vsce");
+    run(
+        process.execPath,
+        [
+            vsce,
+            "package",
+            "--no-dependencies",
+            "--allow-missing-repository",
+            ...(withDependencies ? ["--target", target] : []),
+            "--out",
+            file,
+        ],
+        stage,
+    );
 } finally {
-  rmSync(stage, { recursive: true, force: true });
+    rmSync(stage, { recursive: true, force: true });
 }
 console.log(`${file}: ${(statSync(file).size / 1_000_000).toFixed(2)} MB`);

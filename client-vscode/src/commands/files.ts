@@ -40,7 +40,12 @@ export class Files {
   }
 
   /** What an iteration's agent wrote; the newest one's where none is named. */
-  async showLog(folder: FolderSnapshot, run: unknown, iteration: unknown): Promise<void> {
+  async showLog(
+    folder: FolderSnapshot,
+    run: unknown,
+    iteration: unknown,
+    options: { readonly preserveFocus: boolean } = { preserveFocus: false },
+  ): Promise<void> {
     const state = folder.state?.run;
     const ofRun = typeof run === "string" ? run : state?.run;
     const number = typeof iteration === "number" ? iteration : state?.iteration;
@@ -49,7 +54,7 @@ export class Files {
       return;
     }
     const document = await vscode.workspace.openTextDocument(logUri(folder.uri, ofRun, number));
-    const editor = await vscode.window.showTextDocument(document, { preview: true });
+    const editor = await vscode.window.showTextDocument(document, { ...options, preview: true });
     if (state?.run === ofRun && state.current?.started.iteration === number) {
       // It is being written: its end is what is new.
       const last = document.lineCount - 1;

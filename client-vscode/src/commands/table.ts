@@ -81,7 +81,9 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   showLog: async ({ files }, folder, target) => {
     const iteration = iterationOf(target) ?? (await pickIteration(folder));
     if (iteration !== undefined) {
-      await files.showLog(folder, folder.state?.run?.run, iteration);
+      // Whoever walks through the rows of a tree goes on doing so.
+      const options = { preserveFocus: target !== undefined };
+      await files.showLog(folder, folder.state?.run?.run, iteration, options);
     }
   },
   openPlan: ({ files }, folder) => files.openPlan(folder),

@@ -245,7 +245,7 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
     spoken: [
       `iteration ${row.iteration}`,
       OUTCOME_WORDS[row.outcome ?? "current"],
-      ...facts,
+      ...facts.slice(row.outcome === undefined ? 1 : 0),
       ...details,
     ].join(", "),
     context: row.commit === undefined ? "iteration" : "iteration commit",

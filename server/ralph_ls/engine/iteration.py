@@ -12,6 +12,7 @@ import os
 from collections.abc import Awaitable
 from pathlib import Path
 
+from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.reading import Reading, read_final, read_text
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
@@ -29,7 +30,7 @@ from ralph_ls.engine import git, process
 from ralph_ls.engine.agent_choice import fill_argv
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.environment import agent_environment, find_program
-from ralph_ls.engine.messages import MessageLog
+from ralph_ls.engine.messages import MessageLog, decode_recorded
 from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text
 from ralph_ls.engine.prompts import fill_template, template_path
 from ralph_ls.engine.workspace import Workspace
@@ -69,8 +70,12 @@ class IterationWork:
         """The tree and the plan as the last iteration left them."""
         self._plan_before: str | None = None
         self._messages = MessageLog(workspace.files.messages)
+        self._used: Usage | None = None
+        """What the attempt that was read last used up."""
         self._spent: Usage | None = None
         """What the earlier attempts of the open iteration used up."""
+        self._heard: tuple[int, int] | None = None
+        """Iteration and attempt of the agent that this engine listened to last."""
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
         self._stopping = False
@@ -119,8 +124,9 @@ class IterationWork:
             self._spent = None
             self.log.begin(effect.iteration, run.branch, self._clock.local())
         else:
-            self._spent = add_usage(self._spent, self._messages.final().usage)
+            self._spent = add_usage(self._spent, self._used)
         self._messages.begin(effect.iteration, agent.dialect)
+        self._heard = (effect.iteration, effect.attempt)
         launch = process.Launch(
             argv=(str(program), *argv[1:]),
             cwd=workspace.root,
@@ -158,7 +164,7 @@ class IterationWork:
         """Read what the agent said and what changed since the iteration's baseline."""
         workspace = self._workspace
         said, after, text = await asyncio.gather(
-            asyncio.to_thread(self._read_output, effect),
+            asyncio.to_thread(self._read_output, effect, run),
             asyncio.to_thread(self._look_at_tree),
             asyncio.to_thread(self._plan_text),
         )
@@ -171,6 +177,7 @@ class IterationWork:
             since=None if run.current is None else run.current.started.at,
         )
         self._after = (after, text)
+        self._used = said.usage
         plan = parse_plan(text, workspace.config)
         before = parse_plan(self._remembered_plan(text), workspace.config)
         must_validate, notices = self._validation(lost=effect.lost)
@@ -324,13 +331,32 @@ class IterationWork:
             self._plan_before = fallback if data is None else data.decode("utf-8", "replace")
         return self._plan_before
 
-    def _read_output(self, effect: ReadIteration) -> Reading:
+    def _read_output(self, effect: ReadIteration, run: RunState) -> Reading:
         files = self._workspace.files
         if effect.lost:
             return read_text("")
         errors = _read_tail(files.output(effect.iteration, effect.attempt, "err"))
         word = self._workspace.config.gate.complete_word
-        return read_final(self._messages.final(), errors, complete_word=word)
+        return read_final(self._final_of(effect, run), errors, complete_word=word)
+
+    def _final_of(self, effect: ReadIteration, run: RunState) -> Final:
+        """What the agent came to; where a killed engine listened to it, as that one recorded."""
+        if self._heard == (effect.iteration, effect.attempt):
+            return self._messages.final()
+        agent = None if run.current is None else run.current.agent
+        dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
+        *earlier, last = (
+            decode_recorded(
+                self._workspace.files.output(effect.iteration, attempt, "out"),
+                dialect,
+                effect.iteration,
+            )
+            for attempt in range(1, effect.attempt + 1)
+        )
+        self._spent = None
+        for final in earlier:
+            self._spent = add_usage(self._spent, final.usage)
+        return last
 
     @property
     def _validate_script(self) -> Path:

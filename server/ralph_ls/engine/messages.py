@@ -5,6 +5,7 @@ The same decoder has the final word for the loop, so an agent's end leaves nothi
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,18 @@ from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.messages import Message
 from ralph_ls.store.files import PRIVATE_FILE, write_all
+
+CHUNK = 1 << 20
+
+
+def decode_recorded(path: Path, dialect: Dialect, iteration: int) -> Final:
+    """What a process came to whose output lies in ``path``; nothing where there is no file."""
+    decoder = decoder_for(dialect, iteration)
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as recorded:
+        while data := recorded.read(CHUNK):
+            decoder.feed(data)
+    decoder.finish()
+    return decoder.final()
 
 
 class MessageLog:
