@@ -19,10 +19,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 KEPT = {
-    "02-running.png": "vscode-running.png",
     "04-answer.png": "vscode-answer.png",
     "05-half-open.png": "vscode-half-open.png",
-    "06-default-high-contrast.png": "vscode-high-contrast.png",
 }
 """What the test calls a picture, and what the README does."""
 

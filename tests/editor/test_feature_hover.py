@@ -13,7 +13,6 @@ from tests.unit.views.sights import (
     PLAN,
     READ,
     ROUND,
-    RUN,
     begins,
     ends,
     reports,
