@@ -53,7 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const tools: Tools = {
     ...{ store, connection, orders, files, answers, log },
     node: (element) => rows.plan.node(element) ?? rows.iterations.node(element),
-    demo: () => terminals.run("Ralph: demo", ["demo"]),
+    demo: () => terminals.run("demo", ["demo"]),
     selectPython: async () => {
       if (await setUp.selectPython()) {
         await tools.connection.restart();

@@ -16,12 +16,18 @@ from tests.engine.steering import ASKS_FIRST, FINISHES, STUCK_FIRST, at_work, pa
 
 pytestmark = pytest.mark.slow
 
+ASKS_THEN_WAITS = f"""\
+if [ "$RALPH_ITERATION" = 1 ]; then say '<promise>DECIDE:red or blue?</promise>'; exit; fi
+wait_here; {FINISHES}
+"""
+
 
 class TestLivingEngine:
     async def test_two_editors_see_the_same_and_an_answer_in_one_closes_it_in_the_other(
         self, edit: StartEditor, loops: Scene
     ) -> None:
-        running = parked(loops, ASKS_FIRST, "decide")
+        loops.make_gate()
+        running = parked(loops, ASKS_THEN_WAITS, "decide")
         ada = await edit(loops.repository, name="Ada's editor")
         bob = await edit(loops.repository, name="Bob's editor")
         for editor in (ada, bob):
@@ -35,6 +41,7 @@ class TestLivingEngine:
             assert (told["answer"], told["by"]) == ("blue", "Ada's editor")
         late = await bob.request("ralph/answer", {"text": "red"})
         assert not late["accepted"]
+        loops.open_gate()
         assert await asyncio.to_thread(running.wait) is not None
         ended = [await editor.event("runEnded") for editor in (ada, bob)]
         assert ended[0] == ended[1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.engine.cases import Scene, told, wait_until
-from tests.engine.loop import Running, git
+from tests.engine.loop import PATIENCE, Running, git
 
 pytestmark = pytest.mark.slow
 
@@ -183,6 +184,14 @@ class TestParking:
         done = running.wait()
         assert done.exit_code == 3
         assert told(done, "questionAnswered") == []
+
+    def test_a_work_tree_that_is_removed_ends_the_run_that_waits_in_it(self, scene: Scene) -> None:
+        scene.agent(ASKS)
+        running = scene.start("5", "--on-halt", "wait")
+        running.wait_for("phaseChanged", phase="parked")
+        shutil.rmtree(scene.repository)
+        assert running.process.wait(PATIENCE) == 5
+        assert not scene.repository.exists()
 
     def test_removing_the_blocked_file_lets_the_run_go_on(self, scene: Scene) -> None:
         scene.agent(BLOCKS_ONCE)

@@ -111,7 +111,7 @@ export class Orders {
     }
     if (picked === HELP["not-allowed"]) {
       const uri = folder === undefined ? undefined : vscode.Uri.parse(folder.uri);
-      await this.terminals.run("Ralph: allow", ["allow"], uri);
+      await this.terminals.run("allow", ["allow"], uri);
     } else if (picked === HELP["read-only"]) {
       await vscode.commands.executeCommand("workbench.trust.manage");
     } else if (picked === HELP["workspace-busy"]) {

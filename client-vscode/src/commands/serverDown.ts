@@ -18,8 +18,8 @@ export async function askServer(health: ServerHealth): Promise<void> {
       break;
     case "missing": {
       const install = health.remedy === "install" ? ["Install…"] : [];
-      const select = health.remedy === "setting" ? [] : ["Select Python…"];
-      await offer(health.why, [...install, ...select, "Show Output"]);
+      const other = health.remedy === "setting" ? "Open Settings" : "Select Python…";
+      await offer(health.why, [...install, other, "Show Output"]);
       break;
     }
     case "failed":
@@ -33,12 +33,14 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "Select Python…": "ralphLoop.selectPython",
   "Restart Server": "ralphLoop.restartServer",
   "Show Output": "ralphLoop.showOutput",
+  "Open Settings": "workbench.action.openSettings",
 };
 
 async function offer(why: string, titles: readonly string[]): Promise<void> {
   const picked = await vscode.window.showErrorMessage(why, ...titles);
   const command = picked === undefined ? undefined : COMMANDS[picked];
   if (command !== undefined) {
-    await vscode.commands.executeCommand(command);
+    // Only the settings take it: as what is looked for in them.
+    await vscode.commands.executeCommand(command, "ralphLoop.server");
   }
 }

@@ -209,6 +209,8 @@ class Performer:
         def look() -> None:
             # An answer counts once the file has rested: editors save half-typed text by themselves.
             nonlocal known, changed, changed_at
+            if self._workspace.is_gone():
+                return  # Nothing may be written where somebody has just removed everything.
             try:
                 found = halts.look_at_halt_files(root, paths)
             except RalphError:

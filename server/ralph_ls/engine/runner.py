@@ -27,8 +27,12 @@ from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.store import inbox, notes
 from ralph_ls.store.journal import Journal
+
+WAITS_FOR_PEOPLE = frozenset({Phase.PARKED, Phase.PAUSED})
+"""Phases that end only when somebody does something; in any other the loop meets what is gone."""
 
 
 class Engine:
@@ -75,7 +79,7 @@ class Engine:
         try:
             self.deliver(first)
             self._refuse_leftovers()
-            watch = Wakeup([self._workspace.state.inbox], self._collect)
+            watch = Wakeup([self._workspace.state.inbox], self._look)
             while self._exit_code is None:
                 self._take(await self._queue.get())
             await self._performer.finish(self._state.run)
@@ -107,6 +111,14 @@ class Engine:
                 self._exit_code = effect.exit_code
             else:
                 self._performer.perform(effect, self._state.run)
+
+    def _look(self) -> None:
+        """Whatever may have come while the engine waits; called at least twice a second."""
+        self._collect()
+        if self._state.run.phase in WAITS_FOR_PEOPLE and self._workspace.is_gone():
+            root = self._workspace.root
+            message = f"the work tree {root} is gone, so nobody can answer there any more"
+            self.deliver(EffectFailed(message=message))
 
     def _collect(self) -> None:
         """Read new commands; their files stay until the journal has the answer."""

@@ -37,6 +37,17 @@ class Workspace:
     def root(self) -> Path:
         return self.worktree.root
 
+    def is_gone(self) -> bool:
+        """Whether the work tree was removed; one that merely cannot be reached may come back."""
+        try:
+            # The root alone would not do: what is written into it later makes it anew.
+            (self.root / ".git").lstat()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return False
+
     @property
     def own_files(self) -> OwnFiles:
         """The loop's own files, whose changes are no evidence (SPEC §6)."""

@@ -144,7 +144,7 @@ const steps = [
     [
         "a question arrives while somebody types: all 36 characters land in the document",
         async () => {
-            const words = "abcdefghijklmnopqrstuvwxyz0123456789";
+            const words = "Note: read the grammar first, please";
             await editor.toEnd();
             await editor.page.keyboard.type(words.slice(0, 4));
             release(2);
@@ -274,7 +274,8 @@ const steps = [
                 .events()
                 .find((event) => event.kind === "runStarted");
             await editor.reload();
-            await openViews();
+            // The editor opens again what was open: a click on the icon would close it.
+            await editor.webview.locator("main").waitFor();
             await editor.reads(editor.webview.locator(".count"), "5 / 20");
             await editor.reads(
                 editor.webview.locator(".facts .row"),
