@@ -38,7 +38,7 @@ export function editorOptions(trusted: boolean): EditorOptions {
 
 export function notificationSettings(): NotificationSettings {
   return {
-    which: oneOf("notifications", ["all", "important", "none"], "important"),
+    which: oneOf("notifications.show", ["all", "important", "none"], "important"),
     except: words("notifications.except"),
   };
 }

@@ -145,6 +145,12 @@ describe("settings", () => {
     assert.equal(properties["ralphLoop.server.python"]?.["scope"], "machine");
   });
 
+  test("are not one within the other, or the editor reads only one of the two", () => {
+    const names = Object.keys(properties);
+    const within = names.filter((name) => names.some((other) => name.startsWith(`${other}.`)));
+    assert.deepEqual(within, []);
+  });
+
   test("list every kind of notification", () => {
     const { items } = properties["ralphLoop.notifications.except"] ?? {};
     assert.deepEqual((items as { enum: unknown }).enum, NOTICE_KINDS);
