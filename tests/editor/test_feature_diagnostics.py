@@ -144,10 +144,20 @@ async def test_nothing_is_told_twice(desk: Desk, view: View) -> None:
     uri = desk.open(view.plan_path, PLAN)
     await desk.published(uri)
     desk.views.change(view)
-    desk.type(uri, 2, 11, "Notes at the end.\n")
     desk.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     await desk.quiet()
     assert desk.sent == []
+
+
+async def test_an_edit_is_told_again_since_editors_move_what_they_were_told(
+    desk: Desk, view: View
+) -> None:
+    assert view.plan_path is not None
+    uri = desk.open(view.plan_path, PLAN)
+    before = await desk.published(uri)
+    desk.type(uri, 2, 11, "Notes at the end.\n")
+    after = await desk.published(uri)
+    assert after == {**before, "version": 2}
 
 
 async def test_a_remark_moves_with_its_task(desk: Desk, view: View) -> None:

@@ -332,6 +332,16 @@ class TestView:
         plan.unlink()
         await editor.view(lambda state: not state["plan"].get("uri"))
 
+    async def test_a_task_ticked_in_the_editor_shows_in_it(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        editor = await edit(repository)
+        await editor.subscribe(view=True)
+        plan = repository / "@fix_plan.md"
+        editor.open(plan, "# Plan\n\n- [x] First task\n- [x] Unsaved\n")
+        state = await editor.view(lambda state: len(state["plan"]["tasks"]) == 2)
+        assert [row["title"] for row in state["plan"]["tasks"]] == ["First task", "Unsaved"]
+
     async def test_many_changes_make_few_views(self, edit: StartEditor, repository: Path) -> None:
         with made_run(repository) as run:
             editor = await edit(repository)

@@ -20,9 +20,6 @@ import {
   type Step,
 } from "./threadModel";
 
-/** Milliseconds for which an answer can be read before its thread folds. */
-const READ_FOR = 1500;
-
 /** A comment in a thread of ours. */
 export interface ThreadComment extends vscode.Comment {
   readonly thread: Thread;
@@ -40,6 +37,8 @@ export interface Thread {
   draft: ThreadComment | undefined;
   /** What was written, while no draft is open. */
   kept: string;
+  /** Whether it was opened from here, on somebody's gesture. */
+  opened: boolean;
 }
 
 /** The threads of all folders, at most one each. */
@@ -49,7 +48,6 @@ export class Threads implements vscode.Disposable {
     "Ralph Loop",
   );
   private readonly threads = new Map<string, Thread>();
-  private readonly timers = new Set<NodeJS.Timeout>();
 
   constructor() {
     this.controller.options = { prompt: "Type an answer for the loop", placeHolder: "" };
@@ -82,6 +80,7 @@ export class Threads implements vscode.Disposable {
     const editor = await vscode.window.showTextDocument(view.uri, { preview: false });
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     view.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+    thread.opened = true;
     if (thread.draft !== undefined) {
       // Assigning again would throw away what is written in it.
       return;
@@ -119,14 +118,12 @@ export class Threads implements vscode.Disposable {
     thread.kept = "";
   }
 
-  fold({ view }: Thread): void {
-    view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+  fold(thread: Thread): void {
+    thread.opened = false;
+    thread.view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
   }
 
   dispose(): void {
-    for (const timer of this.timers) {
-      clearTimeout(timer);
-    }
     for (const { view } of this.threads.values()) {
       view.dispose();
     }
@@ -187,6 +184,7 @@ export class Threads implements vscode.Disposable {
       answer: undefined,
       draft: undefined,
       kept: "",
+      opened: false,
     };
   }
 
@@ -206,11 +204,11 @@ export class Threads implements vscode.Disposable {
       };
       view.comments = [...view.comments.filter((each) => each !== earlier), thread.answer];
     }
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      view.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
-    }, READ_FOR);
-    this.timers.add(timer);
+    // Folding takes the keyboard into the plan, so only what our user has just answered is folded,
+    // and at once: a moment later they may be typing elsewhere.
+    if (thread.opened) {
+      this.fold(thread);
+    }
   }
 }
 

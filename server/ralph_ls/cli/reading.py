@@ -16,7 +16,7 @@ from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.wire import to_json as plan_to_json
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config import Dialect, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import ReportKind
@@ -34,6 +34,9 @@ STATE_MARKS = {
 
 OWN_BLOCK = {ProfileName.ISSUE: ReportKind.CLARITY_STATUS}
 """Which block a profile's agents write; RALPH_STATUS for all others (SPEC §5)."""
+
+DIALECTS = {"command": Dialect.TEXT, "demo": Dialect.TEXT, "claude": Dialect.CLAUDE}
+"""How each agent writes."""
 
 
 def show_plan(
@@ -55,17 +58,17 @@ def read_output(
     as_json: Json = False,
 ) -> None:
     """Tell what an agent's output says: report, promise, errors, words."""
-    if agent not in {None, "command", "demo"}:
-        raise UsageError(
-            f"--agent {agent!r}: this version reads plain text, as of command and demo"
-        )
+    dialect = DIALECTS.get(agent or "command")
+    if dialect is None:
+        known = ", ".join(sorted(DIALECTS))
+        raise UsageError(f"--agent {agent!r}: this version reads the output of: {known}")
     if profile is not None and profile not in set(ProfileName):
         known = ", ".join(name.value for name in ProfileName)
         raise UsageError(f"--profile {profile!r}: it must be one of {known}")
     preferred = ReportKind.RALPH_STATUS
     if profile is not None:
         preferred = OWN_BLOCK.get(ProfileName(profile), preferred)
-    found = reading.read_text(_input_text(file), preferred=preferred)
+    found = reading.read_output(_input_of(file), dialect=dialect, preferred=preferred)
     if as_json:
         emit_json(reading.to_json(found))
     else:
@@ -115,11 +118,11 @@ def _show_plan(parsed: Parsed) -> None:
         say(f"line {problem.line}: {problem.code}: {problem.message}")
 
 
-def _input_text(file: str) -> str:
+def _input_of(file: str) -> bytes:
     if file == "-":
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+        return sys.stdin.buffer.read()
     try:
-        return Path(file).read_bytes().decode("utf-8", errors="replace")
+        return Path(file).read_bytes()
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from error
 

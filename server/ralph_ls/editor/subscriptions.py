@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Literal
 
-from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.documents import Documents, Edit
 from ralph_ls.editor.mended import MendedServer
 from ralph_ls.editor.pacing import Failures
 from ralph_ls.editor.picture import Caught, Found, MessageLines, OutputPiece, Told
@@ -55,6 +55,7 @@ class Subscriptions:
         workspaces.on_found(self._take_found)
         workspaces.on_change(self._take_change)
         workspaces.on_close(self._end)
+        documents.on_edit(self._take_edit)
 
     async def subscribe(self, view: WorkspaceView, params: SubscribeParams) -> SubscribeResult:
         """Tell the client from now on; takes the place of an earlier subscription.
@@ -108,6 +109,12 @@ class Subscriptions:
     def _take_change(self, view: WorkspaceView) -> None:
         if view in self._known:
             self._known[view].take_change()
+
+    def _take_edit(self, uri: str, _edit: Edit) -> None:
+        # The plan is shown as it stands in the editor, which may come to it later than the disk.
+        place = self._workspaces.of_document(uri)
+        if place is not None:
+            self._take_change(place[0])
 
     def _end(self, view: WorkspaceView) -> None:
         if view in self._known:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.plan import TaskState
-from tests.engine.loop import run_ralph, start_ralph, wait_for, write_agent
+from tests.engine.loop import ROOT, run_ralph, start_ralph, wait_for, write_agent
 from tests.unit.cli.agents import ASKER, IDLER, WORKER
 from tests.unit.cli.calling import Ralph
 
@@ -140,6 +140,16 @@ class TestRead:
         assert "Promise: decide Which one?" in lines
         assert "Error: error: one thing failed" in lines
         assert "Clarification words: none" in lines
+
+    def test_what_claude_prints_is_read_from_its_records(
+        self, ralph: Ralph, tmp_path: Path
+    ) -> None:
+        recorded = str(ROOT / "tests/data/claude/work.jsonl")
+        found = json.loads(ralph(tmp_path, "read", recorded, "--agent", "claude", "--json").out)
+        assert found["report"]["fields"]["STATUS"] == "IN_PROGRESS"
+        assert found["usage"]["costUsd"] > 0
+        # Read as plain text its words stand inside JSON, where no signal is looked for.
+        assert json.loads(ralph(tmp_path, "read", recorded, "--json").out)["report"] is None
 
     def test_nothing_said_is_a_reading_too(
         self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

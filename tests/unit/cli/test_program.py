@@ -115,7 +115,7 @@ class TestErrors:
             (["run", "--plan", "../x", "--agent", "demo"], "paths.plan: '../x' must be a path"),
             (["run", "--resume"], "there is no run to resume here"),
             (["read", "nowhere.txt"], "nowhere.txt cannot be read: No such file or directory"),
-            (["read", "--agent", "claude"], "--agent 'claude': this version reads plain text"),
+            (["read", "--agent", "codex"], "--agent 'codex': this version reads the output of"),
             (["read", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
             (["init", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
             (["note", " "], "there is no text; write it behind the command"),

@@ -47,7 +47,7 @@ class _Publisher:
         self._workspaces = workspaces
         self._documents = documents
         self._files: dict[str, tuple[WorkspaceView, FileKind]] = {}
-        self._told: dict[str, list[types.Diagnostic]] = {}
+        self._told: dict[str, tuple[list[types.Diagnostic], int | None]] = {}
         self._forgotten: set[str] = set()
         """Files of which the client may have dropped what it was told."""
         self._pacer = Pacer(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
@@ -100,12 +100,14 @@ class _Publisher:
         if uri not in self._files:
             # It was taken back meanwhile.
             return
-        is_known = found == self._told.get(uri, []) and uri not in self._forgotten
-        if self._documents.is_over or is_known:
+        told, of_version = self._told.get(uri, ([], version))
+        # An editor moves what it was told with every edit, until it is told again.
+        is_known = found == told and (version == of_version or not found)
+        if self._documents.is_over or (is_known and uri not in self._forgotten):
             return
         self._forgotten.discard(uri)
         if found:
-            self._told[uri] = found
+            self._told[uri] = (found, version)
         else:
             self._told.pop(uri, None)
         self._server.text_document_publish_diagnostics(
