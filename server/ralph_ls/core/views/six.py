@@ -61,9 +61,10 @@ def _running(seen: Seen, run: RunState) -> str:
 
 def _next(seen: Seen, run: RunState) -> str:
     """The one thing to do next, in the words of its button."""
-    settling = controls.settling(seen)
-    if not settling and seen.live and seen.phase in {*controls.WORKING, Phase.STOPPING}:
+    waits = waiting_question(seen) is not None or open_blocker(seen) is not None
+    if not waits and seen.live and seen.phase in {*controls.WORKING, Phase.STOPPING}:
         return "nothing, it goes on by itself"
+    settling = controls.settling(seen)
     if run.end is not None and run.end.reason is EndReason.COMPLETE:
         return "nothing, the plan is done"
     title = (*settling, *controls.running(seen))[0].title.rstrip("…")
