@@ -31,7 +31,7 @@ WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
 .PHONY: help demo test check format-check lint types imports generated client fix generate bench \
-	e2e vsix build changelog lock clean
+	mutants e2e vsix build changelog lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -84,6 +84,10 @@ generate: $(READY) ## write the schemas again from the protocol
 
 bench: $(READY) ## measure, and print the ratios
 	@$(BIN)/python -m tests.bench
+
+mutants: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
+mutants: $(READY) ## change the rules in small ways; list what no test minds
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (440 MB, once)
 	@$(BIN)/python tests/e2e/vscode/install.py

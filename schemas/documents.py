@@ -1,4 +1,4 @@
-"""The generated parts of docs/protocol.md: tables out of schemas, examples out of golden files."""
+"""Pages with generated parts, and those of docs/protocol.md: tables of schemas, golden examples."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ LONG_PART = 25
 """Lines of a part that a shortened example leaves out."""
 
 
-def fill_page(page: str, parts: Mapping[str, str]) -> str:
+def fill_page(name: str, page: str, parts: Mapping[str, str]) -> str:
     """The page with each part between its markers; raises ValueError where a marker is missing."""
-    for name, text in parts.items():
-        start, end = f"<!-- generated: {name} -->", f"<!-- end of generated: {name} -->"
+    for part, text in parts.items():
+        start, end = f"<!-- generated: {part} -->", f"<!-- end of generated: {part} -->"
         before, found_start, rest = page.partition(start)
         _, found_end, after = rest.partition(end)
         if not found_start or not found_end:
-            raise ValueError(f"docs/protocol.md lacks {start} … {end}; put them back")
+            raise ValueError(f"docs/{name} lacks {start} … {end}; put them back")
         page = f"{before}{start}\n\n{text.strip()}\n\n{end}{after}"
     return page
 

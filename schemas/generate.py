@@ -1,8 +1,9 @@
-"""Writes the schemas and the generated parts of docs/protocol.md from ``ralph_ls.protocol``.
+"""Writes the schemas and the generated parts of the pages in docs/ from ``ralph_ls``.
 
-Everything here follows from the models, their docstrings and the golden files, so it is never
-edited by hand: ``--write`` makes it, ``--check`` says what is stale. It must never be imported by
-the product, which knows its vocabulary without reading any schema.
+Everything here follows from the models, their docstrings and the golden files, from the loop's
+table of transitions, from its breaker and its profiles, so it is never edited by hand: ``--write``
+makes it, ``--check`` says what is stale. It must never be imported by the product, which knows its
+vocabulary without reading any schema.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from pathlib import Path
 # As a script this knows only its own folder.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from schemas.breaker_states import breaker_parts
 from schemas.docstrings import member_docstrings
 from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
+from schemas.loop_states import phase_parts
+from schemas.profiles import profile_parts
 from schemas.typescript import typescript_files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,10 +65,20 @@ def check(root: Path) -> int:
 def stale_files(root: Path) -> dict[Path, str]:
     """What should stand in each file that does not hold it yet."""
     wanted = {root / "schemas" / name: text for name, text in schema_files().items()}
-    page = root / "docs" / "protocol.md"
-    wanted[page] = fill_page(page.read_text(encoding="utf-8"), document_parts(root))
+    for name, parts in page_parts(root).items():
+        page = root / "docs" / name
+        wanted[page] = fill_page(name, page.read_text(encoding="utf-8"), parts)
     wanted |= typescript_files(root, member_docstrings)
     return {path: text for path, text in wanted.items() if not _holds(path, text)}
+
+
+def page_parts(root: Path) -> dict[str, dict[str, str]]:
+    """The generated parts of each page in docs/."""
+    return {
+        "protocol.md": document_parts(root),
+        "loop-states.md": phase_parts() | breaker_parts(),
+        "profiles.md": profile_parts(),
+    }
 
 
 def _holds(path: Path, text: str) -> bool:

@@ -135,9 +135,16 @@ describe("the iterations", () => {
     [iteration({ outcome: "progress" }), "pass"],
     [iteration({ outcome: "noProgress" }), "dash"],
     [iteration({ outcome: "stopped" }), "debug-stop"],
+    [iteration({ outcome: "limited" }), "clock"],
     [iteration({ outcome: "lost" }), "debug-disconnect"],
   ])("%# have a shape for each outcome", (row, icon) => {
     assert.equal(iterationNodes(withRows(row))[0]?.icon?.name, icon);
+  });
+
+  test("that do not count say why", () => {
+    const [node] = iterationNodes(withRows(iteration({ outcome: "limited", seconds: 12 })));
+    assert.equal(node?.description, "usage limit · 0:12");
+    assert.equal(node.tooltip.split("\n")[0], "Iteration 1: usage limit, does not count");
   });
 
   test("are read aloud with their outcome and why", () => {

@@ -124,13 +124,19 @@ describe("a long wait", () => {
     folder({
       state: "waiting",
       until: new Date(NOW + minutes * 60_000).toISOString(),
-      card: { kind: "run-waits", tone: "plain", title: "Waits", text: "", actions: [] },
+      card: {
+        kind: "run-waits",
+        tone: "plain",
+        title: "Waits for the usage limit",
+        text: "",
+        actions: [],
+      },
     });
   const all = { settings: { which: "all", except: [] } } as const;
 
   test("is told where everything is wanted", () => {
     const [notice] = told([folder()], [waits(42)], all);
-    assert.equal(notice?.text, "Ralph waits and goes on at 17:00.");
+    assert.equal(notice?.text, "Ralph waits for the usage limit and goes on at 17:00.");
   });
 
   test("is not told by default, nor a short one ever", () => {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
-from tests.bench import follow, keystroke, lines, overhead, replay, start
+from tests.bench import follow, keystroke, lines, overhead, reading, replay, start
 from tests.bench.figures import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "follow": follow.measure,
     "replay": replay.measure,
     "overhead": overhead.measure,
+    "reading": reading.measure,
     "lines": lines.measure,
     "start": start.measure,
     "keystroke": keystroke.measure,

@@ -72,6 +72,18 @@ failing = turn(STATUS="IN_PROGRESS", TESTS_STATUS="FAILING", files=1, commit=Tru
 ticks = turn(STATUS="IN_PROGRESS", files=1, commit=True, ticks=ONE_TASK)
 reports_blocked = turn(STATUS="BLOCKED", RECOMMENDATION="rest", files=1)
 validated = (True, False)
+ticks_and_says = turn(files=1, commit=True, ticks=ONE_TASK, promises=(promise("complete"),))
+says_complete = turn(files=1, commit=True, promises=(promise("complete"),))
+marks_its_last = turn(STATUS="COMPLETE", files=1, commit=True, ticks=ONE_TASK)
+asks_back = turn(
+    STATUS="NEEDS_CLARIFICATION", EXIT_SIGNAL="true", CLARIFICATION_QUESTIONS="Which port?"
+)
+
+
+def gate(rule: str) -> dict[str, Any]:
+    """The same gate on both stages."""
+    return {"settings": {"gate_rule": rule}, "config": f'[gate]\nrule = "{rule}"\n'}
+
 
 PIECES = {
     "finishes": Piece(script=(progress, finishes)),
@@ -108,6 +120,74 @@ PIECES = {
     "crashes-once": Piece(script=(crash, progress, finishes)),
     "crashes": Piece(script=(crash,) * 6),
     "says-nothing": Piece(script=(silence,) * 6),
+    "completes-by-the-marker": Piece(
+        script=(turn(STATUS="IN_PROGRESS", files=1, commit=True, marks=True), marks_its_last),
+        **gate("marker"),
+    ),
+    "is-confirmed-without-the-marker": Piece(script=(ticks,), **gate("marker")),
+    "completes-verified": Piece(script=(says_complete, ticks_and_says), **gate("verified")),
+    "verified-without-a-word": Piece(script=(progress, ticks), **gate("verified")),
+    "empties-the-queue": Piece(script=(progress, ticks), **gate("queue")),
+    "completes-by-its-status": Piece(
+        script=(
+            turn(STATUS="COMPLETE", files=1, commit=True),
+            turn(STATUS="COMPLETE", files=1, commit=True, ticks=ONE_TASK),
+        ),
+        **gate("status"),
+    ),
+    "has-its-pull-request-ready": Piece(
+        script=(turn(PR_READY="true", files=1, commit=True, ticks=ONE_TASK),), **gate("status")
+    ),
+    "needs-clarification": Piece(script=(asks_back,)),
+    "needs-clarification-and-gets-it": Piece(script=(asks_back, finishes), **HELPFUL),
+    "asks-without-a-signal": Piece(
+        script=(
+            turn(fields=None, files=1, commit=True, question="Shall I paint the door red?"),
+            finishes,
+        )
+    ),
+    "sets-a-task-aside": Piece(
+        script=(
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it",)),
+            no_progress,
+            no_progress,
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, ticks=("post it",)),
+        ),
+        settings={"attempts_limit": 2, "breaker_no_progress_half_open": 0},
+        config="[attempts]\nlimit = 2\n[breaker]\nno_progress_half_open = 0\n",
+    ),
+    "leaves-a-task-out": Piece(
+        script=(
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it",)),
+            progress,
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, ticks=("post it",)),
+        ),
+        settings={
+            "attempts_limit": 2,
+            "attempts_counts": "not-done",
+            "attempts_mark": False,
+            "gate_rule": "queue",
+        },
+        config='[attempts]\nlimit = 2\ncounts = "not-done"\nmark = false\n[gate]\nrule = "queue"\n',
+    ),
+    "reports-blocked-and-moves-on": Piece(
+        script=(
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it",)),
+            reports_blocked,
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, ticks=("post it",)),
+        ),
+        settings={"on_blocked": "set-aside"},
+        config='on_blocked = "set-aside"\n',
+    ),
+    "two-tasks-set-aside": Piece(
+        script=(
+            turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it", "wait")),
+            *(turn(STATUS="BLOCKED", RECOMMENDATION="the disk is read-only"),) * 2,
+        ),
+        settings={"on_blocked": "set-aside"},
+        config='on_blocked = "set-aside"\n',
+    ),
+    "nears-its-limit": Piece(script=(progress,) * 5, settings={"max_iterations": 5}),
     "takes-too-long": Piece(
         script=(turn(fields=None, files=1, commit=True, end=timeout.end), finishes),
         settings={"timeout": 1.0},

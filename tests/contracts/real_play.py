@@ -25,11 +25,13 @@ SENTENCES = {
     "done": "I am done.",
     "finished": "The work is finished.",
     "nothing-left": "Nothing is left to do.",
-    "all-tasks-complete": "All tasks are complete.",
+    "complete": "All tasks are complete.",
 }
 """What an agent says so that just one phrase is found."""
 
 VALIDATE = ".ralph/validate.sh"
+MARK = "printf '\\nPROJECT_COMPLETE\\n' >>@fix_plan.md"
+UNMARK = "sed -i.bak /PROJECT_COMPLETE/d @fix_plan.md; rm @fix_plan.md.bak"
 DECIDE, BLOCKED = ".ralph/decide.txt", ".ralph/blocked.txt"
 
 
@@ -129,6 +131,7 @@ def _as_sh(turn: Turn) -> str:
     deeds += [f"mark x {shlex.quote(title)}" for title in turn.ticks]
     deeds += [f"mark '!' {shlex.quote(title)}" for title in turn.blocks]
     deeds += [f"echo {shlex.quote(f'- [ ] {title}')} >>@fix_plan.md" for title in turn.adds]
+    deeds += [MARK if turn.marks else UNMARK] if turn.marks is not None else []
     deeds += [f"rm -f {DECIDE}"] if turn.deletes_decide else []
     deeds += ["commit change"] if turn.commit else []
     deeds += [f"echo {shlex.quote(error)} >&2" for error in turn.errors]
@@ -137,6 +140,8 @@ def _as_sh(turn: Turn) -> str:
     if turn.fields is not None:
         block = [f"{name}: {value}" for name, value in turn.fields.items()]
         deeds.append(f"report {shlex.join(block)}")
+    elif turn.question:
+        deeds.append(f"say {shlex.quote(turn.question)}")
     elif not turn.silent and not turn.promises:
         deeds.append("say 'Well.'")
     deeds.append("exec sleep 60" if turn.end.timed_out else f"exit {turn.end.exit_code}")
@@ -191,7 +196,10 @@ def _shape(event: Any) -> tuple[object, ...]:
             values += [event.counts, len(event.done)]
         case "completionRefused":
             values.append([task.title for task in event.open_tasks])
+        case "attemptCounted" | "taskSetAside":
+            values.append(event.task.title)
         case "iterationEnded":
+            values.append(sorted(event.attempts.values()))
             values += [event.commit is None, event.breaker.state, event.breaker.reason]
         case "warned" if event.code == "tick-without-change":
             values.pop()
@@ -205,6 +213,8 @@ _COMPARED: dict[str, tuple[str, ...]] = {
     "agentExited": ("iteration", "attempt", "timed_out", "stopped", "leftovers"),
     "circuitBreakerStateChange": ("iteration", "from_state", "to_state", "reason"),
     "completionRefused": ("iteration", "why"),
+    "attemptCounted": ("iteration", "attempt", "limit"),
+    "taskSetAside": ("iteration", "attempts", "reason", "marked"),
     "validated": ("iteration", "ok", "exit_code", "timed_out"),
     "waitStarted": ("reason",),
     "waitEnded": ("reason",),
@@ -224,6 +234,8 @@ _COMPARED: dict[str, tuple[str, ...]] = {
         "missing_reports",
         "crashes",
         "recommendation",
+        "completion_words",
+        "denied_tools",
         "counts",
         "errors",
         "verdict",

@@ -54,11 +54,14 @@ async def ask(view: View, line: int, *, capabilities: str | None = VS_CODE) -> M
     return found
 
 
-async def test_the_first_line_answers_the_six_questions(view: View) -> None:
+async def test_the_first_line_answers_the_six_questions_and_tells_what_happened_lately(
+    view: View,
+) -> None:
     hover = await ask(view, 0)
     assert hover is not None
     headings = [line.split("**")[1] for line in hover["contents"]["value"].splitlines()]
-    assert headings == ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
+    six = ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
+    assert headings == [*six, "Lately"]
     assert "**Next**: nothing, it goes on by itself" in hover["contents"]["value"]
 
 

@@ -40,6 +40,20 @@ wait_here() {{ : >"$kept/here"; read -r _ <"$kept/go"; }}
 """What every agent here begins with; it keeps its prompt, so that a test can read it."""
 
 
+CLAUDE = """\
+echo "$*" >"$kept/argv-$RALPH_ITERATION"
+says() {{ printf '{{"type":"result","subtype":"success","is_error":false,"session_id":"%s",\
+"total_cost_usd":%s,"usage":{{"input_tokens":1000,"output_tokens":100}},"num_turns":1,\
+"result":"%s"%s}}\\n' "$1" "$2" "$3" "${{4:-}}"; }}
+limited() {{ printf '{{"type":"rate_limit_event","rate_limit_info":\
+{{"status":"rejected","resetsAt":%s}}}}\\n' "$1"; }}
+"""
+"""What an agent begins with that prints as ``claude`` does; it keeps its command line.
+
+``says SESSION COST TEXT [MORE]`` is its result, with the text as it stands in JSON.
+"""
+
+
 class Ralph:
     """Runs ``ralph``, and remembers what it started."""
 
@@ -121,6 +135,15 @@ class Scene:
         prelude = PRELUDE.format(kept=shlex.quote(str(self.kept)))
         self.command = write_agent(self.kept / "bin", prelude + body)
         return self
+
+    def run_claude(self, body: str, *arguments: str) -> Completed:
+        """A run to its end with a ``claude`` on PATH that is this script."""
+        if not self.repository.exists():
+            self.plan()
+        prelude = (PRELUDE + CLAUDE).format(kept=shlex.quote(str(self.kept)))
+        write_agent(self.kept / "bin", prelude + body, name="claude")
+        path = os.pathsep.join([str(self.kept / "bin"), os.environ["PATH"]])
+        return self.ralph(self.repository, "run", *arguments, env={"PATH": path})
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Completed:
         """A run with the agent, to its end."""

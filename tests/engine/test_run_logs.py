@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -176,3 +177,88 @@ def test_the_recommendation_and_notes_reach_the_next_agent_alone(scene: Scene) -
     assert [said in prompt for prompt in prompts] == [False, True, False]
     assert ["> prefer `sqlite`\n" in prompt for prompt in prompts] == [True, False, False]
     assert [f"iteration {number} of 3" in prompts[number - 1] for number in (1, 2, 3)] == [True] * 3
+
+
+def old_logs(scene: Scene, names: list[str]) -> list[str]:
+    """Write logs, each a day older than the one before it; those of them that are there still."""
+    for age, name in enumerate(names, start=1):
+        path = scene.file(f".ralph/logs/{name}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("old\n", encoding="utf-8")
+        changed = time.time() - age * 86400 - 60
+        os.utime(path, (changed, changed))
+    return names
+
+
+def left(scene: Scene) -> set[str]:
+    folder = scene.file(".ralph/logs")
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+OLD = [
+    "2020-01-01_001.log",
+    "run-20200101T000000Z-aaaa/iteration-001.log",
+    "run-earlier-2/iteration-1000.log",
+    "2020-01-01_002.log",
+    "2020-01-01T10-20-30.log",
+]
+FOREIGN = ["mine.log", "2020-01-01_003.txt", "notes/2020-01-01_001.log", "run-x/summary.csv"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept"),
+    [
+        pytest.param("days = 2\nnewest = 0\n", OLD[:1], id="days"),
+        pytest.param("newest = 3\ndays = 0\n", OLD[:3], id="newest"),
+        pytest.param("newest = 1\ndays = 4\n", OLD[:3], id="either-keeps"),
+        pytest.param("", OLD, id="as-the-profile-has-it"),
+    ],
+)
+def test_old_logs_are_removed_at_a_start_and_that_is_told(
+    scene: Scene, settings: str, kept: list[str]
+) -> None:
+    files = {".ralph/config.toml": f"[log_retention]\n{settings}"} if settings else {}
+    scene.plan(files=files).agent(SOMETIMES_COMMITS)
+    old_logs(scene, OLD)
+    old_logs(scene, FOREIGN)
+    done = scene.run("1")
+    (today,) = {name for name in left(scene) if name not in {*OLD, *FOREIGN, "summary.csv"}}
+    assert left(scene) == {*kept, *FOREIGN, "summary.csv", today}
+    removed = len(OLD) - len(kept)
+    noun = "log" if removed == 1 else "logs"
+    assert [event.message for event in told(done, "warned") if event.code == "logs-removed"] == (
+        [f"removed {removed} old {noun} from .ralph/logs"] if removed else []
+    )
+    # A folder that held nothing else is gone with its logs.
+    assert scene.file(".ralph/logs/run-earlier-2").exists() == (OLD[2] in kept)
+
+
+def test_logs_of_the_run_that_goes_on_and_those_in_git_are_never_removed(scene: Scene) -> None:
+    settings = 'log_form = "iteration"\n[log_retention]\nnewest = 0\ndays = 0\n'
+    tracked = ".ralph/logs/2020-01-01_001.log"
+    scene.plan(files={".ralph/config.toml": settings, tracked: "kept\n"})
+    os.utime(scene.file(tracked), (1, 1))
+    scene.agent(SOMETIMES_COMMITS).run("1")
+    old_logs(scene, OLD[3:])
+    done = scene.tell("run", "2", "--resume")
+    assert warnings(done).count("logs-removed") == 1
+    assert left(scene) == {
+        "2020-01-01_001.log",
+        "iteration-001.log",
+        "iteration-002.log",
+        "summary.csv",
+    }
+
+
+def test_a_log_folder_that_is_a_link_is_not_followed(scene: Scene) -> None:
+    scene.plan(files={".ralph/config.toml": "[log_retention]\nnewest = 0\ndays = 0\n"})
+    elsewhere = scene.kept / "elsewhere"
+    elsewhere.mkdir()
+    log = elsewhere / "iteration-001.log"
+    log.write_text("kept\n", encoding="utf-8")
+    scene.file(".ralph/logs").mkdir()
+    scene.file(".ralph/logs/run-x").symlink_to(elsewhere)
+    scene.file(".ralph/logs/2020-01-01_001.log").symlink_to(log)
+    scene.agent(SOMETIMES_COMMITS).run("1")
+    assert log.exists()
+    assert scene.file(".ralph/logs/2020-01-01_001.log").is_symlink()

@@ -3,8 +3,8 @@
 A journal holds what was told, not what came in; most inputs stand in their events whole. Of the
 others enough stands there to decide alike:
 
-- *What the agent said*: the words of completion are counted in ``iterationEnded.indicators``, their
-  names are not told. The error lines are the keys of the breaker's streaks.
+- *What the agent said*: the error lines are the keys of the breaker's streaks. That it ended with a
+  question, or at its usage limit, is told by a warning and by the wait that follows.
 - *A look at the plan* that ended the run: its counts are those told last.
 - *That the agent said nothing*: told by what followed, a second attempt or a crash counted.
 - *Inputs that moved nothing* left no trace, and need none.
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -27,6 +28,7 @@ from ralph_ls.core.loop.inputs import (
     EngineFacts,
     HaltFiles,
     HaltFilesChanged,
+    HeldTask,
     Input,
     Interrupted,
     IterationRead,
@@ -52,12 +54,17 @@ from ralph_ls.protocol.events import (
     Validated,
 )
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.run_words import Outcome, PlanCountsView, TaskRef
+from ralph_ls.protocol.run_words import Mode, Outcome, PlanCountsView, TaskRef
 
 OWN_WARNINGS = frozenset(
     {
         "agent-failed",
+        "asked-without-signal",
         "breaker-half-open",
+        "budget-cost",
+        "budget-duration",
+        "budget-iterations",
+        "budget-tokens",
         "claim-without-evidence",
         "completion-not-gate",
         "error-repeating",
@@ -67,6 +74,8 @@ OWN_WARNINGS = frozenset(
     }
 )
 """Warnings which the loop itself gives; all others came in as notices."""
+
+ASKED = "asked-without-signal"
 
 SOMETHING = TaskRef(id="00000000", title="a task that nobody began")
 
@@ -97,6 +106,14 @@ def replay(events: Sequence[Event]) -> Iterator[Move]:
 def take(state: LoopState, given: Input, now: datetime) -> Step:
     """One step; a new engine knows no more than the journal."""
     return step(LoopState(run=state.run) if isinstance(given, Resumed) else state, given, now)
+
+
+def _denied(end: Any) -> tuple[str, ...] | None:
+    """The tools that were not permitted, as often as it happened."""
+    if end.permission_denials is None:
+        return None
+    repeated = end.denied_tools[-1:] * (end.permission_denials - len(end.denied_tools))
+    return (*end.denied_tools, *repeated)
 
 
 class _Finder:
@@ -225,10 +242,15 @@ class _Finder:
         notices = self._notices(self._until(event.kind))
         if isinstance(event, IterationStarted):
             plan = PlanFacts(counts=event.counts, next_task=event.task)
-            return Prepared(baseline=event.baseline, plan=plan, notices=notices)
+            return Prepared(baseline=event.baseline, plan=plan, mode=event.mode, notices=notices)
         counts = self._state.run.counts
-        all_blocked = counts.open_required == counts.blocked_required
-        plan = PlanFacts(counts=counts, next_task=None if all_blocked else SOMETHING)
+        is_held = event.kind == "phaseChanged" or getattr(event, "reason", "") == "blocked"
+        nothing_ready = is_held or counts.open_required == counts.blocked_required
+        plan = PlanFacts(
+            counts=counts,
+            next_task=None if nothing_ready else SOMETHING,
+            held=self._held(event),
+        )
         return Prepared(baseline=Baseline(), plan=plan, notices=notices)
 
     def _read(self) -> IterationRead:
@@ -249,12 +271,16 @@ class _Finder:
         return IterationRead(
             report=None if report is None else report.report,
             promises=tuple(event.promise for event in mine if event.kind == "promiseRead"),
-            completion_words=() if end is None else self._words(end, counts),
+            completion_words=() if end is None else end.completion_words,
             errors=() if end is None else end.errors,
             error_patterns=() if end is None else self._error_patterns(end),
             said_nothing=self._said_nothing(end),
             usage=None if end is None else end.usage,
-            permission_denials=None if end is None else end.permission_denials,
+            denied_tools=None if end is None else _denied(end),
+            limit=self._limit(end),
+            session=None if end is None else end.session,
+            question=self._question(mine),
+            plan_changed=current.started.mode is Mode.PLAN and evidence.progress,
             changes=Changes(
                 commits=evidence.commits,
                 files=evidence.files,
@@ -280,12 +306,29 @@ class _Finder:
         after = kinds[kinds.index("evidenceGathered") :]
         return bool({"validated", "commandAccepted", "phaseChanged"}.intersection(after))
 
-    def _words(self, end: Any, counts: PlanCountsView) -> tuple[str, ...]:
-        """As many words as the sum of indicators grew by, but for the plan's own one."""
-        found = end.indicators - self._state.run.indicators
-        if counts.total > 0 and counts.open_required == 0:
-            found -= 1
-        return tuple(f"word-{number}" for number in range(found))
+    def _limit(self, end: Any) -> Limit | None:
+        """The usage limit, where one was waited for."""
+        if end is None or end.outcome is not Outcome.LIMITED:
+            return None
+        waits = (event for event in self._coming if event.kind == "waitStarted")
+        return Limit(resets_at=next((event.until for event in waits), None))
+
+    def _question(self, mine: Sequence[Any]) -> str:
+        said = (event.message for event in mine if event.kind == "warned" and event.code == ASKED)
+        words = next(said, "").partition("no signal: ")[2]
+        return words.partition(" Tell it what")[0]
+
+    def _held(self, event: Any) -> tuple[HeldTask, ...]:
+        """The tasks that keep a run from going on stand in the words of its end."""
+        message = getattr(event, "message", "")
+        if getattr(event, "reason", "") != "blocked" or ": " not in message:
+            return ()
+        held = (one.rpartition(" (") for one in message.partition(": ")[2].split("; "))
+        return tuple(
+            HeldTask(task=TaskRef(id="", title=title), why=why[:-1])
+            for title, _, why in held
+            if title
+        )
 
     def _error_patterns(self, end: Any) -> tuple[str, ...]:
         if end.outcome in {Outcome.PROGRESS, Outcome.NO_PROGRESS}:

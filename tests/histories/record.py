@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -28,6 +29,7 @@ from ralph_ls.core.loop.inputs import (
     CommandUnreadable,
     Input,
     Interrupted,
+    IterationRead,
     Resumed,
     Started,
     ValidationFinished,
@@ -132,6 +134,27 @@ def _commands_of_all_kinds(scene: Scene) -> None:
     running.wait()
 
 
+def _waits_for_its_limit(scene: Scene) -> None:
+    at_limit = '\',"is_error":true,"api_error_status":429\''
+    scene.plan(files={".ralph/config.toml": 'limit_wait = "20ms"\n'}).run_claude(
+        "[ $RALPH_ITERATION -gt 1 ] || "
+        f"{{ limited null; says s-1 0.1 'At the limit.' {at_limit}; exit 1; }}\n"
+        "work; commit; says s-1 0.2 'I go on.'",
+        "2",
+    )
+
+
+def _is_not_permitted(scene: Scene) -> None:
+    denied = '\',"permission_denials":[{"tool_name":"Bash","tool_use_id":"t-1"}]\''
+    scene.plan().run_claude(f"work; commit; says s-1 0.1 'I go on.' {denied}", "9")
+
+
+def _spends_its_budget(scene: Scene) -> None:
+    scene.plan(files={".ralph/config.toml": "max_cost_usd = 0.5\n"}).run_claude(
+        "work; commit; says s-$RALPH_ITERATION 0.21 'I go on.'", "9"
+    )
+
+
 def newest_inbox(scene: Scene) -> Path:
     from ralph_ls.store.layout import find_worktree, state_folder, state_root
 
@@ -172,8 +195,23 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
             "paused-and-resumed",
             "stopped",
             "stopped-at-once",
+            "completes-by-the-marker",
+            "completes-verified",
+            "empties-the-queue",
+            "completes-by-its-status",
+            "has-its-pull-request-ready",
+            "needs-clarification",
+            "needs-clarification-and-gets-it",
+            "asks-without-a-signal",
+            "sets-a-task-aside",
+            "leaves-a-task-out",
+            "two-tasks-set-aside",
+            "nears-its-limit",
         )
     },
+    "waits-for-its-limit": _waits_for_its_limit,
+    "is-not-permitted": _is_not_permitted,
+    "spends-its-budget": _spends_its_budget,
     "all-blocked-at-the-start": _all_blocked_at_the_start,
     "plan-vanishes": _plan_vanishes,
     "ended-by-term": _ended_by_term,
@@ -271,6 +309,8 @@ class _Cleaner:
                 )
             case AgentFinished():
                 return replace(given, seconds=0.5)
+            case IterationRead(limit=limit) if limit is not None:
+                return replace(given, limit=Limit())
             case ValidationFinished():
                 return replace(given, seconds=0.25)
             case CommandArrived(command=command):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import shlex
@@ -17,15 +18,23 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from pydantic import BaseModel
 
 from ralph_ls.cli.main import USAGE
 from ralph_ls.cli.verbs import VERBS, make_command
 from ralph_ls.core.loop.breaker import IterationFacts, count_iteration, reset
 from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
-from ralph_ls.core.loop.transitions import TAKE_UP, TRANSITIONS
+from ralph_ls.core.loop.profiles import PROFILES, profile_of, require_runnable
+from ralph_ls.core.loop.transitions import INPUTS, TAKE_UP, TRANSITIONS
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig, Config
+from ralph_ls.protocol.config import (
+    AgentConfig,
+    BreakerConfig,
+    Config,
+    ProfileName,
+    ToolsConfig,
+)
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Phase
@@ -35,8 +44,11 @@ PACKAGE = ROOT / "server" / "ralph_ls"
 README = ROOT / "README.md"
 ARCHITECTURE = ROOT / "docs" / "ARCHITECTURE.md"
 LOOP_STATES = ROOT / "docs" / "loop-states.md"
+PROFILES_PAGE = ROOT / "docs" / "profiles.md"
 PICTURE = ROOT / "docs" / "pictures" / "demo.svg"
 ADRS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+OWN_FLAGS = [README, LOOP_STATES, PROFILES_PAGE]
+"""Pages on which a flag that stands alone is one of ours."""
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 ADR_HEADINGS = ["Context", "Decision", "Consequences", "What we gave up"]
@@ -107,7 +119,7 @@ class TestCommands:
         for _, verb, *arguments in typed_lines(page):
             COMMANDS[verb].make_context(verb, arguments)
 
-    @pytest.mark.parametrize("page", [README, LOOP_STATES], ids=names([README, LOOP_STATES]))
+    @pytest.mark.parametrize("page", OWN_FLAGS, ids=names(OWN_FLAGS))
     def test_each_flag_that_stands_alone_belongs_to_a_verb(self, page: Path) -> None:
         known = set().union(*(flags_of(verb) for verb in COMMANDS))
         alone = {
@@ -260,9 +272,76 @@ class TestLoopStates:
         drawn |= {(phase, "ended") for phase in live}
         assert drawn == phase_moves() | {("ended", "starting")}
 
+    def test_every_phase_and_input_has_its_answer_in_the_table(self) -> None:
+        rows = {Phase.STARTING: TAKE_UP, **TRANSITIONS}
+        wanted = {
+            (phase.value, kind.__name__): answer
+            if isinstance(answer, str)
+            else {after.value for after in answer}
+            for phase, row in rows.items()
+            for kind, answer in row.items()
+        }
+        assert len(wanted) == len(rows) * len(INPUTS)
+        assert answers_in_the_table() == wanted
+
+    def test_every_input_is_explained(self) -> None:
+        explained = [name for name, words in table(LOOP_STATES, "inputs") if words.endswith(".")]
+        assert explained == [f"`{kind.__name__}`" for kind in INPUTS]
+
+    def test_each_threshold_of_the_breaker_has_its_row(self) -> None:
+        rows = {row[2].strip("`"): row for row in table(LOOP_STATES, "thresholds")}
+        thresholds = {
+            f"breaker.{name}": str(value)
+            for name, value in BreakerConfig().model_dump().items()
+            if name not in {"enabled", "same_error_warn"}
+        }
+        told = {key: row[1] for key, row in rows.items() if key.startswith("breaker.")}
+        assert told == thresholds
+        assert rows['on_blocked = "open"'][1] == "at once"
+
+    @pytest.mark.parametrize(
+        ("setting", "leads_to", "with_progress", "set_back_by"),
+        [
+            ("no_progress_half_open", "HALF_OPEN", "no", "progress, a task set aside"),
+            ("no_progress_open", "OPEN", "no", "progress, a task set aside"),
+            ("same_error_open", "OPEN", "counts", "one without it"),
+            ("failing_tests_open", "OPEN", "counts", "tests that pass"),
+            ("denials_open", "OPEN", "counts", "one without it"),
+            ("refused_completions_open", "OPEN", "no", "one without it"),
+            ("set_aside_open", "OPEN", "no", "progress"),
+        ],
+    )
+    def test_the_breaker_s_rows_are_those_of_the_specification(
+        self, setting: str, leads_to: str, with_progress: str, set_back_by: str
+    ) -> None:
+        rows = {row[2]: row[3:] for row in table(LOOP_STATES, "thresholds")}
+        assert rows[f"`breaker.{setting}`"] == [leads_to, with_progress, set_back_by]
+
     def test_the_breaker_is_drawn_as_it_moves(self) -> None:
         assert {edge for edge in edges(1) if "[*]" not in edge} == breaker_moves()
         assert [edge for edge in edges(1) if "[*]" in edge] == [("[*]", Breaker().state.value)]
+
+
+def table(page: Path, part: str) -> list[list[str]]:
+    """The cells of a generated table, without its head."""
+    _, _, rest = read(page).partition(f"<!-- generated: {part} -->")
+    lines = rest.partition("<!-- end of")[0].splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:1] == "|"]
+    return rows[2:]
+
+
+def answers_in_the_table() -> dict[tuple[str, str], str | set[str]]:
+    """Where each input leads in each phase, or why it is ignored, as the page says it."""
+    found: dict[tuple[str, str], str | set[str]] = {}
+    phase = ""
+    for named, inputs, words in table(LOOP_STATES, "transitions"):
+        phase = named.strip("`") or phase
+        ignored = words.removeprefix("ignored, because ")
+        led_to = {phase if word == "stays" else word.strip("`") for word in words.split(", ")}
+        for name in inputs.split(", "):
+            assert (phase, name.strip("`")) not in found
+            found[phase, name.strip("`")] = ignored if ignored != words else led_to
+    return found
 
 
 def edges(diagram: int) -> list[tuple[str, str]]:
@@ -286,8 +365,8 @@ def breaker_moves() -> set[tuple[str, str]]:
     """Every move that some iteration, or a person, can bring about."""
     now = datetime(2026, 1, 31, 12, tzinfo=UTC)
     afters: list[Callable[[Breaker], Breaker]] = [partial(reset, by="Ada", now=now)]
-    for progress, tests, blocked, refused in itertools.product(
-        (True, False), ("PASSING", "FAILING"), (None, "no key"), (True, False)
+    for progress, tests, blocked, refused, aside in itertools.product(
+        (True, False), ("PASSING", "FAILING"), (None, "no key"), (True, False), (True, False)
     ):
         facts = IterationFacts(
             iteration=1,
@@ -295,6 +374,7 @@ def breaker_moves() -> set[tuple[str, str]]:
             tests_status=tests,
             blocked_reason=blocked,
             completion_refused=refused,
+            set_aside=aside,
         )
         afters.append(partial(count_iteration, facts=facts, config=BreakerConfig(), now=now))
     counts = [
@@ -308,6 +388,73 @@ def breaker_moves() -> set[tuple[str, str]]:
         for count in counts
         for after in afters
     } - {(state.value, state.value) for state in BreakerState}
+
+
+class TestProfiles:
+    def test_each_has_its_column(self) -> None:
+        header = read(PROFILES_PAGE).partition("<!-- generated: profiles -->")[2].split("\n")[2]
+        assert re.findall(r"`([a-z]+)`", header) == [name.value for name in PROFILES]
+
+    def test_the_settings_that_it_shows_are_settings(self) -> None:
+        for block in fences(PROFILES_PAGE, "toml"):
+            assert settings_of(tomllib.loads(block)) != Config()
+
+    def test_spec_runs_with_what_it_shows_and_not_without(self) -> None:
+        (shown,) = [
+            tomllib.loads(block)
+            for block in fences(PROFILES_PAGE, "toml")
+            if block.startswith("profile")
+        ]
+        profile = profile_of(ProfileName(shown["profile"]))
+        without = {key: value for key, value in profile.settings.items() if "." not in key}
+        require_runnable(settings_of({**without, **shown}))
+        with pytest.raises(ConfigError):
+            require_runnable(settings_of({**without, "profile": shown["profile"]}))
+
+    def test_every_setting_is_listed_with_its_default(self) -> None:
+        listed = listed_settings()
+        given = {key: json.loads(text.strip("`")) for key, text in listed.items() if text}
+        top = {key: value for key, value in given.items() if key.count(".") < 2}
+        nested: dict[str, Any] = {}
+        for key, value in top.items():
+            name, _, last = key.rpartition(".")
+            (nested.setdefault(name, {}) if name else nested)[last] = value
+        assert settings_of(nested) == Config()
+        assert dotted(Config().model_dump()) - {"agents", "tools"} <= set(listed)
+        tables: dict[str, type[BaseModel]] = {"agents.NAME": AgentConfig, "tools": ToolsConfig}
+        for name, model in tables.items():
+            inside = {key.rpartition(".")[2] for key in listed if key.startswith(f"{name}.")}
+            assert inside == set(model.model_fields)
+
+
+def settings_of(tables: dict[str, Any]) -> Config:
+    return Config.model_validate(tables, by_alias=False, by_name=True)
+
+
+def listed_settings() -> dict[str, str]:
+    """Each dotted key that the page lists, with its default as it stands there."""
+    _, _, rest = read(PROFILES_PAGE).partition("<!-- generated: settings -->")
+    found: dict[str, str] = {}
+    above = ""
+    for line in rest.partition("<!-- end of")[0].splitlines():
+        if heading := re.fullmatch(r"### `\[(.+)\]`", line):
+            above = f"{heading[1]}."
+        elif row := re.match(r"\| `(\w+)` \|[^|]*\| ([^|]*) \|", line):
+            found[above + row[1]] = row[2].strip()
+    return found
+
+
+def dotted(tables: dict[str, Any], above: str = "") -> set[str]:
+    """The keys of all that is no table, empty ones included."""
+    return {
+        key
+        for name, value in tables.items()
+        for key in (
+            dotted(value, f"{above}{name}.")
+            if isinstance(value, dict) and value
+            else {above + name}
+        )
+    }
 
 
 class TestPicture:

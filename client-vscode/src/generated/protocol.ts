@@ -82,6 +82,38 @@ export interface AnswerView {
   readonly text: string;
 }
 
+/** An iteration begins on a task that is counted (B, Stuck Detection). */
+export interface AttemptCounted {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "attemptCounted";
+  readonly iteration: number;
+  readonly task: TaskRef;
+  /** 1 for the first one; it is given back where the iteration turns out not to count. */
+  readonly attempt: number;
+  readonly limit: number;
+}
+
+/** Which iterations are failed attempts at their task (SPEC §6). */
+export const ATTEMPT_COUNTSES = [
+  /** Those without progress (S, Handling Stuck Tasks). */
+  "no-progress",
+  /** Those that did not finish the task (B, What Constitutes a Failed Attempt). */
+  "not-done",
+] as const;
+export type AttemptCounts = (typeof ATTEMPT_COUNTSES)[number];
+
+/** When a task that does not come off is set aside (B, Stuck Detection; S). */
+export interface AttemptsConfig {
+  /** Failed attempts after which a task is set aside; 0 is off. */
+  readonly limit: number;
+  readonly counts: AttemptCounts;
+  /** Mark it as blocked in the plan; false: leave the plan, and take it no more in this run. */
+  readonly mark: boolean;
+}
+
 /**
  * The state of the work tree at one moment, small enough to stand in the journal.
  *
@@ -153,6 +185,10 @@ export interface Breaker {
   readonly consecutiveFailingTests: number;
   /** Completions refused in a row with no progress between (SPEC §6). */
   readonly consecutiveRefusals: number;
+  /** Iterations in a row in which a tool was not permitted; one that cannot tell leaves it. */
+  readonly consecutiveDenials: number;
+  /** Tasks set aside with no progress between (SPEC §6). */
+  readonly consecutiveSetAsides: number;
   /** Normalised error line to the number of iterations in a row that had it. */
   readonly errorStreaks: Readonly<Record<string, number>>;
   /** The last five iterations' error patterns, each one's lines joined by ` | ` (A7). */
@@ -161,15 +197,24 @@ export interface Breaker {
 
 /** The breaker's thresholds, in consecutive iterations; 0 switches a row off (SPEC §6). */
 export interface BreakerConfig {
+  /** False: count, and never move. */
   readonly enabled: boolean;
+  /** Iterations without progress that make it HALF_OPEN. */
   readonly noProgressHalfOpen: number;
+  /** Iterations without progress that open it. */
   readonly noProgressOpen: number;
+  /** Iterations with the same error that open it. */
   readonly sameErrorOpen: number;
+  /** Iterations with the same error that are warned about. */
   readonly sameErrorWarn: number;
+  /** Iterations that report failing tests. */
   readonly failingTestsOpen: number;
+  /** Refused completions with no progress between. */
   readonly refusedCompletionsOpen: number;
-  /** STATUS BLOCKED opens the breaker at once (`fixplan`, `issue`). */
-  readonly blockedOpens: boolean;
+  /** Iterations in which a tool was not permitted. */
+  readonly denialsOpen: number;
+  /** Tasks set aside with no progress between: the environment is broken, not the task. */
+  readonly setAsideOpen: number;
 }
 
 /** I, Circuit Breaker Pattern: three states, upper case everywhere. */
@@ -243,7 +288,13 @@ export interface CommitSeen {
   readonly files: number;
   /** Path of the nested repository it was made in; empty for the workspace itself. */
   readonly repository: string;
+  /** It was made while the agent ran, and not by the agent: it is told, and is no progress. */
+  readonly byPerson: boolean;
 }
+
+/** Who commits what an iteration changed (SPEC §3). */
+export const COMMITTERS = ["agent", "loop"] as const;
+export type Committer = (typeof COMMITTERS)[number];
 
 /** The gate was satisfied, the plan disagrees (SPEC §7). */
 export interface CompletionRefused {
@@ -260,15 +311,21 @@ export interface CompletionRefused {
 
 /** Every setting of a run. */
 export interface Config {
+  /** The preset that fills in what is not said elsewhere (SPEC §3). */
   readonly profile: ProfileName;
   /** `claude`, `demo`, `command`, or the name of a table under `agents`. */
   readonly agent: string;
   readonly agents: Readonly<Record<string, AgentConfig>>;
   readonly tools?: ToolsConfig;
-  /** Absent is unlimited. */
+  /** Iterations of a run; Absent is unlimited. */
   readonly maxIterations?: number;
   /** Seconds of engine time without parking; Absent is unlimited. */
   readonly maxDuration?: number;
+  /** Tokens in and out, as far as the agent tells; Absent is unlimited. */
+  readonly maxTokens?: number;
+  /** US dollars, as far as the agent tells; Absent is unlimited. */
+  readonly maxCostUsd?: number;
+  /** Iterations before which no completion is accepted. */
   readonly minIterations: number;
   /** Iterations in a row without a commit that end the run with 4 (R §2); Absent is off. */
   readonly maxStuck?: number;
@@ -278,17 +335,29 @@ export interface Config {
   readonly idleTimeout: number;
   /** Seconds between two iterations. */
   readonly cooldown: number;
+  /** Seconds to wait where the agent is at its usage limit and does not say until when. */
+  readonly limitWait: number;
   readonly onTimeout: OnTimeout;
+  readonly onBlocked: OnBlocked;
   /** Absent: exit in the foreground, wait when detached. */
   readonly onHalt?: OnHalt;
   /** Only this task. */
   readonly task?: string;
+  /** Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7). */
   readonly optionalSections: readonly string[];
+  /** Seconds the validation script may take; 0 is none. */
   readonly validateTimeout: number;
   readonly logForm: LogForm;
+  readonly logRetention: LogRetention;
+  readonly commits: Committer;
+  /** Whether the loop pushes after an iteration (SPEC §9). */
+  readonly push: boolean;
   readonly breaker: BreakerConfig;
   readonly progress: ProgressConfig;
   readonly gate: GateConfig;
+  readonly promise: PromiseConfig;
+  readonly attempts: AttemptsConfig;
+  readonly session: SessionConfig;
   readonly paths: PathsConfig;
   readonly env: EnvConfig;
 }
@@ -309,6 +378,8 @@ export const DIALECTS = [
   "text",
   /** JSON lines, as `claude -p --output-format stream-json --verbose` writes them. */
   "claude",
+  /** JSON lines, as `codex exec --json` writes them. */
+  "codex",
 ] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
@@ -394,14 +465,23 @@ export interface EvidenceGathered {
 }
 
 /** What counts as progress (SPEC §6). */
-export const EVIDENCE_KINDS = ["commits", "worktree", "tasks", "declared"] as const;
+export const EVIDENCE_KINDS = [
+  "commits",
+  "worktree",
+  "tasks",
+  /** What the report says (A8). */
+  "declared",
+  /** A new HEAD by the agent, whatever it touches (R §2). */
+  "head",
+] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
 
 /** One line of the panel: a heading and its words. */
 export interface Fact {
   /**
-   * Stable, and in this order: `now`, `report`, `breaker`, `tests`, `work`, `evidence`, `next`,
-   * `time`, `cost`, `tokens`; what is not known is left out.
+   * Stable, and in this order: `now`, `report`, `breaker`, `aside` (tasks that were set aside),
+   * `tests`, `work`, `evidence`, `next`, `time`, `cost`, `tokens`; what is not known is left
+   * out.
    */
   readonly key: string;
   readonly heading: string;
@@ -427,11 +507,27 @@ export interface FileMessage {
 
 /** When the run is complete. */
 export interface GateConfig {
-  /** Completion indicators wanted beside EXIT_SIGNAL (I, Dual-Condition Exit Gate). */
+  readonly rule: GateRule;
+  /** Completion indicators wanted beside EXIT_SIGNAL by the rule `dual`. */
   readonly indicators: number;
-  /** The word inside `<promise>…</promise>` that says complete (SPEC §5). */
-  readonly completeWord: string;
+  /** The line in the plan that the rule `marker` looks for. */
+  readonly marker: string;
 }
+
+/** Which signal completes a run, where the plan agrees (SPEC §3, §7). */
+export const GATE_RULES = [
+  /** `PROJECT_COMPLETE` on a line of its own in the plan (S, Completion Signals). */
+  "marker",
+  /** EXIT_SIGNAL true and enough completion indicators (I, Dual-Condition Exit Gate). */
+  "dual",
+  /** COMPLETE, verified against the plan; or every task done without it (R §1). */
+  "verified",
+  /** Nothing in the plan is open (B, Exit Condition 1). */
+  "queue",
+  /** STATUS COMPLETE or PR_READY (A, Component 4). */
+  "status",
+] as const;
+export type GateRule = (typeof GATE_RULES)[number];
 
 /** One iteration is settled: from here on its counters hold. */
 export interface IterationEnded {
@@ -459,6 +555,14 @@ export interface IterationEnded {
   readonly usage?: Usage;
   /** Tool calls that were not permitted; Absent where the agent cannot tell. */
   readonly permissionDenials?: number;
+  /** Which tools those were, each once. */
+  readonly deniedTools: readonly string[];
+  /** Names of the completion phrases in the final text. */
+  readonly completionWords: readonly string[];
+  /** Failed attempts so far, by task id; a task that has none is not in it. */
+  readonly attempts: Readonly<Record<string, number>>;
+  /** The agent's session, where it told one. */
+  readonly session?: SessionSeen;
   /** The first error lines, at most five. */
   readonly errors: readonly string[];
   /**
@@ -466,6 +570,17 @@ export interface IterationEnded {
    * this event leaves enough to end the run as it would have ended.
    */
   readonly verdict?: Verdict;
+}
+
+/** One entry of the loop history (A, Architecture). */
+export interface IterationFacts {
+  readonly iteration: number;
+  readonly outcome: Outcome;
+  readonly files: number;
+  readonly commits: number;
+  readonly tasksDone: number;
+  readonly errors: readonly string[];
+  readonly report?: Report;
 }
 
 /** One iteration as the tree of iterations shows it. */
@@ -530,8 +645,18 @@ export const LOG_FORMS = [
   "run",
   /** One `iteration-NNN.log` an iteration (R §4). */
   "iteration",
+  /** One file a run, every line JSON (B, Log Format). */
+  "jsonl",
 ] as const;
 export type LogForm = (typeof LOG_FORMS)[number];
+
+/** Which earlier logs are kept at a start: either rule keeps one; with neither all are kept. */
+export interface LogRetention {
+  /** Those that are newer than so many days. */
+  readonly days?: number;
+  /** So many of the newest. */
+  readonly newest?: number;
+}
 
 /** Some messages of the agent, in their order; frames as for `ralph/output`. */
 export interface MessagesParams {
@@ -550,7 +675,7 @@ export interface Meter {
 }
 
 /** What an iteration is for (SPEC §1). */
-export const MODES = ["build"] as const;
+export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
 
 /** A person told the loop something. */
@@ -578,6 +703,17 @@ export interface NoteView {
   readonly seq: number;
 }
 
+/** What STATUS BLOCKED in a report leads to (SPEC §6). */
+export const ON_BLOCKEDS = [
+  /** The breaker opens at once. */
+  "open",
+  /** The task is set aside, and the next one is taken. */
+  "set-aside",
+  /** Only the promise counts. */
+  "nothing",
+] as const;
+export type OnBlocked = (typeof ON_BLOCKEDS)[number];
+
 /** SPEC §7, exit or park. */
 export const ON_HALTS = ["exit", "wait"] as const;
 export type OnHalt = (typeof ON_HALTS)[number];
@@ -592,6 +728,8 @@ export const OUTCOMES = [
   "noProgress",
   /** The agent was ended on a person's order. */
   "stopped",
+  /** The agent's account was at its usage limit: the iteration does not count. */
+  "limited",
   /** The engine died under it. */
   "lost",
 ] as const;
@@ -677,11 +815,17 @@ export type PanelState = (typeof PANEL_STATES)[number];
 export interface PathsConfig {
   /** The plan; looked for by the profile where it is not given. */
   readonly plan?: string;
+  /** The open question, and its answer. */
   readonly decide: string;
+  /** What the run is blocked by; removing it resolves that. */
   readonly blocked: string;
+  /** The folder of the logs for people. */
   readonly logs: string;
+  /** Run after each iteration, where it can be executed. */
   readonly validateScript: string;
+  /** The folder of a person's own prompts. */
   readonly prompts: string;
+  /** What was done so far, as the agent keeps it. */
   readonly progress: string;
 }
 
@@ -714,7 +858,7 @@ export interface PhaseChanged {
   readonly run: string;
   readonly kind: "phaseChanged";
   readonly phase: Phase;
-  /** `decide`, `blocked`, `stuck` when parked; `cooldown` or `retry` when waiting. */
+  /** `decide`, `blocked`, `stuck` when parked; `limit` or `cooldown` when waiting. */
   readonly reason?: string;
   readonly until?: string;
 }
@@ -742,6 +886,8 @@ export interface PlanCountsView {
   readonly openOptional: number;
   readonly required: number;
   readonly requiredDone: number;
+  /** The plan says by its marker that everything is complete (S, Completion Signals). */
+  readonly marker: boolean;
 }
 
 /** One thing in the plan that could not be read as meant. */
@@ -779,6 +925,12 @@ export interface ProgressConfig {
 export interface Promise {
   readonly kind: PromiseKind;
   readonly text: string;
+}
+
+/** The agent's promises. */
+export interface PromiseConfig {
+  /** The word inside `<promise>…</promise>` that says complete (SPEC §5; I, 1.4). */
+  readonly complete: string;
 }
 
 /** The three promises of R §1. */
@@ -885,7 +1037,9 @@ export interface ReplyResult {
  *
  * `fields` keeps every key of the block, upper case, with its text as the agent wrote it,
  * unknown ones included. The properties give typed readings with the defaults of A, Component 2
- * (`IN_PROGRESS`, false, 0); a value off the list is kept and named in `problems`.
+ * (`IN_PROGRESS`, false, 0); a value off the list is kept, named in `problems` and read as the
+ * default. No field is read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS
+ * with EXIT_SIGNAL true, stand as the agent wrote them.
  */
 export interface Report {
   readonly kind: ReportKind;
@@ -1023,6 +1177,17 @@ export interface RunState {
   readonly stuckIterations: number;
   readonly indicators: number;
   readonly missingReports: number;
+  /** Failed attempts so far, by task id. */
+  readonly attempts: Readonly<Record<string, number>>;
+  readonly session?: Session;
+  /** The last five iterations. */
+  readonly history: readonly IterationFacts[];
+  /** What all iterations used up, as far as the agents tell. */
+  readonly usage?: Usage;
+  /** Budgets of which a person was warned that most of them is used up. */
+  readonly budgetsWarned: readonly string[];
+  /** The plan's completion marker stood there at the start, and has not been gone since. */
+  readonly staleMarker: boolean;
   readonly crashes: number;
   readonly recommendation: string;
   /** Fingerprints of every end state of this run, and of its start. */
@@ -1042,6 +1207,32 @@ export interface RunState {
   /** The last ten. */
   readonly warnings: readonly Warned[];
   readonly end?: End;
+}
+
+/** The agent's session that the next iteration may go on in (A, Pattern 5). */
+export interface Session {
+  readonly id: string;
+  readonly costUsd?: number;
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+  /** Id of the task it was made for. */
+  readonly task?: string;
+  readonly mode: Mode;
+}
+
+/** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */
+export interface SessionConfig {
+  /** Whether it does; only for the same task, in the same mode. */
+  readonly resume: boolean;
+  /** Seconds after which a session is dropped. */
+  readonly maxAge: number;
+}
+
+/** The session that an agent says it worked in. */
+export interface SessionSeen {
+  readonly id: string;
+  /** What the whole session cost so far, with the iterations before this one. */
+  readonly costUsd?: number;
 }
 
 /** Start a run as a process of its own; what is left out stands in the work tree's settings. */
@@ -1177,6 +1368,21 @@ export interface TaskRow {
   readonly blocks: boolean;
   /** What there is to say beside the title, such as `done in iteration 2 · a1b2c3d`. */
   readonly words: string;
+}
+
+/** A task that does not come off makes room for the next one (B; S, Handling Stuck Tasks). */
+export interface TaskSetAside {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "taskSetAside";
+  readonly iteration: number;
+  readonly task: TaskRef;
+  readonly attempts: number;
+  readonly reason: string;
+  /** It is marked as blocked in the plan; false: it is only not taken any more. */
+  readonly marked: boolean;
 }
 
 /** SPEC §1: the five states of a task. */
@@ -1375,6 +1581,8 @@ export type Event =
   | PlanChanged
   | CircuitBreakerStateChange
   | CompletionRefused
+  | AttemptCounted
+  | TaskSetAside
   | Validated
   | WaitStarted
   | WaitEnded

@@ -210,7 +210,8 @@ function ofWait(panel: Panel, about: About, around: Surroundings): readonly Noti
   if (panel.state !== "waiting" || until === undefined) {
     return [];
   }
-  const left = panel.card?.kind === "run-waits" ? Date.parse(until) - around.now : 0;
+  const { card } = panel;
+  const left = card?.kind === "run-waits" ? Date.parse(until) - around.now : 0;
   if (left <= LONG_WAIT) {
     return [];
   }
@@ -219,11 +220,15 @@ function ofWait(panel: Panel, about: About, around: Surroundings): readonly Noti
       kind: "limitWait",
       key: `wait:${about.run}:${until}`,
       severity: "info",
-      text: `Ralph waits${about.name} and goes on at ${around.clock(until)}.`,
+      text: `Ralph ${lowerFirst(card?.title)}${about.name} and goes on at ${around.clock(until)}.`,
       actions: ["stop", "silence"],
       folder: about.folder,
     },
   ];
+}
+
+function lowerFirst(text = "waits"): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 function firstLine(text: string | undefined): string {

@@ -221,7 +221,7 @@ function taskIcon(task: TaskRow): NodeIcon {
 function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): IterationNode {
   const number = `#${row.iteration}`;
   const facts = [
-    row.outcome === undefined ? "in work" : (row.commit?.slice(0, 7) ?? "no commit"),
+    resultWords(row),
     row.seconds === undefined ? "" : clock(row.seconds),
     row.costUsd === undefined ? "" : `$${row.costUsd.toFixed(2)}`,
     row.files === undefined ? "" : filesWords(row),
@@ -270,6 +270,14 @@ function olderNode(folder: FolderSnapshot, n: number): OlderNode {
   };
 }
 
+/** What came of it, in a word or two. */
+function resultWords({ outcome, commit }: IterationRow): string {
+  if (outcome === undefined) {
+    return "in work";
+  }
+  return commit?.slice(0, 7) ?? (outcome === "limited" ? "usage limit" : "no commit");
+}
+
 /** What was seen, and beside it what was claimed where that differs. */
 function filesWords({ files, claimedFiles }: IterationRow): string {
   const seen = `${files ?? 0} ${files === 1 ? "file" : "files"}`;
@@ -288,6 +296,8 @@ function iterationIcon(row: IterationRow): NodeIcon {
       return { name: "dash", color: "list.warningForeground" };
     case "stopped":
       return { name: "debug-stop", color: undefined };
+    case "limited":
+      return { name: "clock", color: undefined };
     case "lost":
       return { name: "debug-disconnect", color: "list.errorForeground" };
   }
@@ -298,6 +308,7 @@ const OUTCOME_WORDS = {
   progress: "progress",
   noProgress: "no progress",
   stopped: "stopped",
+  limited: "usage limit, does not count",
   lost: "lost: its engine was gone",
 } as const;
 

@@ -5,7 +5,7 @@
  * itself. It must never know the DOM, nor decide anything about a run.
  */
 
-import type { Action, Fact, Message, PanelState, Tone } from "../generated/protocol";
+import type { Action, Fact, Message, Panel, PanelState, Tone } from "../generated/protocol";
 import type { LoopSnapshot, PageCommand } from "./messages";
 
 /** A button: what it says, and what it asks for. */
@@ -96,7 +96,7 @@ export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
     label,
     state: panel.state,
     tone: panel.tone,
-    headline: panel.headline,
+    headline: headlineOf(panel, now),
     count: begun ? `${iterations.value}${limit === undefined ? "" : ` / ${limit}`}` : "",
     countLabel: begun
       ? `iteration ${iterations.value}${limit === undefined ? "" : ` of ${limit}`}`
@@ -133,12 +133,29 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes}m ${left}s` : `${left}s`;
 }
 
+/** How it stands; a wait that is long says until when, in the time of whoever looks. */
+function headlineOf({ card, headline, until }: Panel, now: number): string {
+  const isLong = card?.kind === "run-waits" && until !== undefined;
+  return isLong ? `${headline} until ${timeOfDay(until, now)}` : headline;
+}
+
+function timeOfDay(timestamp: string, now: number): string {
+  const at = new Date(timestamp);
+  const isToday = at.toDateString() === new Date(now).toDateString();
+  const time: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit" };
+  const day: Intl.DateTimeFormatOptions = isToday ? {} : { day: "numeric", month: "short" };
+  return new Intl.DateTimeFormat(undefined, { ...day, ...time }).format(at);
+}
+
 function row(fact: Fact, snapshot: LoopSnapshot, now: number): Row {
   const panel = snapshot.state?.panel;
   // The server tells the time when something changes; in between it goes on here.
   const ticks = fact.key === "time" && panel?.ticking === true;
   const since = Math.max(0, now - snapshot.receivedAt) / 1000;
-  const text = ticks ? duration(panel.seconds + since) : fact.text;
+  // What the time is limited to stays behind it.
+  const [, limit] = fact.text.split(" of ");
+  const of = limit === undefined ? "" : ` of ${limit}`;
+  const text = ticks ? `${duration(panel.seconds + since)}${of}` : fact.text;
   return { key: fact.key, heading: fact.heading, text, tone: fact.tone, more: fact.more };
 }
 

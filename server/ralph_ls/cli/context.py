@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_ls.protocol.errors import NoEngine
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.errors import NoEngine, RalphError
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
 
 if TYPE_CHECKING:
@@ -37,11 +38,19 @@ class Place:
         return found
 
     def has_plan(self) -> bool:
-        """Whether a plan of a known profile lies here."""
-        from ralph_ls.core.loop.profiles import PROFILES
+        """Whether the plan lies here that ``ralph run`` would take, and could work on."""
+        from ralph_ls.core.loop.profiles import hindrances, profile_of
+        from ralph_ls.store.config_file import load_settings
 
-        names = [name for profile in PROFILES.values() for name in profile.plan_files]
-        return any((self.worktree.root / name).is_file() for name in names)
+        try:
+            config = load_settings(self.worktree.root, os.environ, {}).config
+        except RalphError:
+            # What is wrong with the settings is for ``run`` to say, by file and line.
+            config = Config()
+        chosen = config.paths.plan
+        names = profile_of(config.profile).plan_files if chosen is None else (chosen,)
+        is_there = any((self.worktree.root / name).is_file() for name in names)
+        return is_there and not hindrances(config)
 
 
 def here() -> Place:

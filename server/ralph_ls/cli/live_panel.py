@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -9,9 +11,18 @@ from rich.text import Text
 
 from ralph_ls.cli.renderers import decoders, lines_of
 from ralph_ls.core.loop.fold import active_seconds, apply
+from ralph_ls.core.views.budgets import (
+    cost_of,
+    cost_words,
+    duration_words,
+    tokens_of,
+    tokens_words,
+)
 from ralph_ls.core.views.lines import Weight
 from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.waits import wait_words
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.run_words import Phase
@@ -92,8 +103,12 @@ class LiveRenderer:
         of = "" if limit is None else f" / {limit}"
         reason = f" ({state.phase_reason})" if state.phase_reason else ""
         table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
+        if state.until is not None and state.phase is Phase.WAITING:
+            table.add_row("Waits", _wait(state, state.until, self._clock))
         task = state.current.started.task if state.current is not None else None
-        table.add_row("Task", Text(tame(task.title) if task is not None else "-"))
+        attempt = attempt_words(state)
+        title = tame(task.title) if task is not None else "-"
+        table.add_row("Task", Text(f"{title} · {attempt}" if attempt else title))
         done, required = state.counts.required_done, state.counts.required
         table.add_row("Plan", f"{done}/{required} tasks done")
         breaker = state.breaker
@@ -103,7 +118,12 @@ class LiveRenderer:
         table.add_row("Breaker", words)
         table.add_row("Tests", _tests(state))
         # Between two events of a long iteration time goes on.
-        table.add_row("Time", format_duration(active_seconds(state, self._clock.now())))
+        seconds, config = active_seconds(state, self._clock.now()), state.config
+        table.add_row("Time", duration_words(seconds, config.max_duration))
+        if cost := cost_words(cost_of(state.usage), config.max_cost_usd):
+            table.add_row("Cost", cost)
+        if tokens := tokens_words(tokens_of(state.usage), config.max_tokens):
+            table.add_row("Tokens", tokens)
         return Group(Text("─" * 40, style="dim"), table)
 
 
@@ -111,6 +131,14 @@ def terminal() -> Console | None:
     """Where a panel can be drawn; None where the output goes to no terminal that could."""
     console = Console(highlight=False, soft_wrap=True)
     return console if console.is_terminal and not console.is_dumb_terminal else None
+
+
+def _wait(state: RunState, until: datetime, clock: SystemClock) -> Text:
+    """For what and until when, and how long that is from now."""
+    zone = clock.local().tzinfo
+    words = wait_words(state.phase_reason, until, since=state.phase_since, zone=zone)
+    left = max(0.0, (until - clock.now()).total_seconds())
+    return Text(f"{words.lstrip(': ')}, {format_duration(left)} left")
 
 
 def _tests(state: RunState) -> Text:

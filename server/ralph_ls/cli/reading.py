@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import os
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ralph_ls.cli.context import here
-from ralph_ls.cli.output import emit_json, say
+from ralph_ls.cli.output import complain, emit_json, say
 from ralph_ls.core.agent import reading
-from ralph_ls.core.loop.profiles import PROFILES
+from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
+from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.overlooked import Overlooked, find_overlooked
+from ralph_ls.core.loop.gate import NOT_COMPLETE, GateInputs, check_gate, foreign_signals, wanted
+from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.wire import to_json as plan_to_json
-from ralph_ls.protocol.config import Dialect, ProfileName
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.config import Config, Dialect, GateRule, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.run_words import PlanCountsView
 from ralph_ls.store.config_file import load_settings
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
@@ -32,11 +41,17 @@ STATE_MARKS = {
     TaskState.SKIPPED: "→",
 }
 
-OWN_BLOCK = {ProfileName.ISSUE: ReportKind.CLARITY_STATUS}
-"""Which block a profile's agents write; RALPH_STATUS for all others (SPEC §5)."""
+DIALECTS = {
+    "command": Dialect.TEXT,
+    "demo": Dialect.TEXT,
+    "claude": Dialect.CLAUDE,
+    "codex": Dialect.CODEX,
+}
+"""How each agent writes; any other is a table in the settings, and prints plain text unless that
+says otherwise."""
 
-DIALECTS = {"command": Dialect.TEXT, "demo": Dialect.TEXT, "claude": Dialect.CLAUDE}
-"""How each agent writes."""
+SHOWN_OVERLOOKED = 20
+"""Lines of one kind; a log may hold many words."""
 
 
 def show_plan(
@@ -57,22 +72,65 @@ def read_output(
     profile: Annotated[str | None, typer.Option(help="Whose signals count.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell what an agent's output says: report, promise, errors, words."""
-    dialect = DIALECTS.get(agent or "command")
-    if dialect is None:
-        known = ", ".join(sorted(DIALECTS))
-        raise UsageError(f"--agent {agent!r}: this version reads the output of: {known}")
+    """Tell what an agent's output says: report, promise, errors, words; and what did not count."""
+    config, is_given = _config_for(profile)
+    dialect = _dialect_of(agent or "command", config)
+    preferred = profile_of(config.profile).own_block
+    complete_word = config.promise.complete
+    stream = _input_of(file)
+    final = reading.decode_output(stream, dialect=dialect)
+    found = reading.read_final(final, preferred=preferred, complete_word=complete_word)
+    overlooked = find_overlooked(
+        found,
+        preferred=preferred,
+        complete_word=complete_word,
+        elsewhere=find_elsewhere(stream, dialect),
+    )
+    if as_json:
+        entries = [dataclasses.asdict(entry) for entry in overlooked]
+        emit_json({**reading.to_json(found), "overlooked": entries})
+        return
+    _show_reading(found)
+    if is_given:
+        _show_gate(found, config)
+    _show_overlooked(overlooked)
+    if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
+        say("\nThis looks like an agent's JSON lines; read them with: --agent claude, or codex")
+
+
+_RECORDS = re.compile(rb"\s*\{\"(?:type|msg|id)\":")
+
+
+def _config_for(profile: str | None) -> tuple[Config, bool]:
+    """The settings here with that profile, and whether a person or a file chose any.
+
+    An output can be read anywhere, also where the settings are broken.
+    """
     if profile is not None and profile not in set(ProfileName):
         known = ", ".join(name.value for name in ProfileName)
         raise UsageError(f"--profile {profile!r}: it must be one of {known}")
-    preferred = ReportKind.RALPH_STATUS
-    if profile is not None:
-        preferred = OWN_BLOCK.get(ProfileName(profile), preferred)
-    found = reading.read_output(_input_of(file), dialect=dialect, preferred=preferred)
-    if as_json:
-        emit_json(reading.to_json(found))
-    else:
-        _show_reading(found)
+    try:
+        root = here().worktree.root
+    except RalphError:
+        root = Path.cwd()
+    overrides = {} if profile is None else {"profile": profile}
+    try:
+        settings = load_settings(root, os.environ, overrides)
+    except RalphError as error:
+        complain(f"the settings were left out: {error.message}")
+        name = ProfileName(profile) if profile is not None else Config().profile
+        return Config(profile=name), profile is not None
+    return settings.config, bool(settings.from_file) or profile is not None
+
+
+def _dialect_of(agent: str, config: Config) -> Dialect:
+    table = config.agents.get(agent)
+    if table is not None and table.dialect is not None:
+        return table.dialect
+    if table is None and agent not in DIALECTS:
+        known = ", ".join(sorted({*DIALECTS, *config.agents}))
+        raise UsageError(f"--agent {agent!r}: there is no such agent here; there is: {known}")
+    return DIALECTS.get(agent, Dialect.TEXT)
 
 
 def _plan_text(file: Path | None) -> str:
@@ -86,7 +144,7 @@ def _plan_text(file: Path | None) -> str:
 def _find_plan() -> Path:
     root = here().worktree.root
     settings = load_settings(root, os.environ, {}).config
-    profile = PROFILES[settings.profile]
+    profile = profile_of(settings.profile)
     names = [settings.paths.plan] if settings.paths.plan is not None else profile.plan_files
     for name in names:
         if (root / name).is_file():
@@ -133,13 +191,97 @@ def _show_reading(found: reading.Reading) -> None:
     else:
         say(f"Report: {found.report.kind.value}")
         for key, value in found.report.fields.items():
-            say(f"  {key}: {value}")
+            say(f"  {key}: {_indented(value)}")
         for problem in found.report.problems:
             say(f"  ! {problem.code}: {problem.message}")
     for promise in found.promises:
-        say(f"Promise: {promise.kind.value} {promise.text}".rstrip())
+        say(f"Promise: {promise.kind.value} {_indented(promise.text)}".rstrip())
+    if found.question:
+        say(f"Asked without a signal: {found.question}")
     for error in found.errors:
         say(f"Error: {error}")
     say(f"Completion words: {', '.join(found.completion) or 'none'}")
     say(f"Clarification words: {', '.join(found.clarification) or 'none'}")
     say(f"Confidence: {found.confidence}")
+    _show_stream_facts(found)
+
+
+def _indented(value: str) -> str:
+    """A value over several lines stays apart from what comes after it."""
+    return value.replace("\n", "\n    ")
+
+
+def _show_stream_facts(found: reading.Reading) -> None:
+    """What only an agent that prints records can tell."""
+    if found.failed:
+        say(f"Failed: {found.why or 'the agent says so'}")
+    if found.limit is not None:
+        say(f"Usage limit: {_until(found.limit)}")
+    if found.denied_tools:
+        say(f"Not permitted: {', '.join(dict.fromkeys(found.denied_tools))}")
+    if found.usage is not None:
+        told = found.usage.model_dump(by_alias=True, exclude_none=True)
+        say(f"Usage: {', '.join(f'{name} {value}' for name, value in told.items())}")
+
+
+def _until(limit: Limit) -> str:
+    if limit.resets_at is not None:
+        return f"until {to_wire_time(limit.resets_at)}"
+    if limit.resets_in is not None:
+        return f"for {limit.resets_in:g} s from then on"
+    if limit.resets_locally is not None:
+        return f"until {limit.resets_locally} where the agent ran"
+    return "until when, the agent does not say"
+
+
+def _show_gate(found: reading.Reading, config: Config) -> None:
+    """What the gate would make of this output, were it an iteration with nothing left to do."""
+    given = GateInputs(
+        report=found.report,
+        promises=found.promises,
+        completion_words=found.completion,
+        counts=PlanCountsView(),
+        iterations=max(1, config.min_iterations),
+        min_iterations=config.min_iterations,
+        config=config.gate,
+        complete_word=config.promise.complete,
+    )
+    result = check_gate(given)
+    say(f"Gate of {config.profile.value}: asks for {wanted(config.gate, given.complete_word)}")
+    if result.satisfied:
+        say("  ✓ this output gives the signal; whether it counts is for the plan to say")
+    elif config.gate.rule in {GateRule.MARKER, GateRule.QUEUE}:
+        say("  · no output of an agent gives that; only the plan is asked")
+    else:
+        say(f"  ✗ {_missing(found, config)}")
+    for signal in foreign_signals(given):
+        say(f"  ! {signal}, which is no signal to this gate")
+
+
+def _missing(found: reading.Reading, config: Config) -> str:
+    report = found.report
+    if config.gate.rule is GateRule.VERIFIED:
+        return f"it does not promise {config.promise.complete}"
+    if report is None:
+        return "there is no report"
+    if report.status in NOT_COMPLETE or report.clarification_needed:
+        return "the report asks for a person"
+    if config.gate.rule is GateRule.STATUS:
+        return f"STATUS is {report.status} and PR_READY is not true"
+    if not report.exit_signal:
+        return "EXIT_SIGNAL is not true"
+    count, limit = len(found.completion), config.gate.indicators
+    return f"it has {count} of {limit} completion indicators; they add up over iterations"
+
+
+def _show_overlooked(overlooked: Sequence[Overlooked]) -> None:
+    if overlooked:
+        say("\nNot counted:")
+    for what, group in itertools.groupby(overlooked, key=lambda entry: entry.what):
+        entries = list(group)
+        for entry in entries[:SHOWN_OVERLOOKED]:
+            place = "" if entry.line is None else f", line {entry.line}"
+            say(f"  {what}{place}: {entry.text}")
+            say(f"    {entry.why}")
+        if len(entries) > SHOWN_OVERLOOKED:
+            say(f"  … and {len(entries) - SHOWN_OVERLOOKED} more of this kind")

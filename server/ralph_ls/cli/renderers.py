@@ -9,6 +9,7 @@ from typing import Protocol
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.visible import tame
+from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.events import EventBase, RunStarted, dump_event
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.watch_run import Output, Seen
@@ -66,7 +67,7 @@ def lines_of(event: EventBase) -> list[Line]:
     if isinstance(event, RunStarted):
         texts = header_lines(apply(RunState(), event))
         return [Line(text=tame(text), weight=Weight.QUIET) for text in texts]
-    line = line_of(event)
+    line = line_of(event, zone=SystemClock().local().tzinfo)
     return [] if line is None else [Line(text=tame(line.text), weight=line.weight)]
 
 

@@ -13,11 +13,11 @@ import typer
 
 from ralph_ls.cli.context import Place, here
 from ralph_ls.cli.output import emit_json, say
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import FIXPLAN
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
-from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
+from ralph_ls.protocol.errors import ConfigError, RalphError, StateUnusable, UsageError
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.files import resolve_inside, write_atomic
@@ -84,10 +84,14 @@ def init(
     place = here()
     if profile not in set(ProfileName):
         raise UsageError(f"--profile {profile!r}: it must be one of {', '.join(ProfileName)}")
-    chosen = profile_of(ProfileName(profile))
+    if profile != FIXPLAN.name:
+        raise ConfigError(
+            f"the profile {profile} cannot be set up by this version, which sets up fixplan; "
+            f"choose another profile in {CONFIG_FILE}, and write its plan yourself"
+        )
     root = place.worktree.root
-    plan, logs = chosen.plan_files[0], Config().paths.logs
-    has_plan = any((root / name).exists() for name in chosen.plan_files)
+    plan, logs = FIXPLAN.plan_files[0], Config().paths.logs
+    has_plan = any((root / name).exists() for name in FIXPLAN.plan_files)
     # Each may be a link that the repository brought; all are looked at before one is written.
     for name in (CONFIG_FILE, logs, ".gitignore", *(() if has_plan else (plan,))):
         resolve_inside(root, name)
@@ -111,7 +115,7 @@ def init(
         emit_json({"written": written, "workspace": str(root)})
         return
     say(f"Written: {', '.join(written) or 'nothing, all was there'}")
-    say(f"Next: write your tasks into {chosen.plan_files[0]}, then: ralph run")
+    say(f"Next: write your tasks into {plan}, then: ralph run")
 
 
 def demo(

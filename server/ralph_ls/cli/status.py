@@ -9,6 +9,7 @@ import typer
 from ralph_ls.cli.context import here
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.engine.clock import SystemClock
 from ralph_ls.store.runs import FoundRun
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
@@ -33,7 +34,8 @@ def status(as_json: Json = False) -> None:
 def show_status(found: FoundRun) -> None:
     """Answer the six questions, a line each."""
     pid = found.owner.pid if found.owner is not None and found.live else None
-    for heading, answer in answer_six(found.state, found.phase, pid=pid):
+    zone = SystemClock().local().tzinfo
+    for heading, answer in answer_six(found.state, found.phase, pid=pid, zone=zone):
         say(f"{heading + ':':13}{answer}")
 
 

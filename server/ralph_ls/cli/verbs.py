@@ -23,6 +23,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "status": ("status", "status"),
     "plan": ("reading", "show_plan"),
     "read": ("reading", "read_output"),
+    "simulate": ("simulating", "simulate"),
     "stop": ("steer", "stop"),
     "pause": ("steer", "pause"),
     "resume": ("steer", "resume"),

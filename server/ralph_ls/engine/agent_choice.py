@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents import claude, command, demo
-from ralph_ls.protocol.config import AgentConfig, Config, PromptBy
+from ralph_ls.protocol.config import AgentConfig, Config, Dialect, PromptBy
 from ralph_ls.protocol.errors import ConfigError
 
 BUILT_IN = (claude.PROGRAM, "demo")
 
+_SESSION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
+
 
 def choose_agent(config: Config) -> Agent:
     """The agent that ``config`` names; raises ``ConfigError`` naming what can be chosen."""
+    agent = _describe(config)
+    if config.session.resume and not (agent.resume and agent.dialect is not Dialect.TEXT):
+        raise ConfigError(
+            f"session.resume is set, but the agent {config.agent!r} has no session that can be "
+            "gone on in; choose --agent claude, or remove the setting"
+        )
+    return agent
+
+
+def _describe(config: Config) -> Agent:
     if config.agent == claude.PROGRAM:
         return claude.describe(config.agents.get(config.agent, AgentConfig()), config.tools)
     _require_no_tools(config)
@@ -41,16 +54,31 @@ def _require_no_tools(config: Config) -> None:
         )
 
 
-def fill_argv(agent: Agent, prompt: str, prompt_file: Path) -> tuple[str, ...]:
+def resume_flags(agent: Agent, session: str | None) -> tuple[str, ...]:
+    """What lets the agent go on in a session; nothing for an id that could pass for a flag."""
+    if session is None or not is_session_id(session):
+        return ()
+    return tuple(part.replace("{session}", session) for part in agent.resume)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether it can be given to an agent as the id of a session."""
+    return _SESSION.fullmatch(text) is not None
+
+
+def fill_argv(
+    agent: Agent, prompt: str, prompt_file: Path, more: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """The command line with the prompt in it, where the agent takes it there.
 
+    ``more`` are flags that follow the agent's own.
     ``{prompt}`` and ``{prompt_file}`` are replaced as whole arguments or inside one; without a
     placeholder the prompt, or its file, becomes the last argument. No shell is involved.
     """
     values: Mapping[str, str] = {"{prompt}": prompt, "{prompt_file}": str(prompt_file)}
     if agent.prompt is PromptBy.STDIN:
-        return agent.argv
+        return (*agent.argv, *more)
     wanted = "{prompt}" if agent.prompt is PromptBy.ARGUMENT else "{prompt_file}"
     if any(wanted in part for part in agent.argv):
-        return tuple(part.replace(wanted, values[wanted]) for part in agent.argv)
-    return (*agent.argv, values[wanted])
+        return (*(part.replace(wanted, values[wanted]) for part in agent.argv), *more)
+    return (*agent.argv, *more, values[wanted])

@@ -18,3 +18,5 @@ class Agent:
     env: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = Dialect.TEXT
     """How it writes what it prints."""
+    resume: tuple[str, ...] = ()
+    """Flags that let it go on in a session, ``{session}`` for its id; empty: it cannot."""

@@ -7,17 +7,27 @@ engine lives: the caller holds the work tree's lock.
 from __future__ import annotations
 
 import contextlib
+from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.words import count_of
+from ralph_ls.engine import git
 from ralph_ls.engine.process_tree import end_orphan, end_tree
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.journal import read_journal
-from ralph_ls.store.logs import move_earlier_logs, write_summary
+from ralph_ls.store.logs import (
+    find_old_logs,
+    has_row,
+    move_earlier_logs,
+    remove_logs,
+    write_summary,
+)
 from ralph_ls.store.runs import FoundRun
 
 ORPHAN_GRACE = 2.0
@@ -68,6 +78,26 @@ def put_logs_aside(root: Path, logs: str, found: FoundRun | None) -> list[Notice
     return [Notice(code="logs-moved", message=f"earlier logs are in {where}")]
 
 
+def remove_old_logs(
+    root: Path, config: Config, now: datetime, *, kept_since: datetime | None
+) -> list[Notice]:
+    """Remove the logs that the settings do not keep (SPEC §4); what is gone is told.
+
+    What was written since ``kept_since`` belongs to the run that goes on. Logs that somebody has
+    committed are no business of ours.
+    """
+    logs = config.paths.logs
+    old = find_old_logs(root / logs, config.log_retention, now, kept_since=kept_since)
+    if not old:
+        return []
+    tracked = {root / path for path in git.find_tracked(root, [logs])}
+    removed = remove_logs(path for path in old if path not in tracked)
+    if removed == 0:
+        return []
+    message = f"removed {count_of(removed, 'old log')} from {logs}"
+    return [Notice(code="logs-removed", message=message)]
+
+
 def _complete_summary(folder: Path, found: FoundRun) -> None:
     """An engine killed right at its end has told its last iteration, but not written its row."""
     last, path = found.state.last, folder / "summary.csv"
@@ -77,7 +107,9 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
         summary = read_regular(path, LARGEST_SUMMARY)
         # The head stands there with the first row.
         n_rows = 0 if summary is None else summary.count(b"\n") - 1
-        if n_rows != last.iteration - 1:
+        if n_rows >= last.iteration:
             return
         events = read_journal(found.files.journal).events
-        write_summary(folder, [event for event in events if isinstance(event, IterationEnded)])
+        told = [event for event in events if isinstance(event, IterationEnded) and has_row(event)]
+        if n_rows == len(told) - 1:
+            write_summary(folder, told)

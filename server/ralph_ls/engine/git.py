@@ -1,4 +1,4 @@
-"""Evidence from git: what a work tree is at one moment, and what happened between two of them.
+"""Evidence from git: what a work tree is at one moment.
 
 Facts, against which an agent's report is held (SPEC §6). It looks and never changes anything but
 ``info/exclude``. It must never judge: whether a change is progress is the core's to say.
@@ -11,17 +11,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.engine.git_command import run_git
-from ralph_ls.engine.git_history import (
-    commits_between,
-    differing_paths,
-    hash_algorithm,
-    is_ancestor,
-)
+from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import (
     DELETED,
     GITLINK,
@@ -32,7 +25,7 @@ from ralph_ls.engine.git_status import (
     told,
 )
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
-from ralph_ls.protocol.evidence import Baseline, CommitSeen
+from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.store.files import ChangedMeanwhile, read_if_there, write_atomic
 from ralph_ls.store.layout import Worktree, find_worktree
 
@@ -124,36 +117,32 @@ def take_baseline(
     )
 
 
-def changes_between(
-    root: Path, before: Baseline, after: Baseline, *, own: OwnFiles, since: datetime | None = None
-) -> Changes:
-    """What happened to the work tree between two baselines; ``after`` is how it is now.
+def look_inside(path: Path, own: OwnFiles, *, depth: int) -> tuple[str, dict[str, str]]:
+    """The value of a nested repository, and its head and those inside it, by ``/path``."""
+    place = repository_at(path)
+    if place is None:
+        return DELETED, {}
+    try:
+        head = read_head(place.git_dir, place.common_dir).commit
+        dirty: dict[str, str] = {}
+        inner: dict[str, str] = {}
+        if depth > 0:
+            dirty, inner = _look(place.root, own, algorithm=hash_algorithm(head), depth=depth - 1)
+    except RalphError:
+        return f"{GITLINK} {UNREADABLE}", {}
+    tree = (head or "").encode()
+    content = _digest(tree, dirty) if dirty or head is None else head[:HEX]
+    heads = {"": head or ""} | {f"/{name}": commit for name, commit in inner.items()}
+    return f"{GITLINK} {content}", heads
 
-    Commits are those that ``after`` reaches and ``before`` does not, the newest 200, oldest first;
-    also in nested repositories. Where HEAD went to another branch or history, commits from before
-    ``since`` were there already and do not count. A file counts when its content differs: to commit
-    what was dirty before is a commit and changes no file. Subjects are not redacted.
-    """
-    differing = differing_paths(root, before.head, after.head)
-    commits: list[CommitSeen] = []
-    if after.head is not None and after.head != before.head:
-        if since is not None and before.branch == after.branch:
-            since = None if is_ancestor(root, before.head, after.head) else since
-        commits += commits_between(
-            root,
-            before.head,
-            after.head,
-            counts=lambda path: not own.covers(path),
-            since=since,
-        )
-    commits += _nested_commits(root, before, after, differing, own)
-    changed = sorted(_changed(root, before, after, differing, own))
-    return Changes(
-        commits=tuple(commits),
-        files=len(changed),
-        paths=tuple(changed),
-        fingerprint=after.fingerprint,
-    )
+
+def repository_at(path: Path) -> Worktree | None:
+    """The repository whose work tree begins just there."""
+    try:
+        place = find_worktree(path)
+    except WorkspaceMissing:
+        return None
+    return place if place.root == path.resolve() else None
 
 
 def exclude(root: Path, common_dir: Path, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -207,6 +196,11 @@ def find_tracked(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({told(path) for path in printed.split(b"\0") if path}))
 
 
+def is_traced(root: Path) -> bool:
+    """Whether somebody's settings have git write down all that it does."""
+    return bool(run_git(root, "config", "--get", "trace2.eventTarget", accept=(0, 1)).strip())
+
+
 def _read_small(path: Path) -> bytes:
     return (read_if_there(path) or b"").strip()
 
@@ -238,40 +232,13 @@ def _look(
             continue
         heads: dict[str, str] = {}
         if entry.is_repository:
-            value, heads = _look_inside(entry.path, own.inside(entry.name), depth=depth)
+            value, heads = look_inside(entry.path, own.inside(entry.name), depth=depth)
         else:
             value = disk_value(entry.path, algorithm=algorithm)
         if value != entry.committed:
             dirty[entry.name] = value
             nested_heads |= {f"{entry.name}{path}": head for path, head in heads.items()}
     return dict(sorted(dirty.items())), dict(sorted(nested_heads.items()))
-
-
-def _look_inside(path: Path, own: OwnFiles, *, depth: int) -> tuple[str, dict[str, str]]:
-    """The value of a nested repository, and its head and those inside it, by ``/path``."""
-    place = _repository_at(path)
-    if place is None:
-        return DELETED, {}
-    try:
-        head = read_head(place.git_dir, place.common_dir).commit
-        dirty: dict[str, str] = {}
-        inner: dict[str, str] = {}
-        if depth > 0:
-            dirty, inner = _look(place.root, own, algorithm=hash_algorithm(head), depth=depth - 1)
-    except RalphError:
-        return f"{GITLINK} {UNREADABLE}", {}
-    tree = (head or "").encode()
-    content = _digest(tree, dirty) if dirty or head is None else head[:HEX]
-    heads = {"": head or ""} | {f"/{name}": commit for name, commit in inner.items()}
-    return f"{GITLINK} {content}", heads
-
-
-def _repository_at(path: Path) -> Worktree | None:
-    try:
-        place = find_worktree(path)
-    except WorkspaceMissing:
-        return None
-    return place if place.root == path.resolve() else None
 
 
 def _tree_digest(root: Path, commit: str | None, own: OwnFiles, cache: Cache) -> bytes:
@@ -292,93 +259,6 @@ def _digest(tree: bytes, dirty: Mapping[str, str]) -> str:
     for path in sorted(dirty):
         digest.update(f"\0{path}\0{dirty[path]}".encode())
     return digest.hexdigest()
-
-
-def _changed(
-    root: Path,
-    before: Baseline,
-    after: Baseline,
-    differing: Mapping[str, tuple[str, str]],
-    own: OwnFiles,
-) -> Iterator[str]:
-    """The paths whose content is not what it was, whether that is committed or not."""
-    for path in differing.keys() | before.dirty.keys() | after.dirty.keys():
-        if own.covers(path):
-            continue
-        was = before.dirty.get(path)
-        value = after.dirty.get(path)
-        committed = differing.get(path)
-        match was, value, committed:
-            case None, None, _:
-                yield path
-            case None, _, None:
-                yield path
-            case None, _, (committed_before, _):
-                if value != committed_before:
-                    yield path
-            case _, None, _:
-                # Clean now: committed as it was, put back, or changed and committed.
-                now = None if committed is None else committed[1]
-                if was not in (now, _value_on_disk(root / path, str(was), after, own.inside(path))):
-                    yield path
-            case _:
-                if was != value:
-                    yield path
-
-
-def _value_on_disk(path: Path, was: str, after: Baseline, own: OwnFiles) -> str:
-    if was.startswith(GITLINK):
-        return _look_inside(path, own, depth=NESTED_DEPTH)[0]
-    return disk_value(path, algorithm=hash_algorithm(after.head))
-
-
-def _nested_commits(
-    root: Path,
-    before: Baseline,
-    after: Baseline,
-    differing: Mapping[str, tuple[str, str]],
-    own: OwnFiles,
-) -> list[CommitSeen]:
-    """The commits that appeared in repositories inside this one."""
-    links = {
-        path
-        for path, values in differing.items()
-        if any(value.startswith(GITLINK) for value in values)
-    }
-    commits: list[CommitSeen] = []
-    for path in sorted(links | before.nested_heads.keys() | after.nested_heads.keys()):
-        place = _repository_at(root / path)
-        if place is None or own.covers(path):
-            continue
-        try:
-            new = after.nested_heads.get(path)
-            if new is None:
-                new = read_head(place.git_dir, place.common_dir).commit
-            old = before.nested_heads.get(path) or _linked(root, before.head, path)
-            if new and new != old:
-                inside = own.inside(path)
-                commits += commits_between(
-                    place.root,
-                    old,
-                    new,
-                    counts=lambda name, inside=inside: not inside.covers(name),  # type: ignore[misc]
-                    repository=path,
-                )
-        except RalphError:
-            # A repository that was broken meanwhile changes the tree around it, no more.
-            continue
-    return commits
-
-
-def _linked(root: Path, commit: str | None, path: str) -> str | None:
-    """The commit of the submodule at ``path`` that the commit names."""
-    if commit is None:
-        return None
-    literally = f":(literal){path}"
-    printed = run_git(root, "ls-tree", "-z", "--full-tree", commit, "--", literally)
-    entry = printed.partition(b"\t")[0]
-    mode, _, rest = entry.partition(b" ")
-    return rest.rpartition(b" ")[2].decode() if mode == GITLINK.encode() else None
 
 
 def _moved(paths: Iterable[str], start: str) -> Iterator[str]:

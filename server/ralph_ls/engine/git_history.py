@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +22,22 @@ SUBJECT_LIMIT = 300
 
 Counts = Callable[[str], bool]
 """Whether a path counts, relative to the repository it is in."""
+
+IsPersons = Callable[[int], bool]
+"""Whether a commit was made by a person, by its committer's time in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A commit, and the paths that it touches."""
+
+    seen: CommitSeen
+    paths: frozenset[str]
+
+
+def nobody(_made_at: int) -> bool:
+    """No commit is a person's: what cannot be told is the agent's (SPEC §6)."""
+    return False
 
 
 def hash_algorithm(commit: str | None) -> str:
@@ -54,8 +71,9 @@ def commits_between(
     *,
     counts: Counts,
     since: datetime | None = None,
+    is_persons: IsPersons = nobody,
     repository: str = "",
-) -> list[CommitSeen]:
+) -> list[Made]:
     """The newest 200 commits that ``new`` reaches and ``old`` does not, oldest first.
 
     Those made before ``since`` are left out. Without ``old`` those that a remote has are left out
@@ -69,11 +87,15 @@ def commits_between(
         printed = _log(root, "--max-count=1", new)
     earliest = None if since is None else int(since.timestamp())
     commits = [
-        CommitSeen(
-            hash=commit,
-            subject=subject if len(subject) <= SUBJECT_LIMIT else subject[:SUBJECT_LIMIT] + "…",
-            files=sum(map(counts, paths)),
-            repository=repository,
+        Made(
+            seen=CommitSeen(
+                hash=commit,
+                subject=subject if len(subject) <= SUBJECT_LIMIT else subject[:SUBJECT_LIMIT] + "…",
+                files=sum(map(counts, paths)),
+                repository=repository,
+                by_person=is_persons(made_at),
+            ),
+            paths=frozenset(paths),
         )
         for commit, made_at, subject, paths in _parse_log(printed)
         if earliest is None or made_at >= earliest

@@ -9,29 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.reading import Reading, read_final, read_text
-from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
+from ralph_ls.core.loop.effects import (
+    LaunchAgent,
+    PrepareIteration,
+    ReadIteration,
+    SetTaskAside,
+)
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
     IterationRead,
     Notice,
+    PlanFacts,
     Prepared,
     ValidationFinished,
 )
+from ralph_ls.core.plan.model import Plan
 from ralph_ls.core.plan.select import newly_done
 from ralph_ls.core.views.messages import message_line
-from ralph_ls.engine import git, process
-from ralph_ls.engine.agent_choice import fill_argv
+from ralph_ls.engine import process
+from ralph_ls.engine.agent_choice import fill_argv, resume_flags
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.environment import agent_environment, find_program
-from ralph_ls.engine.messages import MessageLog, decode_recorded
-from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text
+from ralph_ls.engine.hearing import Heard, Hearing
+from ralph_ls.engine.looking import Looking, tell_persons
+from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text, set_task_aside
 from ralph_ls.engine.prompts import fill_template, template_path
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Dialect, PromptBy
@@ -39,15 +44,11 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.messages import Message
-from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.logs import RunLog
-
-READ_LIMIT = 16 << 20
-"""Bytes from the end of an agent's standard error that are read for error lines."""
 
 TAIL_CHARACTERS = 2000
 
@@ -64,18 +65,12 @@ class IterationWork:
     def __init__(self, workspace: Workspace, *, clock: Clock) -> None:
         self._workspace = workspace
         self._clock = clock
-        self._git = git.Cache()
+        self._looking = Looking(workspace, clock=clock)
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
         """The tree and the plan as the last iteration left them."""
         self._plan_before: str | None = None
-        self._messages = MessageLog(workspace.files.messages)
-        self._used: Usage | None = None
-        """What the attempt that was read last used up."""
-        self._spent: Usage | None = None
-        """What the earlier attempts of the open iteration used up."""
-        self._heard: tuple[int, int] | None = None
-        """Iteration and attempt of the agent that this engine listened to last."""
+        self._hearing = Hearing(workspace, clock=clock)
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
         self._stopping = False
@@ -84,19 +79,19 @@ class IterationWork:
         folder = workspace.root / workspace.config.paths.logs
         self.log = RunLog(folder, form=workspace.config.log_form, started=clock.local())
 
-    async def prepare(self, *, reuse: bool) -> Prepared:
+    async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""
-        if reuse and self._after is not None:
+        if effect.reuse and self._after is not None:
             baseline, text = self._after
         else:
             baseline, text = await asyncio.gather(
-                asyncio.to_thread(self._look_at_tree), asyncio.to_thread(self._plan_text)
+                asyncio.to_thread(self._looking.look), asyncio.to_thread(self._plan_text)
             )
         if text != self._plan_before:
             self._remember_plan(text)
             self._plan_before = text
-        facts = facts_of(parse_plan(text, self._workspace.config))
-        return Prepared(baseline=baseline, plan=facts)
+        plan = parse_plan(text, self._workspace.config)
+        return Prepared(baseline=baseline, plan=self._facts(plan, text, effect.skip, run))
 
     async def launch(
         self, effect: LaunchAgent, run: RunState
@@ -118,15 +113,13 @@ class IterationWork:
             extra=agent.env,
             only=workspace.config.env.only,
         )
-        argv = fill_argv(agent, prompt, prompt_file)
+        environment = self._looking.traced(environment, effect.iteration)
+        resumed = resume_flags(agent, effect.session)
+        argv = fill_argv(agent, prompt, prompt_file, resumed)
         program = find_program(argv[0], environment, workspace.root)
         if effect.attempt == 1:
-            self._spent = None
             self.log.begin(effect.iteration, run.branch, self._clock.local())
-        else:
-            self._spent = add_usage(self._spent, self._used)
-        self._messages.begin(effect.iteration, agent.dialect)
-        self._heard = (effect.iteration, effect.attempt)
+        self._hearing.begin(effect)
         launch = process.Launch(
             argv=(str(program), *argv[1:]),
             cwd=workspace.root,
@@ -145,7 +138,7 @@ class IterationWork:
         self._process = started
         launched = AgentLaunched(
             agent=agent.name,
-            argv=agent.argv,
+            argv=(*agent.argv, *resumed),
             pid=started.pid,
             process_start_time=started.start_time,
             group=started.group,
@@ -163,25 +156,17 @@ class IterationWork:
     async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent said and what changed since the iteration's baseline."""
         workspace = self._workspace
-        said, after, text = await asyncio.gather(
-            asyncio.to_thread(self._read_output, effect, run),
-            asyncio.to_thread(self._look_at_tree),
+        heard, after, text = await asyncio.gather(
+            asyncio.to_thread(self._hearing.read, effect, run),
+            asyncio.to_thread(self._looking.look),
             asyncio.to_thread(self._plan_text),
         )
-        found = await asyncio.to_thread(
-            git.changes_between,
-            workspace.root,
-            effect.baseline,
-            after,
-            own=workspace.own_files,
-            since=None if run.current is None else run.current.started.at,
-        )
+        found = await asyncio.to_thread(self._looking.changes, effect, run, after, heard.touched)
         self._after = (after, text)
-        self._used = said.usage
+        said = heard.reading
         plan = parse_plan(text, workspace.config)
-        before = parse_plan(self._remembered_plan(text), workspace.config)
+        text_before = self._remembered_plan(text)
         must_validate, notices = self._validation(lost=effect.lost)
-        notices += _denials(said)
         return IterationRead(
             report=said.report,
             promises=said.promises,
@@ -191,15 +176,35 @@ class IterationWork:
             said_nothing=not said.text.strip() and said.report is None,
             failed=said.failed,
             failure=said.why,
-            usage=add_usage(self._spent, said.usage),
-            permission_denials=None if said.denied_tools is None else len(said.denied_tools),
+            usage=heard.usage,
+            denied_tools=said.denied_tools,
+            limit=heard.limit,
+            session=heard.session,
+            question=said.question,
+            plan_changed=text_before not in {text, workspace.redactor.redact(text)},
             changes=found,
-            tasks_done=newly_done(before, plan),
-            plan=facts_of(plan),
+            tasks_done=newly_done(parse_plan(text_before, workspace.config), plan),
+            plan=self._facts(plan, text, effect.skip, run),
             halt=look_at_halt_files(workspace.root, workspace.config.paths),
             must_validate=must_validate,
-            notices=(*notices, *self._new_notices()),
+            notices=(*notices, *_denials(heard), *tell_persons(found), *self._new_notices()),
         )
+
+    def set_task_aside(self, effect: SetTaskAside) -> None:
+        """Mark a task in the plan; it is our own edit, so nobody's work and nobody's change.
+
+        Raises a ``RalphError`` where it cannot be written.
+        """
+        workspace = self._workspace
+        text = set_task_aside(
+            workspace.root,
+            workspace.plan_path,
+            effect.task.id,
+            reason=effect.reason,
+            needs=effect.needs,
+        )
+        if self._after is not None:
+            self._after = (self._after[0], text)
 
     async def validate(self, iteration: int) -> ValidationFinished:
         """Run the validation script, if it is still the one that was allowed."""
@@ -257,17 +262,18 @@ class IterationWork:
 
     def close_iteration(self, ended: IterationEnded) -> None:
         """Close the logs for people and write the summary's row."""
-        self._messages.flush()
+        self._looking.forget(ended.iteration)
+        self._hearing.flush()
         self.log.end(ended, self._clock.local())
 
     def finish(self) -> None:
-        self._messages.close()
+        self._hearing.close()
         self.log.close()
 
     async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
         ended = await started.wait()
         self._process = None
-        self._log_messages(self._messages.flush())
+        self._log_messages(self._hearing.flush())
         if ended.write_error is not None:
             self._note("log-not-written", ended.write_error)
         return AgentFinished(
@@ -289,7 +295,7 @@ class IterationWork:
             return
         if self._workspace.agent.dialect is Dialect.TEXT:
             self.log.write(data)
-        self._log_messages(self._messages.write(data))
+        self._log_messages(self._hearing.take(data))
 
     def _log_messages(self, messages: list[Message]) -> None:
         """The log is for people: of an agent that prints records they get its words."""
@@ -312,15 +318,10 @@ class IterationWork:
         data = self._workspace.redactor.redact_bytes(text.encode("utf-8", errors="replace"))
         write_atomic(self._workspace.files.plan_before, data, mode=PRIVATE_FILE)
 
-    def _look_at_tree(self) -> Baseline:
-        place = self._workspace.worktree
-        return git.take_baseline(
-            place.root,
-            place.git_dir,
-            place.common_dir,
-            own=self._workspace.own_files,
-            cache=self._git,
-        )
+    def _facts(self, plan: Plan, text: str, skip: Sequence[str], run: RunState) -> PlanFacts:
+        config = self._workspace.config
+        failed = {task: run.attempts.get(task, config.attempts.limit) for task in skip}
+        return facts_of(plan, text, config, set_aside=failed)
 
     def _plan_text(self) -> str:
         return read_plan_text(self._workspace.root, self._workspace.plan_path)
@@ -330,33 +331,6 @@ class IterationWork:
             data = read_if_there(self._workspace.files.plan_before)
             self._plan_before = fallback if data is None else data.decode("utf-8", "replace")
         return self._plan_before
-
-    def _read_output(self, effect: ReadIteration, run: RunState) -> Reading:
-        files = self._workspace.files
-        if effect.lost:
-            return read_text("")
-        errors = _read_tail(files.output(effect.iteration, effect.attempt, "err"))
-        word = self._workspace.config.gate.complete_word
-        return read_final(self._final_of(effect, run), errors, complete_word=word)
-
-    def _final_of(self, effect: ReadIteration, run: RunState) -> Final:
-        """What the agent came to; where a killed engine listened to it, as that one recorded."""
-        if self._heard == (effect.iteration, effect.attempt):
-            return self._messages.final()
-        agent = None if run.current is None else run.current.agent
-        dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
-        *earlier, last = (
-            decode_recorded(
-                self._workspace.files.output(effect.iteration, attempt, "out"),
-                dialect,
-                effect.iteration,
-            )
-            for attempt in range(1, effect.attempt + 1)
-        )
-        self._spent = None
-        for final in earlier:
-            self._spent = add_usage(self._spent, final.usage)
-        return last
 
     @property
     def _validate_script(self) -> Path:
@@ -378,7 +352,7 @@ class IterationWork:
         self._notices.setdefault(code, Notice(code=code, message=message))
 
     def _new_notices(self) -> tuple[Notice, ...]:
-        for problem in (self.log.problem, self._messages.problem):
+        for problem in (self.log.problem, self._hearing.problem):
             if problem is not None:
                 self._note("log-not-written", f"a log cannot be written: {problem}")
         fresh = {code: notice for code, notice in self._notices.items() if code not in self._told}
@@ -386,25 +360,13 @@ class IterationWork:
         return tuple(fresh.values())
 
 
-def _denials(said: Reading) -> tuple[Notice, ...]:
+def _denials(heard: Heard) -> tuple[Notice, ...]:
     """Tell what the agent was not allowed to do: it works around it, or fails without a word."""
-    if not said.denied_tools:
+    if not heard.reading.denied_tools:
         return ()
-    names = ", ".join(dict.fromkeys(said.denied_tools))
+    names = ", ".join(dict.fromkeys(heard.reading.denied_tools))
     message = (
         f"the agent was not permitted to use: {names}; "
         "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
     )
     return (Notice(code="permission-denied", message=message),)
-
-
-def _read_tail(path: Path) -> str:
-    """The end of a file as text, never beginning inside a character."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - READ_LIMIT))
-            data = file.read()
-    except OSError:
-        return ""
-    return data.decode("utf-8", errors="replace")

@@ -20,9 +20,11 @@ from ralph_ls.store.files import PRIVATE_FILE, write_all
 CHUNK = 1 << 20
 
 
-def decode_recorded(path: Path, dialect: Dialect, iteration: int) -> Final:
+def decode_recorded(
+    path: Path, dialect: Dialect, iteration: int, *, earlier_cost_usd: float = 0.0
+) -> Final:
     """What a process came to whose output lies in ``path``; nothing where there is no file."""
-    decoder = decoder_for(dialect, iteration)
+    decoder = decoder_for(dialect, iteration, earlier_cost_usd=earlier_cost_usd)
     with contextlib.suppress(FileNotFoundError), path.open("rb") as recorded:
         while data := recorded.read(CHUNK):
             decoder.feed(data)
@@ -40,10 +42,22 @@ class MessageLog:
         self.problem: str | None = None
         """The first failure to write, in words."""
 
-    def begin(self, iteration: int, dialect: Dialect = Dialect.TEXT) -> None:
-        """What follows belongs to a new process, in this iteration."""
+    def begin(
+        self,
+        iteration: int,
+        dialect: Dialect = Dialect.TEXT,
+        *,
+        folder: str = "",
+        earlier_cost_usd: float = 0.0,
+    ) -> None:
+        """What follows belongs to a new process, in this iteration, which works in ``folder``.
+
+        ``earlier_cost_usd`` is what a session that it goes on in had cost before.
+        """
         self.flush()
-        self._decoder = decoder_for(dialect, iteration)
+        self._decoder = decoder_for(
+            dialect, iteration, folder=folder, earlier_cost_usd=earlier_cost_usd
+        )
 
     def write(self, data: bytes) -> list[Message]:
         """Take bytes of standard output as they come; what they complete is written at once."""

@@ -20,6 +20,7 @@ from ralph_ls.core.loop.effects import (
     ReadIteration,
     RemoveBlocked,
     RemoveDecide,
+    SetTaskAside,
     StopAgent,
     Validate,
     WaitUntil,
@@ -71,9 +72,9 @@ class Performer:
     def perform(self, effect: Effect, run: RunState) -> None:
         """Begin an effect; what comes of it is delivered as an input."""
         match effect:
-            case PrepareIteration(reuse=reuse):
+            case PrepareIteration():
                 self._end_waiting()
-                self._start("preparing", self._answer(self._work.prepare(reuse=reuse)))
+                self._start("preparing", self._answer(self._work.prepare(effect, run)))
             case LaunchAgent():
                 self._start("agent", self._run_agent(effect, run))
             case StopAgent():
@@ -95,12 +96,12 @@ class Performer:
                 self._work.close_iteration(ended)
                 self._save_soon(run, self._journal.size)
             case _:
-                if problem := self._write_halt_file(effect):
+                if problem := self._write(effect):
                     self._deliver(EffectFailed(message=problem))
 
     def write_first(self, effects: Iterable[Effect]) -> str | None:
         """Write what has to lie there before the journal tells of it; the first problem, if any."""
-        problems = (self._write_halt_file(effect) for effect in effects)
+        problems = (self._write(effect) for effect in effects)
         return next((problem for problem in problems if problem is not None), None)
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
@@ -174,10 +175,13 @@ class Performer:
         self._deliver(launched)
         self._deliver(await ended)
 
-    def _write_halt_file(self, effect: Effect) -> str | None:
+    def _write(self, effect: Effect) -> str | None:
+        """Write a halt file or the plan, at once; the problem in words, if there is one."""
         root, paths = self._workspace.root, self._workspace.config.paths
         try:
             match effect:
+                case SetTaskAside():
+                    self._work.set_task_aside(effect)
                 case WriteDecide():
                     halts.write_decide(
                         root,
@@ -196,7 +200,8 @@ class Performer:
                 case _:
                     raise AssertionError(f"no hand for {effect}")
         except (RalphError, OSError) as error:
-            return _in_words("the halt file", error)
+            what = "the plan" if isinstance(effect, SetTaskAside) else "the halt file"
+            return _in_words(what, error)
         return None
 
     def _watch_halt_files(self) -> None:

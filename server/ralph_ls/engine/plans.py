@@ -1,20 +1,30 @@
-"""Reading the plan from the work tree, and what the loop has to know of it."""
+"""The plan in the work tree: reading it, what the loop has to know of it, and its one edit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.loop.inputs import HeldTask, PlanFacts
+from ralph_ls.core.plan.edits import block
 from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.marker import has_marker
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import PlanMissing, UsageError
+from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.store.files import ChangedMeanwhile, resolve_inside, write_atomic
 
 SHOWN_TASKS = 10
+
+MERGES = 20
+"""How often an edit of the plan is made anew because somebody else was quicker."""
+
+_NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
@@ -31,13 +41,7 @@ def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
 
 def read_plan_text(root: Path, path: str) -> str:
     """The plan's text; raises ``PlanMissing`` where it is gone or unreadable."""
-    try:
-        return (root / path).read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        raise PlanMissing(
-            f"the plan {root / path} cannot be read: {error.strerror or error}; put it back, "
-            "for example with: git checkout -- " + path
-        ) from error
+    return _read_plan(root, path).decode("utf-8", errors="replace")
 
 
 def parse_plan(text: str, config: Config) -> Plan:
@@ -48,18 +52,25 @@ def parse_plan(text: str, config: Config) -> Plan:
     return Plan(tasks=tuple(task for task in plan.tasks if task.id == config.task))
 
 
-def facts_of(plan: Plan) -> PlanFacts:
-    """What the loop decides by."""
-    chosen = next_task(plan)
+def facts_of(
+    plan: Plan, text: str, config: Config, *, set_aside: Mapping[str, int] = _NOBODY
+) -> PlanFacts:
+    """What the loop decides by; ``text`` is what the plan was read from.
+
+    ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had.
+    """
+    chosen = next_task(plan, set_aside=set_aside)
     open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
+    held = [(task, why) for task in open_tasks if (why := _why_held(task, set_aside))]
     return PlanFacts(
-        counts=counts_view(plan),
+        counts=counts_view(plan, text, config),
         next_task=None if chosen is None else _reference(chosen),
         open_tasks=tuple(_reference(task) for task in open_tasks[:SHOWN_TASKS]),
+        held=tuple(HeldTask(task=_reference(task), why=why) for task, why in held[:SHOWN_TASKS]),
     )
 
 
-def counts_view(plan: Plan) -> PlanCountsView:
+def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
     """The plan in numbers; a blocked task is not done, so it is open too."""
     counts = count(plan)
     return PlanCountsView(
@@ -70,6 +81,32 @@ def counts_view(plan: Plan) -> PlanCountsView:
         open_optional=counts.open_optional,
         required=counts.required,
         required_done=counts.done_required,
+        marker=has_marker(text, config.gate.marker),
+    )
+
+
+def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: str) -> str:
+    """Mark a task as blocked in the plan, and give the plan's text as it is then.
+
+    Every other byte stays as it is, and what somebody writes meanwhile is kept. A task that the
+    plan does not have any more needs no mark. Raises ``PlanMissing``, and ``StateUnusable`` where
+    the plan cannot be written or is changed again and again.
+    """
+    target = resolve_inside(root, path)
+    for _ in range(MERGES):
+        data = _read_plan(root, path)
+        text = data.decode("utf-8", errors="replace")
+        edited = _blocked(data, text, task_id, reason, needs)
+        if edited == data:
+            return text
+        try:
+            write_atomic(target, edited, expected=data)
+        except ChangedMeanwhile:
+            continue
+        return edited.decode("utf-8", errors="replace")
+    raise StateUnusable(
+        f"the plan {target} is being written again and again by somebody else; "
+        f"stop that, then mark the task {task_id} as blocked, or run on: ralph run --resume"
     )
 
 
@@ -81,6 +118,39 @@ def require_task(plan: Plan, task_id: str) -> None:
     raise UsageError(
         f"the plan has no task {task_id!r}; it has: {known or 'none'}. See them all: ralph plan"
     )
+
+
+def _read_plan(root: Path, path: str) -> bytes:
+    try:
+        return (root / path).read_bytes()
+    except OSError as error:
+        raise PlanMissing(
+            f"the plan {root / path} cannot be read: {error.strerror or error}; put it back, "
+            "for example with: git checkout -- " + path
+        ) from error
+
+
+def _blocked(data: bytes, text: str, task_id: str, reason: str, needs: str) -> bytes:
+    """The plan with the task marked.
+
+    Its ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
+    """
+    ids = [task.id for task in parse(text).plan.tasks]
+    if task_id not in ids:
+        return data
+    exact = data.decode("utf-8", errors="surrogateescape")
+    tasks = parse(exact).plan.tasks
+    same = tasks[ids.index(task_id)]
+    return block(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
+
+
+def _why_held(task: Task, set_aside: Mapping[str, int]) -> str:
+    """Why a task cannot be taken, in words that follow its name; empty where it can."""
+    if task.state is TaskState.BLOCKED:
+        return f"blocked by {task.blocked_by}" if task.blocked_by else "blocked in the plan"
+    if task.id in set_aside:
+        return f"set aside after {count_of(set_aside[task.id], 'attempt')}"
+    return ""
 
 
 def _is_open(task: Task) -> bool:

@@ -21,12 +21,12 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import profile_of, require_runnable
 from ralph_ls.core.redact import Redactor, secrets_of
 from ralph_ls.engine import git
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import Clock
-from ralph_ls.engine.earlier import end_orphans, put_logs_aside, tell_orphans
+from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.plans import (
     counts_view,
@@ -84,7 +84,8 @@ def prepare_start(
 ) -> Start:
     """All that an engine begins with; raises a ``RalphError`` for what keeps it from beginning.
 
-    Call it while holding the lock: it ends what a dead engine left, and moves earlier logs aside.
+    Call it while holding the lock: it ends what a dead engine left, moves earlier logs aside
+    and removes old ones.
     """
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
@@ -94,6 +95,7 @@ def prepare_start(
     _require_whole(overrides)
     settings = load_settings(worktree.root, request.environment, overrides)
     config = settings.config
+    require_runnable(config)
     claims = claims_here(worktree, settings)
     trust.require_allowed(state, claims)
     agent = choose_agent(config)
@@ -122,6 +124,12 @@ def prepare_start(
     if not earlier:
         notices += tell_orphans(orphans)
         notices += put_logs_aside(worktree.root, config.paths.logs, found)
+    notices += remove_old_logs(
+        worktree.root,
+        config,
+        clock.now(),
+        kept_since=earlier[1].started_at if earlier else None,
+    )
     facts = _facts(workspace, overrides, notices)
     first: Input = Started(run=run, facts=facts)
     if earlier:
@@ -155,20 +163,19 @@ def _facts(
 ) -> EngineFacts:
     place = workspace.worktree
     head = git.read_head(place.git_dir, place.common_dir)
+    config, text = workspace.config, read_plan_text(workspace.root, workspace.plan_path)
     return EngineFacts(
-        config=workspace.config,
+        config=config,
         overrides=dict(overrides),
         version=__version__,
         pid=os.getpid(),
         workspace=str(workspace.root),
         state_dir=str(workspace.state.folder),
         plan_path=workspace.plan_path,
-        counts=counts_view(
-            parse_plan(read_plan_text(workspace.root, workspace.plan_path), workspace.config)
-        ),
+        counts=counts_view(parse_plan(text, config), text, config),
         branch=head.branch,
         head=head.commit,
-        halt=look_at_halt_files(workspace.root, workspace.config.paths),
+        halt=look_at_halt_files(workspace.root, config.paths),
         notices=tuple(notices),
         notes=tuple(PendingNote(text=text, by=by) for text, by in take_notes(workspace.state)),
     )

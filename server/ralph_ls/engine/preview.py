@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.gate import wanted
+from ralph_ls.core.loop.profiles import profile_of, require_runnable
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.plans import (
@@ -44,12 +45,14 @@ def preview(request: RunRequest) -> Preview:
     state = state_folder(state_root(request.environment), worktree)
     settings = load_settings(worktree.root, request.environment, request.overrides)
     config = settings.config
+    require_runnable(config)
     agent = choose_agent(config)
     plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
-    plan = parse_plan(read_plan_text(worktree.root, plan_path), config)
+    text = read_plan_text(worktree.root, plan_path)
+    plan = parse_plan(text, config)
     if config.task is not None:
         require_task(plan, config.task)
-    task = facts_of(plan).next_task
+    task = facts_of(plan, text, config).next_task
     title = None if task is None else task.title
     context = PromptContext(
         iteration=1,
@@ -57,7 +60,8 @@ def preview(request: RunRequest) -> Preview:
         plan_path=plan_path,
         decide_path=config.paths.decide,
         blocked_path=config.paths.blocked,
-        complete_word=config.gate.complete_word,
+        complete_word=config.promise.complete,
+        completion=wanted(config.gate, config.promise.complete),
         task=title,
         confirming=task is None,
     )

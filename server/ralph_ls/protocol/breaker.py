@@ -35,6 +35,10 @@ class Breaker(WireModel):
     consecutive_failing_tests: int = 0
     consecutive_refusals: int = 0
     """Completions refused in a row with no progress between (SPEC §6)."""
+    consecutive_denials: int = 0
+    """Iterations in a row in which a tool was not permitted; one that cannot tell leaves it."""
+    consecutive_set_asides: int = 0
+    """Tasks set aside with no progress between (SPEC §6)."""
     error_streaks: dict[str, int] = Field(default_factory=dict)
     """Normalised error line to the number of iterations in a row that had it."""
     error_history: tuple[str, ...] = ()

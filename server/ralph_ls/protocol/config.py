@@ -62,12 +62,18 @@ _DurationInput = (
     | Annotated[str, Field(pattern=r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?\s*([Mm]?[Ss]|[MmHhDd]))+)\s*$")]
 )
 
+LONGEST_DURATION = 366 * 86400.0
+"""A year: what is longer is a slip, and soon later than any calendar goes."""
+
 Duration = Annotated[
     float,
-    Field(ge=0, allow_inf_nan=False),
+    Field(ge=0, le=LONGEST_DURATION, allow_inf_nan=False),
     BeforeValidator(to_seconds, json_schema_input_type=_DurationInput),
 ]
 """Seconds; ``30m``, ``90s``, ``1h30m`` are understood."""
+
+SignalWord = Annotated[str, Field(pattern=r"^[A-Z0-9_]+$")]
+"""A word that agents give as a signal (I, 1.4)."""
 
 TreePath = Annotated[str, AfterValidator(_inside_the_tree)]
 """A path relative to the work tree's root that does not leave it."""
@@ -112,6 +118,8 @@ class Dialect(StrEnum):
     """Plain text: all of it is the agent's words."""
     CLAUDE = "claude"
     """JSON lines, as ``claude -p --output-format stream-json --verbose`` writes them."""
+    CODEX = "codex"
+    """JSON lines, as ``codex exec --json`` writes them."""
 
 
 class EvidenceKind(StrEnum):
@@ -121,6 +129,51 @@ class EvidenceKind(StrEnum):
     WORKTREE = "worktree"
     TASKS = "tasks"
     DECLARED = "declared"
+    """What the report says (A8)."""
+    HEAD = "head"
+    """A new HEAD by the agent, whatever it touches (R §2)."""
+
+
+class OnBlocked(StrEnum):
+    """What STATUS BLOCKED in a report leads to (SPEC §6)."""
+
+    OPEN = "open"
+    """The breaker opens at once."""
+    SET_ASIDE = "set-aside"
+    """The task is set aside, and the next one is taken."""
+    NOTHING = "nothing"
+    """Only the promise counts."""
+
+
+class GateRule(StrEnum):
+    """Which signal completes a run, where the plan agrees (SPEC §3, §7)."""
+
+    MARKER = "marker"
+    """``PROJECT_COMPLETE`` on a line of its own in the plan (S, Completion Signals)."""
+    DUAL = "dual"
+    """EXIT_SIGNAL true and enough completion indicators (I, Dual-Condition Exit Gate)."""
+    VERIFIED = "verified"
+    """COMPLETE, verified against the plan; or every task done without it (R §1)."""
+    QUEUE = "queue"
+    """Nothing in the plan is open (B, Exit Condition 1)."""
+    STATUS = "status"
+    """STATUS COMPLETE or PR_READY (A, Component 4)."""
+
+
+class AttemptCounts(StrEnum):
+    """Which iterations are failed attempts at their task (SPEC §6)."""
+
+    NO_PROGRESS = "no-progress"
+    """Those without progress (S, Handling Stuck Tasks)."""
+    NOT_DONE = "not-done"
+    """Those that did not finish the task (B, What Constitutes a Failed Attempt)."""
+
+
+class Committer(StrEnum):
+    """Who commits what an iteration changed (SPEC §3)."""
+
+    AGENT = "agent"
+    LOOP = "loop"
 
 
 class LogForm(StrEnum):
@@ -130,6 +183,8 @@ class LogForm(StrEnum):
     """One file a run, in S's frames."""
     ITERATION = "iteration"
     """One ``iteration-NNN.log`` an iteration (R §4)."""
+    JSONL = "jsonl"
+    """One file a run, every line JSON (B, Log Format)."""
 
 
 class AgentConfig(StrictWireModel):
@@ -159,14 +214,51 @@ class BreakerConfig(StrictWireModel):
     """The breaker's thresholds, in consecutive iterations; 0 switches a row off (SPEC §6)."""
 
     enabled: bool = True
+    """False: count, and never move."""
     no_progress_half_open: int = Field(default=2, ge=0)
+    """Iterations without progress that make it HALF_OPEN."""
     no_progress_open: int = Field(default=3, ge=0)
+    """Iterations without progress that open it."""
     same_error_open: int = Field(default=5, ge=0)
+    """Iterations with the same error that open it."""
     same_error_warn: int = Field(default=3, ge=0)
+    """Iterations with the same error that are warned about."""
     failing_tests_open: int = Field(default=5, ge=0)
+    """Iterations that report failing tests."""
     refused_completions_open: int = Field(default=3, ge=0)
-    blocked_opens: bool = True
-    """STATUS BLOCKED opens the breaker at once (``fixplan``, ``issue``)."""
+    """Refused completions with no progress between."""
+    denials_open: int = Field(default=2, ge=0)
+    """Iterations in which a tool was not permitted."""
+    set_aside_open: int = Field(default=2, ge=0)
+    """Tasks set aside with no progress between: the environment is broken, not the task."""
+
+
+class AttemptsConfig(StrictWireModel):
+    """When a task that does not come off is set aside (B, Stuck Detection; S)."""
+
+    limit: int = Field(default=0, ge=0)
+    """Failed attempts after which a task is set aside; 0 is off."""
+    counts: AttemptCounts = AttemptCounts.NO_PROGRESS
+    mark: bool = True
+    """Mark it as blocked in the plan; false: leave the plan, and take it no more in this run."""
+
+
+class SessionConfig(StrictWireModel):
+    """Whether an iteration goes on in the session of the one before it (A, Pattern 5)."""
+
+    resume: bool = False
+    """Whether it does; only for the same task, in the same mode."""
+    max_age: Duration = 86400.0
+    """Seconds after which a session is dropped."""
+
+
+class LogRetention(StrictWireModel):
+    """Which earlier logs are kept at a start: either rule keeps one; with neither all are kept."""
+
+    days: int | None = Field(default=None, ge=0)
+    """Those that are newer than so many days."""
+    newest: int | None = Field(default=None, ge=0)
+    """So many of the newest."""
 
 
 class ProgressConfig(StrictWireModel):
@@ -182,10 +274,18 @@ class ProgressConfig(StrictWireModel):
 class GateConfig(StrictWireModel):
     """When the run is complete."""
 
+    rule: GateRule = GateRule.DUAL
     indicators: int = Field(default=2, ge=1)
-    """Completion indicators wanted beside EXIT_SIGNAL (I, Dual-Condition Exit Gate)."""
-    complete_word: Annotated[str, Field(pattern=r"^[A-Z0-9_]+$")] = "COMPLETE"
-    """The word inside ``<promise>…</promise>`` that says complete (SPEC §5)."""
+    """Completion indicators wanted beside EXIT_SIGNAL by the rule ``dual``."""
+    marker: SignalWord = "PROJECT_COMPLETE"
+    """The line in the plan that the rule ``marker`` looks for."""
+
+
+class PromiseConfig(StrictWireModel):
+    """The agent's promises."""
+
+    complete: SignalWord = "COMPLETE"
+    """The word inside ``<promise>…</promise>`` that says complete (SPEC §5; I, 1.4)."""
 
 
 class PathsConfig(StrictWireModel):
@@ -194,11 +294,17 @@ class PathsConfig(StrictWireModel):
     plan: TreePath | None = None
     """The plan; looked for by the profile where it is not given."""
     decide: TreePath = ".ralph/decide.txt"
+    """The open question, and its answer."""
     blocked: TreePath = ".ralph/blocked.txt"
+    """What the run is blocked by; removing it resolves that."""
     logs: TreePath = ".ralph/logs"
+    """The folder of the logs for people."""
     validate_script: TreePath = ".ralph/validate.sh"
+    """Run after each iteration, where it can be executed."""
     prompts: TreePath = ".ralph/prompts"
+    """The folder of a person's own prompts."""
     progress: TreePath = "PROGRESS.md"
+    """What was done so far, as the agent keeps it."""
 
     @model_validator(mode="after")
     def _keep_apart(self) -> PathsConfig:
@@ -222,15 +328,21 @@ class Config(StrictWireModel):
     """Every setting of a run."""
 
     profile: ProfileName = ProfileName.FIXPLAN
+    """The preset that fills in what is not said elsewhere (SPEC §3)."""
     agent: str = "claude"
     """``claude``, ``demo``, ``command``, or the name of a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     tools: ToolsConfig | None = None
     max_iterations: int | None = Field(default=None, ge=1)
-    """None is unlimited."""
+    """Iterations of a run; None is unlimited."""
     max_duration: Duration | None = None
     """Seconds of engine time without parking; None is unlimited."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens in and out, as far as the agent tells; None is unlimited."""
+    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars, as far as the agent tells; None is unlimited."""
     min_iterations: int = Field(default=0, ge=0)
+    """Iterations before which no completion is accepted."""
     max_stuck: int | None = Field(default=None, ge=1)
     """Iterations in a row without a commit that end the run with 4 (R §2); None is off."""
     timeout: Duration = 1800.0
@@ -239,16 +351,28 @@ class Config(StrictWireModel):
     """Seconds an agent may print nothing; 0 is none."""
     cooldown: Duration = 0.0
     """Seconds between two iterations."""
+    limit_wait: Duration = 300.0
+    """Seconds to wait where the agent is at its usage limit and does not say until when."""
     on_timeout: OnTimeout = OnTimeout.CONTINUE
+    on_blocked: OnBlocked = OnBlocked.OPEN
     on_halt: OnHalt | None = None
     """None: exit in the foreground, wait when detached."""
     task: str | None = None
     """Only this task."""
     optional_sections: tuple[str, ...] = ()
+    """Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7)."""
     validate_timeout: Duration = 600.0
+    """Seconds the validation script may take; 0 is none."""
     log_form: LogForm = LogForm.RUN
+    log_retention: LogRetention = LogRetention()
+    commits: Committer = Committer.AGENT
+    push: bool = False
+    """Whether the loop pushes after an iteration (SPEC §9)."""
     breaker: BreakerConfig = BreakerConfig()
     progress: ProgressConfig = ProgressConfig()
     gate: GateConfig = GateConfig()
+    promise: PromiseConfig = PromiseConfig()
+    attempts: AttemptsConfig = AttemptsConfig()
+    session: SessionConfig = SessionConfig()
     paths: PathsConfig = PathsConfig()
     env: EnvConfig = EnvConfig()

@@ -1,5 +1,8 @@
 """Everything a run may tell: past facts, one JSON line each in the journal (SPEC §2).
 
+Here are those of the run as a whole, and the union of all; ``iteration_events`` has what happens
+within an iteration, ``person_events`` what people say. Everybody imports them from here.
+
 Readers ignore fields and kinds that they do not know; ``parse_event`` gives such a line back as
 ``UnknownEvent``. A new kind needs a golden file under ``tests/golden``.
 """
@@ -10,30 +13,72 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ralph_ls.protocol.base import DEFERRED, Timestamp, WireModel
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config, Dialect
-from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.report import Promise, Report, Usage
-from ralph_ls.protocol.run_words import (
-    EndReason,
-    Mode,
-    Outcome,
-    Phase,
-    PlanCountsView,
-    TaskRef,
-    Verdict,
+from ralph_ls.protocol.base import DEFERRED, Timestamp
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.event_base import EventBase
+from ralph_ls.protocol.iteration_events import (
+    AgentExited,
+    AgentStarted,
+    AttemptCounted,
+    CircuitBreakerStateChange,
+    CompletionRefused,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    PlanChanged,
+    PromiseRead,
+    RalphStatusUpdate,
+    TaskSetAside,
+    Validated,
 )
-from ralph_ls.protocol.version import SCHEMA_VERSION
+from ralph_ls.protocol.person_events import (
+    BlockedRaised,
+    BlockedResolved,
+    CommandAccepted,
+    CommandRejected,
+    NoteAdded,
+    QuestionAnswered,
+    QuestionAsked,
+)
+from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
 
-
-class EventBase(WireModel):
-    """What every event carries."""
-
-    v: int = SCHEMA_VERSION
-    seq: int = Field(ge=1)
-    at: Timestamp
-    run: str
+__all__ = [
+    "EventBase",
+    "RunStarted",
+    "RunResumed",
+    "PhaseChanged",
+    "WaitStarted",
+    "WaitEnded",
+    "Warned",
+    "RunEnded",
+    "UnknownEvent",
+    "IterationStarted",
+    "AgentStarted",
+    "AgentExited",
+    "RalphStatusUpdate",
+    "PromiseRead",
+    "EvidenceGathered",
+    "PlanChanged",
+    "CircuitBreakerStateChange",
+    "CompletionRefused",
+    "AttemptCounted",
+    "TaskSetAside",
+    "Validated",
+    "IterationEnded",
+    "QuestionAsked",
+    "QuestionAnswered",
+    "BlockedRaised",
+    "BlockedResolved",
+    "CommandAccepted",
+    "CommandRejected",
+    "NoteAdded",
+    "Event",
+    "EVENT_TYPES",
+    "EVENT_KINDS",
+    "EVENT_ADAPTER",
+    "parse_event",
+    "dump_event",
+]
 
 
 class RunStarted(EventBase):
@@ -76,129 +121,8 @@ class PhaseChanged(EventBase):
     kind: Literal["phaseChanged"] = "phaseChanged"
     phase: Phase
     reason: str | None = None
-    """``decide``, ``blocked``, ``stuck`` when parked; ``cooldown`` or ``retry`` when waiting."""
+    """``decide``, ``blocked``, ``stuck`` when parked; ``limit`` or ``cooldown`` when waiting."""
     until: Timestamp | None = None
-
-
-class IterationStarted(EventBase):
-    """One iteration begins; the baseline is what its evidence will be held against."""
-
-    kind: Literal["iterationStarted"] = "iterationStarted"
-    iteration: int = Field(ge=1)
-    max_iterations: int | None = None
-    mode: Mode = Mode.BUILD
-    task: TaskRef | None = None
-    confirming: bool = False
-    """No required task is open: this one only confirms that (SPEC §7)."""
-    counts: PlanCountsView = PlanCountsView()
-    baseline: Baseline
-
-
-class AgentStarted(EventBase):
-    """The agent runs; enough to end it should the engine die."""
-
-    kind: Literal["agentStarted"] = "agentStarted"
-    iteration: int
-    attempt: int = 1
-    """2 when the first one failed and is tried again."""
-    agent: str
-    argv: tuple[str, ...]
-    pid: int
-    process_start_time: float
-    """Seconds since the epoch as the system tells it, to know a pid that was used again."""
-    group: int | None = None
-    prompt_bytes: int = 0
-    dialect: Dialect | None = None
-    """How its output is written; None: plain text."""
-
-
-class AgentExited(EventBase):
-    """The agent and all it started are gone."""
-
-    kind: Literal["agentExited"] = "agentExited"
-    iteration: int
-    attempt: int = 1
-    exit_code: int | None = None
-    signal: int | None = None
-    timed_out: bool = False
-    idle: bool = False
-    stopped: bool = False
-    killed: bool = False
-    """It came to a KILL."""
-    leftovers: int = 0
-    """Processes that outlived the agent and were ended."""
-    seconds: float = 0.0
-    stdout_bytes: int = 0
-    stderr_bytes: int = 0
-
-
-class RalphStatusUpdate(EventBase):
-    """The agent's report of this iteration (I, 1.1)."""
-
-    kind: Literal["ralphStatusUpdate"] = "ralphStatusUpdate"
-    iteration: int
-    report: Report
-
-
-class PromiseRead(EventBase):
-    """A promise stood in the final text."""
-
-    kind: Literal["promiseRead"] = "promiseRead"
-    iteration: int
-    promise: Promise
-
-
-class EvidenceGathered(EventBase):
-    """What the engine itself saw of this iteration."""
-
-    kind: Literal["evidenceGathered"] = "evidenceGathered"
-    iteration: int
-    evidence: Evidence
-
-
-class PlanChanged(EventBase):
-    """The plan differs from what it was."""
-
-    kind: Literal["planChanged"] = "planChanged"
-    iteration: int | None = None
-    counts: PlanCountsView
-    done: tuple[str, ...] = ()
-    """Ids of the tasks that became done."""
-
-
-class CircuitBreakerStateChange(EventBase):
-    """The breaker moved (I, 2.1)."""
-
-    kind: Literal["circuitBreakerStateChange"] = "circuitBreakerStateChange"
-    iteration: int | None = None
-    """None when a person moved it."""
-    from_state: BreakerState
-    to_state: BreakerState
-    reason: str
-    breaker: Breaker
-
-
-class CompletionRefused(EventBase):
-    """The gate was satisfied, the plan disagrees (SPEC §7)."""
-
-    kind: Literal["completionRefused"] = "completionRefused"
-    iteration: int
-    why: str
-    open_tasks: tuple[TaskRef, ...] = ()
-    """The first of them, at most ten."""
-
-
-class Validated(EventBase):
-    """The validation script ran."""
-
-    kind: Literal["validated"] = "validated"
-    iteration: int
-    ok: bool
-    exit_code: int | None = None
-    timed_out: bool = False
-    seconds: float = 0.0
-    tail: str = ""
-    """The end of what it printed, at most 2000 characters."""
 
 
 class WaitStarted(EventBase):
@@ -216,73 +140,6 @@ class WaitEnded(EventBase):
     reason: str
 
 
-class QuestionAsked(EventBase):
-    """A DECIDE: the run needs a person's decision (R §1)."""
-
-    kind: Literal["questionAsked"] = "questionAsked"
-    iteration: int | None = None
-    """None when an earlier run left it."""
-    question: str
-    path: str
-    asked_at: Timestamp
-
-
-class QuestionAnswered(EventBase):
-    """The open question has its answer; both go into the next prompt."""
-
-    kind: Literal["questionAnswered"] = "questionAnswered"
-    question: str
-    answer: str
-    by: str
-
-
-class BlockedRaised(EventBase):
-    """A BLOCKED: something outside the loop must change first (R §1)."""
-
-    kind: Literal["blockedRaised"] = "blockedRaised"
-    iteration: int | None = None
-    reason: str
-    path: str
-
-
-class BlockedResolved(EventBase):
-    """The blocker is gone, says a person."""
-
-    kind: Literal["blockedResolved"] = "blockedResolved"
-    by: str
-
-
-class CommandAccepted(EventBase):
-    """A command was taken."""
-
-    kind: Literal["commandAccepted"] = "commandAccepted"
-    command: str
-    """The command's id."""
-    command_kind: str
-    by: str
-    text: str = ""
-    """What the asker is told."""
-
-
-class CommandRejected(EventBase):
-    """A command was refused, with the reason."""
-
-    kind: Literal["commandRejected"] = "commandRejected"
-    command: str
-    command_kind: str = ""
-    by: str = ""
-    code: str
-    reason: str
-
-
-class NoteAdded(EventBase):
-    """A person told the loop something."""
-
-    kind: Literal["noteAdded"] = "noteAdded"
-    text: str
-    by: str
-
-
 class Warned(EventBase):
     """Something a person should know that ends nothing."""
 
@@ -290,36 +147,6 @@ class Warned(EventBase):
     iteration: int | None = None
     code: str
     message: str
-
-
-class IterationEnded(EventBase):
-    """One iteration is settled: from here on its counters hold."""
-
-    kind: Literal["iterationEnded"] = "iterationEnded"
-    iteration: int
-    mode: Mode = Mode.BUILD
-    outcome: Outcome
-    seconds: float
-    commit: str | None = None
-    """The last commit of the agent in the workspace, whole."""
-    fingerprint: str = ""
-    breaker: Breaker
-    stuck_count: int = 0
-    indicators: int = 0
-    missing_reports: int = 0
-    crashes: int = 0
-    """Iterations in a row in which the agent failed without a result."""
-    recommendation: str = ""
-    counts: PlanCountsView = PlanCountsView()
-    usage: Usage | None = None
-    """What all agents of this iteration used up, as far as they tell."""
-    permission_denials: int | None = None
-    """Tool calls that were not permitted; None where the agent cannot tell."""
-    errors: tuple[str, ...] = ()
-    """The first error lines, at most five."""
-    verdict: Verdict | None = None
-    """Why the run ends or parks here; None: it goes on. An engine that is killed right after this
-    event leaves enough to end the run as it would have ended."""
 
 
 class RunEnded(EventBase):
@@ -355,6 +182,8 @@ Event = (
     | PlanChanged
     | CircuitBreakerStateChange
     | CompletionRefused
+    | AttemptCounted
+    | TaskSetAside
     | Validated
     | WaitStarted
     | WaitEnded

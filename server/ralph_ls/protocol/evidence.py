@@ -42,6 +42,8 @@ class CommitSeen(WireModel):
     """How many files it touches outside the loop's own."""
     repository: str = ""
     """Path of the nested repository it was made in; empty for the workspace itself."""
+    by_person: bool = False
+    """It was made while the agent ran, and not by the agent: it is told, and is no progress."""
 
 
 class Evidence(WireModel):

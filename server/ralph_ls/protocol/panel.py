@@ -96,8 +96,9 @@ class Fact(WireModel):
     """One line of the panel: a heading and its words."""
 
     key: str
-    """Stable, and in this order: ``now``, ``report``, ``breaker``, ``tests``, ``work``,
-    ``evidence``, ``next``, ``time``, ``cost``, ``tokens``; what is not known is left out."""
+    """Stable, and in this order: ``now``, ``report``, ``breaker``, ``aside`` (tasks that were set
+    aside), ``tests``, ``work``, ``evidence``, ``next``, ``time``, ``cost``, ``tokens``; what is not
+    known is left out."""
     heading: str
     text: str
     tone: Tone = Tone.PLAIN

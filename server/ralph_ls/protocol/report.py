@@ -5,6 +5,7 @@ A report is a claim. Evidence, what the engine itself saw, lives in ``protocol.e
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from pydantic import Field
@@ -36,7 +37,9 @@ class Report(WireModel):
 
     ``fields`` keeps every key of the block, upper case, with its text as the agent wrote it,
     unknown ones included. The properties give typed readings with the defaults of A, Component 2
-    (``IN_PROGRESS``, false, 0); a value off the list is kept and named in ``problems``.
+    (``IN_PROGRESS``, false, 0); a value off the list is kept, named in ``problems`` and read as
+    the default. No field is read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS
+    with EXIT_SIGNAL true, stand as the agent wrote them.
     """
 
     kind: ReportKind
@@ -45,29 +48,31 @@ class Report(WireModel):
 
     @property
     def status(self) -> str:
-        """STATUS in upper case; missing or empty reads as ``IN_PROGRESS`` (A17)."""
-        return self._text("STATUS").upper() or "IN_PROGRESS"
+        """One of ``STATUSES``; missing, empty or off the list reads as ``IN_PROGRESS`` (A17)."""
+        return word_of(self._text("STATUS"), STATUSES) or "IN_PROGRESS"
 
     @property
     def exit_signal(self) -> bool:
-        return self._flag("EXIT_SIGNAL")
+        return flag_of(self._text("EXIT_SIGNAL"))
 
     @property
     def files_modified(self) -> int:
-        return self._number("FILES_MODIFIED")
+        return number_of(self._text("FILES_MODIFIED"))
 
     @property
     def tasks_completed(self) -> int:
-        return self._number("TASKS_COMPLETED_THIS_LOOP")
+        return number_of(self._text("TASKS_COMPLETED_THIS_LOOP"))
 
     @property
     def tests_status(self) -> str:
-        """TESTS_STATUS in upper case, ``NOT_RUN`` where it is missing."""
-        return self._text("TESTS_STATUS").upper() or "NOT_RUN"
+        """One of ``TESTS_STATUSES``; missing, empty or off the list reads as ``NOT_RUN``."""
+        return word_of(self._text("TESTS_STATUS"), TESTS_STATUSES) or "NOT_RUN"
 
     @property
     def work_type(self) -> str:
-        return self._text("WORK_TYPE").upper()
+        """One of ``WORK_TYPES``; off the list it is what the agent wrote, in upper case."""
+        written = self._text("WORK_TYPE")
+        return word_of(written, WORK_TYPES) or written.upper()
 
     @property
     def recommendation(self) -> str:
@@ -75,11 +80,11 @@ class Report(WireModel):
 
     @property
     def pr_ready(self) -> bool:
-        return self._flag("PR_READY")
+        return flag_of(self._text("PR_READY"))
 
     @property
     def clarification_needed(self) -> bool:
-        return self._flag("CLARIFICATION_NEEDED")
+        return flag_of(self._text("CLARIFICATION_NEEDED"))
 
     @property
     def clarification_questions(self) -> str:
@@ -92,16 +97,63 @@ class Report(WireModel):
     def _text(self, key: str) -> str:
         return self.fields.get(key, "").strip()
 
-    def _flag(self, key: str) -> bool:
-        return self._text(key).lower() in {"true", "yes"}
 
-    def _number(self, key: str) -> int:
-        digits = ""
-        for character in self._text(key):
-            if character not in "0123456789":
-                break
-            digits += character
-        return int(digits[:9]) if digits else 0
+STATUSES = ("IN_PROGRESS", "COMPLETE", "BLOCKED", "NEEDS_CLARIFICATION")
+"""STATUS of both formats: I, Key Concepts; A, Pattern 1."""
+TESTS_STATUSES = ("PASSING", "FAILING", "NOT_RUN")
+WORK_TYPES = ("IMPLEMENTATION", "TESTING", "DOCUMENTATION", "REFACTORING")
+
+
+def word_of(written: str, known: tuple[str, ...]) -> str | None:
+    """The known word that a value begins with, such as FAILING in ``failing - 2 of 9``; or None.
+
+    No letter may follow it, and only pictures and marks go before it. The parts of a word may
+    stand apart: ``In progress``, ``not-run``.
+    """
+    bare = _DECORATION.sub("", written, count=1).upper()
+    for word in known:
+        if re.match(word.replace("_", "[ _-]") + _WORD_END, bare) is not None:
+            return word
+    return None
+
+
+def flag_of(written: str) -> bool:
+    """Whether a value says true; an aside behind it may explain it, but not take it back.
+
+    ``true (all done)`` is true, and ``true, but not yet`` is not.
+    """
+    match = _TRUE.match(written)
+    if match is None:
+        return False
+    aside = written[match.end() :]
+    return _ASIDE.match(aside) is not None and _TAKEN_BACK.search(aside) is None
+
+
+def number_of(written: str) -> int:
+    """The whole number that a value begins with, at most ``LARGEST_NUMBER``; 0 where it does not.
+
+    ``3 files`` and ``~3`` are 3, ``12/15`` is 12; ``three`` and ``-1`` are 0.
+    """
+    match = _NUMBER.match(written)
+    if match is None:
+        return 0
+    digits = match[1].lstrip("0")
+    return LARGEST_NUMBER if len(digits) > len(str(LARGEST_NUMBER)) else int(digits or "0")
+
+
+LARGEST_NUMBER = 999_999_999
+
+_WORD_END = r"_*+(?!\w)"
+_BEFORE = r"(?:[\s*_`\"'<(\[{]|[^\w\x00-\x7f])*+"
+"""What an agent may put before a value: blanks, marks, quotes, brackets, ticks and pictures."""
+_AFTER = r"(?:[\s*_`\"'>)\]}!]|[^\w\x00-\x7f\u2013\u2014])*+"
+_DECORATION = re.compile(_BEFORE)
+_TRUE = re.compile(rf"{_BEFORE}(?:true|yes){_WORD_END}{_AFTER}", re.IGNORECASE)
+_ASIDE = re.compile(r"[.,;]*+\Z|[.(\[{#\u2013\u2014-]|//")
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|but|if|unless|once|when|until|after|except|almost|no longer)\b", re.IGNORECASE
+)
+_NUMBER = re.compile(r"[\s*_`\"'<(\[{]*+[~\u2248]?+\s*+([0-9]++)")
 
 
 class PromiseKind(StrEnum):
@@ -129,3 +181,11 @@ class Usage(WireModel):
     turns: int | None = None
     context_tokens: int | None = None
     context_window: int | None = None
+
+
+class SessionSeen(WireModel):
+    """The session that an agent says it worked in."""
+
+    id: str
+    cost_usd: float | None = None
+    """What the whole session cost so far, with the iterations before this one."""

@@ -44,6 +44,8 @@ class Outcome(StrEnum):
     NO_PROGRESS = "noProgress"
     STOPPED = "stopped"
     """The agent was ended on a person's order."""
+    LIMITED = "limited"
+    """The agent's account was at its usage limit: the iteration does not count."""
     LOST = "lost"
     """The engine died under it."""
 
@@ -52,6 +54,9 @@ class Mode(StrEnum):
     """What an iteration is for (SPEC §1)."""
 
     BUILD = "build"
+    PLAN = "plan"
+    REVIEW = "review"
+    REVIEW_FIX = "review-fix"
 
 
 class TaskRef(WireModel):
@@ -72,6 +77,8 @@ class PlanCountsView(WireModel):
     open_optional: int = 0
     required: int = 0
     required_done: int = 0
+    marker: bool = False
+    """The plan says by its marker that everything is complete (S, Completion Signals)."""
 
 
 class Verdict(WireModel):

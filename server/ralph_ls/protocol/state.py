@@ -12,8 +12,8 @@ from ralph_ls.protocol.breaker import Breaker
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import AgentExited, AgentStarted, IterationStarted, Validated, Warned
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import Promise, Report
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase, PlanCountsView, Verdict
+from ralph_ls.protocol.report import Promise, Report, Usage
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView, Verdict
 
 
 class Question(WireModel):
@@ -72,6 +72,30 @@ class LastIteration(WireModel):
     commit: str | None = None
 
 
+class IterationFacts(WireModel):
+    """One entry of the loop history (A, Architecture)."""
+
+    iteration: int
+    outcome: Outcome
+    files: int = 0
+    commits: int = 0
+    tasks_done: int = 0
+    errors: tuple[str, ...] = ()
+    report: Report | None = None
+
+
+class Session(WireModel):
+    """The agent's session that the next iteration may go on in (A, Pattern 5)."""
+
+    id: str
+    cost_usd: float | None = None
+    created_at: Timestamp
+    last_used_at: Timestamp
+    task: str | None = None
+    """Id of the task it was made for."""
+    mode: Mode = Mode.BUILD
+
+
 class RunState(WireModel):
     """One run as it stands after the event ``seq``."""
 
@@ -112,6 +136,17 @@ class RunState(WireModel):
     """All iterations without a commit so far, for R's summary."""
     indicators: int = 0
     missing_reports: int = 0
+    attempts: dict[str, int] = Field(default_factory=dict)
+    """Failed attempts so far, by task id."""
+    session: Session | None = None
+    history: tuple[IterationFacts, ...] = ()
+    """The last five iterations."""
+    usage: Usage | None = None
+    """What all iterations used up, as far as the agents tell."""
+    budgets_warned: tuple[str, ...] = ()
+    """Budgets of which a person was warned that most of them is used up."""
+    stale_marker: bool = False
+    """The plan's completion marker stood there at the start, and has not been gone since."""
     crashes: int = 0
     recommendation: str = ""
     seen: tuple[str, ...] = ()

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.protocol.config import CONFIG_FILE, Config
+from ralph_ls.core.loop.profiles import profile_of, to_tables
+from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
 from ralph_ls.store.files import read_regular
 
@@ -58,10 +59,10 @@ def load_settings(
             for name, table in from_file["agents"].items()
             if f"agents.{name}" not in given
         }
-    names = _merge(_merge(file_layer, from_environment), _nest(given))
+    names = _merge(_merge(file_layer, from_environment), to_tables(given))
     try:
         profile = profile_of(_validated({"profile": names.get("profile", DEFAULT)}).profile)
-        config = _validated(_merge(_nest(dict(profile.settings)), names))
+        config = _validated(_merge(to_tables(profile.settings), names))
     except ValidationError as error:
         raise UsageError(f"these settings do not fit: {_describe(error)}") from error
     return Settings(config=config, from_file=from_file, overrides=given)
@@ -118,29 +119,18 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         given: Any = [part.strip() for part in value.split(",")] if is_list else value
         try:
-            _validated(_nest({key: given}))
+            _validated(to_tables({key: given}))
         except ValidationError as error:
             raise ConfigError(
                 f"the environment variable {name}={value!r}: "
                 f"{_advice(error.errors(include_url=False)[0])}"
             ) from error
-        found = _merge(found, _nest({key: given}))
+        found = _merge(found, to_tables({key: given}))
     return found
 
 
 def _validated(tables: Mapping[str, Any]) -> Config:
     return Config.model_validate(tables, by_alias=False, by_name=True)
-
-
-def _nest(dotted: Mapping[str, Any]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for key, value in dotted.items():
-        *tables, last = key.split(".")
-        table = nested
-        for name in tables:
-            table = table.setdefault(name, {})
-        table[last] = value
-    return nested
 
 
 def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,3 +204,48 @@ def _advice(error: Mapping[str, Any]) -> str:
     given = error.get("input")
     shown = f" (it is {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
     return f"{message}{shown}"
+
+
+def settings_of(profile: ProfileName, overrides: Mapping[str, Any]) -> Config:
+    """A profile's own settings with ``overrides`` over them, and nothing of file or environment.
+
+    ``overrides`` maps dotted keys to values. Raises ``UsageError``, which names the key and what is
+    allowed there.
+    """
+    preset = {**to_tables(profile_of(profile).settings), "profile": profile}
+    return _overridden(preset, overrides)
+
+
+def changed_settings(config: Config, overrides: Mapping[str, Any]) -> Config:
+    """Settings that hold already, with ``overrides`` over them; see ``settings_of``."""
+    return _overridden(config.model_dump(), overrides)
+
+
+def _overridden(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> Config:
+    are_lists = dict(_leaves(Config))
+    for key, given in overrides.items():
+        as_list = are_lists.get(key, False) and isinstance(given, str)
+        value = [part.strip() for part in given.split(",")] if as_list else given
+        try:
+            _validated(to_tables({key: value}))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise UsageError(f"{key}: {_advice_for(key, first, are_lists)}") from error
+        tables = _merge(tables, to_tables({key: value}))
+    try:
+        return _validated(tables)
+    except ValidationError as error:
+        raise UsageError(f"these settings do not fit: {_describe(error)}") from error
+
+
+def _advice_for(key: str, error: Mapping[str, Any], known: Collection[str]) -> str:
+    """What may stand there instead, also where it is the key that is wrong."""
+    inside = [name for name in known if name.startswith(f"{key}.")]
+    if inside:
+        return f"this is a table, set one of its keys: {', '.join(inside)}"
+    if error["type"] != "extra_forbidden":
+        return _advice(error)
+    table = key.rpartition(".")[0]
+    siblings = [name for name in known if table and name.startswith(f"{table}.")]
+    near = siblings or get_close_matches(key, known, n=3) or sorted(known)
+    return f"there is no such setting; there is {', '.join(near)}"

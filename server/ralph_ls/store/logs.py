@@ -7,20 +7,27 @@ first failure is kept and told.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
 import re
+import stat
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from ralph_ls.core.views.summary import CSV_HEADER, csv_row, frame_foot, frame_head
-from ralph_ls.protocol.config import LogForm
+from ralph_ls.protocol.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run_words import Outcome
 from ralph_ls.store.files import write_all, write_atomic
 
+_OUR_LOGS = re.compile(
+    r"(iteration-\d{3,}|\d{4}-\d\d-\d\d_\d{3,}|\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)\.log"
+)
+_OUR_FOLDERS = re.compile(r"run-[\w-]+")
 _OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
 
 
@@ -55,12 +62,12 @@ class RunLog:
         self._write(frame_foot(ended, now).encode())
         if self._form is LogForm.ITERATION:
             self.close()
-        self._rows.append(csv_row(ended))
+        self._rows += _rows_of([ended])
         self._write_summary()
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Take over the rows of the iterations that this run had under an earlier engine."""
-        self._rows = [csv_row(event) for event in ended]
+        self._rows = _rows_of(ended)
         if self._rows:
             self._write_summary()
 
@@ -117,6 +124,11 @@ class RunLog:
             self.problem = f"{self.folder}: {error.strerror or error}"
 
 
+def has_row(ended: IterationEnded) -> bool:
+    """Whether the summary tells of an iteration: a wait for a limit has no row (SPEC §4)."""
+    return ended.outcome is not Outcome.LIMITED
+
+
 def write_summary(folder: Path, ended: Iterable[IterationEnded]) -> None:
     """Write the whole summary of a run that is over; raises ``StateUnusable``."""
     try:
@@ -125,7 +137,7 @@ def write_summary(folder: Path, ended: Iterable[IterationEnded]) -> None:
         raise StateUnusable(
             f"the folder {folder} cannot be made: {error.strerror or error}; mend that"
         ) from error
-    write_atomic(folder / "summary.csv", _as_csv([CSV_HEADER, *(csv_row(row) for row in ended)]))
+    write_atomic(folder / "summary.csv", _as_csv([CSV_HEADER, *_rows_of(ended)]))
 
 
 def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
@@ -157,11 +169,65 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
     return target
 
 
+def find_old_logs(
+    folder: Path, retention: LogRetention, now: datetime, *, kept_since: datetime | None = None
+) -> list[Path]:
+    """The logs that need not be kept, oldest first: neither new enough nor among the newest.
+
+    By time of change; only files that are named as ours, in ``folder`` and its ``run-<id>/``. With
+    no rule at all everything is kept. What was written since ``kept_since`` is kept in any case.
+    """
+    if retention.days is None and retention.newest is None:
+        return []
+    found: list[tuple[float, Path]] = []
+    for place in (
+        folder,
+        *(path for path in _entries(folder) if _OUR_FOLDERS.fullmatch(path.name)),
+    ):
+        if place.is_symlink():
+            continue
+        for path in _entries(place):
+            with contextlib.suppress(OSError):
+                status = path.lstat()
+                if _OUR_LOGS.fullmatch(path.name) and stat.S_ISREG(status.st_mode):
+                    found.append((status.st_mtime, path))
+    found.sort(reverse=True)
+    old = found[retention.newest or 0 :]
+    protected = [] if retention.days is None else [now - timedelta(days=retention.days)]
+    protected += [] if kept_since is None else [kept_since]
+    for since in protected:
+        old = [(changed, path) for changed, path in old if changed < since.timestamp()]
+    return [path for _, path in reversed(old)]
+
+
+def remove_logs(paths: Iterable[Path]) -> int:
+    """Remove logs, and folders of runs that are empty then; how many of them are gone."""
+    removed = 0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
+            removed += 1
+            if _OUR_FOLDERS.fullmatch(path.parent.name):
+                path.parent.rmdir()
+    return removed
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
 def _next_of_the_day(folder: Path, started: datetime) -> Path:
     day = f"{started:%Y-%m-%d}"
     pattern = re.compile(rf"{day}_(\d{{3,}})\.log")
     numbers = [int(match[1]) for name in os.listdir(folder) if (match := pattern.fullmatch(name))]
     return folder / f"{day}_{max(numbers, default=0) + 1:03d}.log"
+
+
+def _rows_of(ended: Iterable[IterationEnded]) -> list[tuple[str, ...]]:
+    return [csv_row(event) for event in ended if has_row(event)]
 
 
 def _as_csv(rows: list[tuple[str, ...]]) -> bytes:

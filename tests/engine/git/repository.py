@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.evidence import Changes
-from ralph_ls.engine.git import Cache, Head, OwnFiles, changes_between, read_head, take_baseline
+from ralph_ls.engine.git import Cache, Head, OwnFiles, read_head, take_baseline
+from ralph_ls.engine.git_changes import changes_between
+from ralph_ls.engine.git_history import IsPersons, nobody
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.store.layout import find_worktree
 
@@ -57,8 +60,23 @@ class Repository:
         place = find_worktree(self.root)
         return read_head(place.git_dir, place.common_dir)
 
-    def since(self, before: Baseline, *, moment: datetime | None = None) -> Changes:
-        return changes_between(self.root, before, self.look(), own=self.own, since=moment)
+    def since(
+        self,
+        before: Baseline,
+        *,
+        moment: datetime | None = None,
+        is_persons: IsPersons = nobody,
+        touched: Sequence[str] = (),
+    ) -> Changes:
+        return changes_between(
+            self.root,
+            before,
+            self.look(),
+            own=self.own,
+            since=moment,
+            is_persons=is_persons,
+            touched=touched,
+        )
 
 
 def make_repository(root: Path, *options: str) -> Repository:

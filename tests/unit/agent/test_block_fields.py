@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.agent.blocks import ANY_REPORT, CLARITY, RALPH, WHOLE, fields_of, problems_of, ralph
+from ralph_ls.protocol.report import Report
+from tests.unit.agent.blocks import (
+    ANY_REPORT,
+    CLARITY,
+    RALPH,
+    WHOLE,
+    fields_of,
+    problems_of,
+    ralph,
+    read,
+)
 
 
 @pytest.mark.parametrize(
@@ -131,9 +143,22 @@ def test_an_empty_field_never_swallows_the_next_one(key: str) -> None:
             "**Stop** and *look*",
             id="marks",
         ),
-        pytest.param("STATUS: \u2705 **COMPLETE**.", "STATUS", "COMPLETE", id="decorated"),
+        pytest.param(
+            "STATUS: \u2705 **COMPLETE**.", "STATUS", "\u2705 COMPLETE.", id="without-emphasis"
+        ),
+        pytest.param('STATUS: "COMPLETE"', "STATUS", "COMPLETE", id="quotes"),
+        pytest.param("STATUS: COMPLETE  # all of it", "STATUS", "COMPLETE", id="comment"),
+        pytest.param("STATUS: <COMPLETE>", "STATUS", "<COMPLETE>", id="filled-in-brackets"),
+        pytest.param(
+            'RECOMMENDATION: "Go" # on', "RECOMMENDATION", '"Go" # on', id="quoted-text-stays"
+        ),
+        pytest.param('"STATUS": "BLOCKED",', "STATUS", "BLOCKED", id="quoted-key"),
+        pytest.param(
+            "'RECOMMENDATION': 'it\\'s',", "RECOMMENDATION", "it's", id="quoted-key-and-text"
+        ),
+        pytest.param('"RECOMMENDATION": go,', "RECOMMENDATION", "go", id="quoted-key-alone"),
         pytest.param("STATUS: `COMPLETE`", "STATUS", "COMPLETE", id="code"),
-        pytest.param("STATUS: \u2705", "STATUS", "", id="only-decoration"),
+        pytest.param("STATUS: \u2705", "STATUS", "\u2705", id="only-decoration"),
         pytest.param("EXIT_SIGNAL: [true]", "EXIT_SIGNAL", "[true]", id="brackets-stay"),
         pytest.param(
             "RECOMMENDATION: <one line summary>", "RECOMMENDATION", "<one line summary>", id="text"
@@ -142,6 +167,134 @@ def test_an_empty_field_never_swallows_the_next_one(key: str) -> None:
 )
 def test_a_value_is_kept_as_it_was_written(body: str, key: str, value: str) -> None:
     assert fields_of(ralph(body))[key] == value
+
+
+def report_of(**fields: str) -> Report:
+    report = read(ralph("\n".join(f"{key}: {value}" for key, value in fields.items())))
+    assert report is not None
+    return report
+
+
+def told(report: Report, key: str) -> str:
+    """The words of the problem with a field, as far as they say how it is read."""
+    messages = [problem.message for problem in report.problems if problem.field == key]
+    return "; ".join(message.rpartition("; ")[2] for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("written", "status", "words"),
+    [
+        ("COMPLETE", "COMPLETE", ""),
+        ("complete \u2705", "COMPLETE", ""),
+        ("In Progress", "IN_PROGRESS", ""),
+        ("<BLOCKED>", "BLOCKED", ""),
+        ("COMPLETE (1 of 1)", "COMPLETE", "it is read as COMPLETE"),
+        ("BLOCKED: no key", "BLOCKED", "it is read as BLOCKED"),
+        ("NEEDS_CLARIFICATION", "NEEDS_CLARIFICATION", "it is read as NEEDS_CLARIFICATION"),
+        ("DEFERRED", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+        ("ANALYSIS", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+        ("COMPLETED", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+        ("COMPLETE_ISH", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+        ("\u2705", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+    ],
+)
+def test_how_a_status_is_read(written: str, status: str, words: str) -> None:
+    report = report_of(STATUS=written)
+    assert (report.status, told(report, "STATUS")) == (status, words)
+    assert report.fields["STATUS"] == written
+
+
+@pytest.mark.parametrize(
+    ("written", "tests", "words"),
+    [
+        ("PASSING", "PASSING", ""),
+        ("PASSING (43 tests)", "PASSING", "it is read as PASSING"),
+        ("FAILING - 2 of 9", "FAILING", "it is read as FAILING"),
+        ("not run", "NOT_RUN", ""),
+        ("ADDED (43 new tests)", "NOT_RUN", "it is read as NOT_RUN"),
+        ("GREEN", "NOT_RUN", "it is read as NOT_RUN"),
+    ],
+)
+def test_how_a_status_of_the_tests_is_read(written: str, tests: str, words: str) -> None:
+    report = report_of(STATUS="COMPLETE", TESTS_STATUS=written)
+    assert (report.tests_status, told(report, "TESTS_STATUS")) == (tests, words)
+
+
+@pytest.mark.parametrize(
+    ("written", "work", "words"),
+    [
+        ("Testing", "TESTING", ""),
+        ("TESTING + docs", "TESTING", "it is read as TESTING"),
+        ("analysis", "ANALYSIS", "it is kept"),
+    ],
+)
+def test_how_a_type_of_work_is_read(written: str, work: str, words: str) -> None:
+    report = report_of(STATUS="COMPLETE", WORK_TYPE=written)
+    assert (report.work_type, told(report, "WORK_TYPE")) == (work, words)
+
+
+@pytest.mark.parametrize(
+    ("written", "flag", "words"),
+    [
+        ("true", True, ""),
+        ("True \U0001f389", True, ""),
+        ("[yes]", True, ""),
+        ("No.", False, ""),
+        ("true (all done)", True, "it is read as true"),
+        ("true - everything passes", True, "it is read as true"),
+        ("true (but not the docs)", False, "it is read as false"),
+        ("true, but not yet", False, "it is read as false"),
+        ("true once merged", False, "it is read as false"),
+        ("truely", False, "it is read as false"),
+        ("maybe", False, "it is read as false"),
+        ("-true", False, "it is read as false"),
+    ],
+)
+def test_how_a_flag_is_read(written: str, flag: bool, words: str) -> None:
+    report = report_of(STATUS="COMPLETE", EXIT_SIGNAL=written)
+    assert (report.exit_signal, told(report, "EXIT_SIGNAL")) == (flag, words)
+
+
+@pytest.mark.parametrize(
+    ("written", "number", "words"),
+    [
+        ("3", 3, ""),
+        ("3 files", 3, ""),
+        ("<3>", 3, ""),
+        ("0", 0, ""),
+        ("~3", 3, "it is read as 3"),
+        ("12/15", 12, "it is read as 12"),
+        ("three", 0, "it is read as 0"),
+        ("-1", 0, "it is read as 0"),
+        ("9" * 10_000, 999_999_999, "it is read as 999999999"),
+        ("0" * 10_000 + "7", 7, "it is read as 7"),
+    ],
+)
+def test_how_a_number_is_read(written: str, number: int, words: str) -> None:
+    report = report_of(STATUS="COMPLETE", FILES_MODIFIED=written)
+    assert (report.files_modified, told(report, "FILES_MODIFIED")) == (number, words)
+
+
+def test_status_and_exit_signal_are_read_as_they_stand() -> None:
+    done = report_of(STATUS="COMPLETE", EXIT_SIGNAL="false")
+    assert (done.status, done.exit_signal) == ("COMPLETE", False)
+    leaving = report_of(STATUS="IN_PROGRESS", EXIT_SIGNAL="true")
+    assert (leaving.status, leaving.exit_signal) == ("IN_PROGRESS", True)
+
+
+@given(st.text(alphabet="tTruefalsyno_- \t.,;!?()[]<>*`\"'#\u2705:0123456789COMPLETE", max_size=20))
+def test_a_value_without_a_problem_says_plainly_what_is_read(value: str) -> None:
+    report = read(ralph(f"STATUS: {value}\nEXIT_SIGNAL: {value}\nFILES_MODIFIED: {value}"))
+    if report is None:
+        return
+    bad = {problem.field for problem in report.problems}
+    word = re.sub(r"[\W_]+", " ", report.fields["STATUS"]).strip()
+    if "STATUS" not in bad:
+        assert report.status == word.upper().replace(" ", "_")
+    if "EXIT_SIGNAL" not in bad:
+        assert report.exit_signal is (word.lower() in {"true", "yes"})
+    if "FILES_MODIFIED" not in bad:
+        assert str(report.files_modified) in report.fields["FILES_MODIFIED"]
 
 
 one_line = st.text(

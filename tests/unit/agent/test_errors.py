@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,24 @@ def test_every_error_line_is_given_in_order_and_once_for_each_time() -> None:
         ),
         pytest.param("error:  a\tb", "error: a b", id="white-space"),
         pytest.param("error: x.py:12:34", "error: x.py:1:5", id="columns"),
+        pytest.param(
+            "error: Sun Nov 22 04:14:22 UTC 2026", "error: Mon Dec  7 14:00:01 UTC 2026", id="date"
+        ),
+        pytest.param("error: Jan  2 03:04:05 host", "error: Nov 22 13:14:15 host", id="syslog"),
+        pytest.param(
+            "error: 22/Nov/2026:04:14:22 +0000",
+            "error: 01/Dec/2026:14:14:02 +0100",
+            id="access-log",
+        ),
+        pytest.param("error: 20261122T041422Z", "error: 20270101T000000Z", id="basic-format"),
+        pytest.param("error: at 12:34 PM", "error: at 1:05 am", id="clock-without-seconds"),
+        pytest.param("error: took 3m 12s", "error: took 45s", id="durations"),
+        pytest.param("error: took (850ms)", "error: took (1.2s)", id="durations-in-brackets"),
+        pytest.param(
+            r"error: \\host\share\a.txt", r"error: C:\Users\me\b.txt", id="windows-shares"
+        ),
+        pytest.param("error: [main:45] x", "error: [main:9] x", id="process-numbers"),
+        pytest.param("FAILED t/a.py::b - 1 == 2", "FAILED t/c.py::b - 3 == 4", id="tests"),
     ],
 )
 def test_the_same_error_normalises_alike(first: str, second: str) -> None:
@@ -95,6 +115,9 @@ def test_the_same_error_normalises_alike(first: str, second: str) -> None:
         ("error: cannot import a", "error: cannot import b"),
         ("Error: x", "Fatal: x"),
         ("error: feedback", "error: defaced"),
+        ("error: it may fail", "error: it will fail"),
+        ("error: Sunday", "error: Monday"),
+        ("error: x12s", "error: y12s"),
     ],
 )
 def test_different_errors_stay_different(first: str, second: str) -> None:
@@ -104,6 +127,52 @@ def test_different_errors_stay_different(first: str, second: str) -> None:
 def test_each_changing_part_has_its_name() -> None:
     line = "error: 2026-01-02 at /a/b.py:7 commit abc1234"
     assert normalise(line) == "error: <time> at <path>:<n> commit <hash>"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_error"),
+    [
+        # A, Pattern 4, and Component 2: what its two stages say of a line.
+        ("Error: x", True),
+        ("ERROR: x", True),
+        ("error: x", True),
+        ("]: error", True),
+        ("Exception", True),
+        ("Fatal", True),
+        ("FATAL", True),
+        ("failed: x", True),
+        ("FAILED", True),
+        ('  "is_error": false,', False),
+        ('{"error_count": 0, "x": "]: error"}', False),
+    ],
+)
+def test_the_two_stages_of_the_seed(line: str, is_error: bool) -> None:
+    assert find_error_lines(line) == ((line,) if is_error else ())
+
+
+def line_by_line(text: str) -> tuple[str, ...]:
+    """The rule as it is written, with no way around looking at every line."""
+    starts = re.compile(r"(?:error:|(?:exception|fatal)\b|failed(?::|\s|$))", re.IGNORECASE)
+    field = re.compile(r'"[^"]*error[^"]*"\s*:', re.IGNORECASE)
+    return tuple(
+        line.strip()
+        for line in text.split("\n")
+        if (starts.match(line.strip()) or "]: error" in line.lower()) and not field.search(line)
+    )
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *("error: ", "Error", "FAILED", "failed:", "fatal", "exception", "]: ", '"'),
+                *("x", " ", "\n", "\n", "_", "al"),
+            ]
+        )
+    ).map("".join)
+)
+def test_no_error_line_is_missed(text: str) -> None:
+    assert find_error_lines(text) == line_by_line(text)
 
 
 @given(st.text())

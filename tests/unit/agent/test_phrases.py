@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.phrases import CLARIFICATION, COMPLETION
+from ralph_ls.core.agent.phrases import (
+    CLARIFICATION,
+    COMPLETION,
+    SIGNS,
+    find_clarification,
+    find_completion,
+    find_uses,
+)
+from ralph_ls.core.agent.promises import find_promise_tags
+from ralph_ls.core.agent.prose import to_prose, to_prose_with
 from ralph_ls.core.agent.reading import read_text
+from ralph_ls.core.agent.text import clean, fence_spans, lower, merged
 
 
 def completion(text: str) -> str:
@@ -72,6 +82,18 @@ def clarification(text: str) -> str:
             "complete",
         ),
         ("\u0130stanbul is done", "done"),
+        # A, Component 2: the list of the seed, said of the whole.
+        ("Everything is done", "done"),
+        ("The feature is complete", "complete"),
+        ("The implementation is finished", "finished"),
+        ("The branch is ready for review", "ready-for-review"),
+        ("The PR created above passes", ""),
+        ("PR created", "pr-created"),
+        # Over wrapped lines, in emphasis, and with wide blanks.
+        ("All of the work that was asked for in the plan of this issue\nis done now.", "done"),
+        ("**All** tasks **are com**plete.", "complete"),
+        ("All ~~most~~ work is d~~o~~one", "done"),
+        ("ready\u00a0for  review", "ready-for-review"),
     ],
 )
 def test_what_an_agent_says_of_the_whole_work_counts(text: str, names: str) -> None:
@@ -169,6 +191,15 @@ def test_what_an_agent_says_of_the_whole_work_counts(text: str, names: str) -> N
         "This is done by calling parse().",
         "Build finished in 3.2s",
         "finished reading the file",
+        # What users of such loops complain about: change logs, echoed prompts, quoted logs.
+        "## Changelog\n- Done: parser\n- [x] lexer done",
+        'EXIT_SIGNAL is true only when nothing is left to do; such as "all tasks are complete".',
+        "STATUS is COMPLETE when everything in the plan is done, IN_PROGRESS while work is left.",
+        "1. If all tasks are done: EXIT_SIGNAL true.",
+        "4. If no work remains and all specifications are met: EXIT_SIGNAL true.",
+        "> [12:01] worker: done\n> [12:02] worker: all tasks complete",
+        "```\n[12:01] INFO all tasks complete\n```",
+        "I recreated the PR",
     ],
 )
 def test_other_uses_of_the_words_do_not_count(text: str) -> None:
@@ -208,6 +239,7 @@ def test_an_agent_that_asks_back_is_heard(text: str, names: str) -> None:
         "I decided which option to take.",
         "For more information see the docs.",
         "nuclear",
+        "Sandwhich option",
     ],
 )
 def test_other_talk_of_clarity_does_not_count(text: str) -> None:
@@ -222,3 +254,46 @@ def test_every_name_is_used_once() -> None:
 @given(st.integers(min_value=0, max_value=400), st.sampled_from("a\n. "))
 def test_a_negation_counts_at_any_place_of_a_text(length: int, filler: str) -> None:
     assert completion(filler * length + "\nIt is not done") == ""
+
+
+def test_every_use_is_given_in_its_order_with_its_reason() -> None:
+    uses = find_uses("not done. unclear. all done.")
+    assert [(use.name, use.start, use.why_not) for use in uses] == [
+        ("done", 4, "it is negated"),
+        ("unclear", 10, ""),
+        ("done", 23, ""),
+    ]
+
+
+words = st.lists(
+    st.one_of(
+        st.text(max_size=3),
+        st.sampled_from(
+            [
+                *("done", "all done", "com*plete*", "d**one**", "finished", "ready for review"),
+                *("no\nmore", "no tasks left", "all tasks are met", "ready\nto merge", "in place"),
+                *("PR created", "need more\n info", "unclear", "not clear whether", "clarify "),
+                *("which\u00a0option", "\u0130", "not ", "if ", "will be ", "is ", "3 of 7 "),
+                *("~~", "*", "**", "_", "`", "'", '"', "\u201c", "\u201d", "\u2018", "\n", "\n\n"),
+                *("\n  ", "\t", "> ", "- [ ] ", "| ", "# ", "x" * 40, "a long line of prose "),
+                *(". ", "? ", ": ", "```\n", "<promise>", "</promise>", "---RALPH_STATUS---\n"),
+            ]
+        ),
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(words)
+def test_nothing_is_missed_by_looking_only_where_signs_are(raw: str) -> None:
+    text = clean(raw)
+    holes = merged((*fence_spans(text), *(tag.span for tag in find_promise_tags(text))))
+    whole = to_prose(text, holes)
+    some = to_prose_with(text, lower(text), holes, SIGNS)
+    assert find_completion(some) == find_completion(whole)
+    assert find_clarification(some) == find_clarification(whole)
+
+
+def test_a_text_without_signs_is_not_made_into_prose() -> None:
+    text = "handled request 12 of the queue\n" * 1_000
+    assert to_prose_with(text, text, (), SIGNS) == ""

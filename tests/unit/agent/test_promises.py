@@ -10,6 +10,7 @@ from ralph_ls.core.agent.promises import (
     MAX_PROMISE_CHARACTERS,
     find_promise_tags,
     find_promises,
+    judge_tag,
     promise_checked_first,
 )
 from ralph_ls.core.agent.text import fence_spans
@@ -104,6 +105,39 @@ def test_a_promise_on_a_line_of_its_own_counts(text: str, promises: list[tuple[s
 )
 def test_a_mention_or_a_template_is_no_promise(text: str) -> None:
     assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"```\n{COMPLETE}\n```", "it stands in a code fence"),
+        (f"> {COMPLETE}", "it stands in a quote"),
+        (f"`{COMPLETE}`", "it stands in a quote"),
+        (f'He said "{COMPLETE}"', "it stands in a quote"),
+        (f"     {COMPLETE}", "it is indented like code"),
+        (f"\t{COMPLETE}", "it is indented like code"),
+        # What users of such loops complain about most.
+        (f"I will not output {COMPLETE} yet", "it has no line of its own"),
+        (f"- {COMPLETE}", "it has no line of its own"),
+        (f"  {COMPLETE} yet", "it has no line of its own"),
+        (f"**{COMPLETE}", "it has no line of its own"),
+        ("<promise> </promise>", "it is empty"),
+        ("<promise>BLOCKED:</promise>", "it gives no reason"),
+        ("<promise>BLOCKED</promise>", "it gives no reason"),
+        ("<promise>DECIDE: ?</promise>", "it asks no question"),
+        (
+            "<promise>DONE</promise>",
+            "it says none of COMPLETE, BLOCKED:reason and DECIDE:question",
+        ),
+        (
+            "<promise>BLOCKED:reason</promise>",
+            "it is a template: what should stand there was not filled in",
+        ),
+    ],
+)
+def test_why_a_tag_is_no_promise(text: str, why: str) -> None:
+    (tag,) = find_promise_tags(text)
+    assert judge_tag(text, tag, fence_spans(text), complete_word="COMPLETE") == why
 
 
 def test_the_configured_word_replaces_complete() -> None:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
 from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.overlooked import MAX_OVERLOOKED, find_overlooked
 from ralph_ls.core.agent.reading import read_final, read_output, read_text, to_json
 from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.report import ReportKind, Usage
@@ -153,6 +155,37 @@ def test_any_text_gives_a_reading(stdout: str, stderr: str) -> None:
     reading = read_text(stdout, stderr)
     assert reading.confidence >= 10 * len(reading.completion)
     json.dumps(to_json(reading))
+    find_overlooked(reading)
+
+
+@given(st.binary(), st.sampled_from(Dialect))
+def test_any_bytes_give_a_reading(stdout: bytes, dialect: Dialect) -> None:
+    reading = read_output(stdout, dialect=dialect)
+    json.dumps(to_json(reading))
+    find_overlooked(reading, elsewhere=find_elsewhere(stdout, dialect))
+
+
+lines = pieces.map(lambda text: text.replace("\r", ""))
+no_fences = str.maketrans("", "", "`~\r\x1b\x9b")
+
+
+@given(lines)
+def test_either_kind_of_line_end_gives_the_same_reading(text: str) -> None:
+    assert read_text(text.replace("\n", "\r\n")) == read_text(text)
+
+
+@given(pieces)
+def test_a_fence_adds_no_signal_but_a_block(inside: str) -> None:
+    reading = read_text(f"Some text.\n```\n{inside.translate(no_fences)}\n```\n")
+    assert (reading.promises, reading.completion, reading.clarification) == ((), (), ())
+    assert reading.question == ""
+
+
+@given(pieces, st.text(alphabet="abc done?.\n"))
+def test_prose_behind_it_takes_no_promise_away(before: str, prose: str) -> None:
+    text = f"{before.translate(no_fences)}\n<promise>BLOCKED:no key</promise>"
+    promises = read_text(text).promises
+    assert read_text(f"{text}\n{prose}").promises[: len(promises)] == promises
 
 
 SIZE = 50_000
@@ -169,13 +202,19 @@ SIZE = 50_000
         *("---RALPH_STATUS---", "---RALPH_STATUS---STATUS: X ", "---RALPH_STATUS---\nSTATUS: X\n"),
         *("not done ", "done. ", "error: x\n", "errorerror", '"error', "]: error", "# Done\n"),
         *("all of the ", "no more ", "nothing is ", "please ", "pr ", "need more ", "3 of 7 "),
+        *("*a", "d*one ", "~~a~~", "\n* ", "# RALPH_STATUS\n", "**RALPH_STATUS**\n```\n", "?\n"),
+        *('{"RALPH_STATUS": {', '"RALPH_STATUS": {"STATUS": 1}', "| STATUS | X |\n", "what is "),
+        *("EXIT_SIGNAL: true\n", "> RALPH_STATUS:\n", "COMPLETE\n", "<promise>X</promise>\n"),
+        *('"done" ', "12s ", "Sun Nov 1 ", "is done? ", "e.g. ", "which? "),
     ],
 )
 def test_hostile_repetition_takes_time_in_proportion(unit: str) -> None:
     # A reader that is quadratic in any of these runs into the time limit.
     run = unit * (SIZE // len(unit))
     text = f"{run}\n---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: {run}"
-    assert len(read_text(text, run).text) <= len(text)
+    reading = read_text(text, run)
+    assert len(reading.text) <= len(text)
+    find_overlooked(reading)
 
 
 @pytest.mark.slow
@@ -185,6 +224,41 @@ def test_a_block_of_ten_megabytes_is_kept_whole() -> None:
     assert reading.report is not None
     assert reading.report.fields["RECOMMENDATION"] == value
     assert reading.report.problems[-1].code == "block-unclosed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit",
+    ["<promise>", "`", "-", "x", "\x00", "\ufffd", "> ", "---RALPH_STATUS---"],
+)
+def test_a_megabyte_of_anything_comes_through(unit: str) -> None:
+    text = unit * ((1 << 20) // len(unit))
+    reading = read_text(text, text)
+    assert reading.text == text
+    assert (reading.report, reading.promises) == (None, ())
+    assert len(find_overlooked(reading)) <= 3 * MAX_OVERLOOKED
+
+
+@pytest.mark.slow
+def test_a_long_log_is_read_with_what_stands_at_its_end() -> None:
+    log = "2026-01-02 03:04:05 INFO server handled request 12 in 3 ms\n" * 200_000
+    reading = read_text(f"{log}All tasks are complete. Ready for review.\n\n{BLOCK}Which one?")
+    assert reading.report is not None
+    assert reading.completion == ("complete", "ready-for-review")
+    assert reading.question == "Which one?"
+
+
+def test_nul_bytes_and_halves_of_characters_stay_text() -> None:
+    reading = read_output(b"\xff\x00\xe2\x82\n" + BLOCK.encode() + b"\xf0\x9f")
+    assert reading.report is not None
+    assert reading.report.problems == ()
+    assert reading.text.startswith("\ufffd\x00\ufffd\n")
+
+
+def test_a_line_without_an_end_is_read() -> None:
+    reading = read_text("x" * 5_000_000 + f"<promise>COMPLETE</promise>{BLOCK.strip()}")
+    assert reading.promises == ()
+    assert reading.report is not None
 
 
 class TestDecoded:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,12 @@ from tests.unit.agent.blocks import (
     ralph,
     read,
 )
+
+TABLE = "\n".join(f"| **{key}** | {value} |" for key, value in RALPH.items())
+JSON = {
+    key: json.loads(value) if value.isdigit() or value == "false" else value
+    for key, value in RALPH.items()
+}
 
 
 @pytest.mark.parametrize(
@@ -71,6 +79,28 @@ from tests.unit.agent.blocks import (
         pytest.param(
             "**RALPH_STATUS:**\n\n- " + WHOLE.replace("\n", "\n- ") + "\n\ntext", id="yaml-bullets"
         ),
+        pytest.param(f"## RALPH_STATUS\n\n{WHOLE}\n\nSome text.", id="heading"),
+        pytest.param(f"**RALPH STATUS**\n{WHOLE}", id="bold-line-as-heading"),
+        pytest.param(f"### Ralph Status:\n```yaml\n{WHOLE}\n```\ntext", id="fence-under-a-heading"),
+        pytest.param(
+            "```yaml\n# the report\nRALPH_STATUS: # of this loop\n"
+            + "".join(f'  {key}: "{value}"  # so\n' for key, value in RALPH.items())
+            + "```\n",
+            id="yaml-with-quotes-and-comments",
+        ),
+        pytest.param(
+            "'RALPH_STATUS':\n" + "".join(f"  '{key}': '{RALPH[key]}'\n" for key in RALPH),
+            id="yaml-with-quoted-keys",
+        ),
+        pytest.param(ralph("| Field | Value |\n|---|---|\n" + TABLE), id="table-with-a-head"),
+        pytest.param(f"## RALPH_STATUS\n{TABLE}\n\ntext", id="table-under-a-heading"),
+        pytest.param(json.dumps({"RALPH_STATUS": JSON}), id="json"),
+        pytest.param(
+            f"```json\n{json.dumps({'ralph_status': JSON}, indent=2)}\n```", id="json-lines"
+        ),
+        pytest.param(ralph(json.dumps(JSON)), id="json-between-markers"),
+        pytest.param(ralph(f"```json\n{json.dumps(JSON, indent=2)}\n```"), id="json-in-a-fence"),
+        pytest.param(f"````md\n```\n{ralph(WHOLE)}```\n````", id="nested-fences"),
     ],
 )
 def test_a_block_is_read_in_every_dress(text: str) -> None:
@@ -185,6 +215,19 @@ def test_the_block_that_counts(text: str, preferred: str, status: str) -> None:
         pytest.param(ralph("STATUS: COMPLETE\n**EXIT_SIGNAL:** false | true"), id="bold-boolean"),
         pytest.param(ralph("STATUS: COMPLETE\nEXIT_SIGNAL: true/false"), id="slash"),
         pytest.param(ralph("STATUS: ..."), id="dots"),
+        pytest.param("> ## RALPH_STATUS\n> STATUS: COMPLETE", id="heading-in-a-quote"),
+        pytest.param("RALPH_STATUS\nSTATUS: COMPLETE", id="a-bare-word-is-no-heading"),
+        pytest.param("**RALPH_STATUS**\nis what I write", id="heading-over-prose"),
+        pytest.param("RALPH_STATUS:\n```\n", id="heading-over-an-empty-fence"),
+        pytest.param('{"RALPH_STATUS": {"STATUS": "COMPLETE | BLOCKED"}}', id="template-in-json"),
+        pytest.param('{"RALPH_STATUS": {"STATUS": ', id="json-never-ends"),
+        pytest.param('{"RALPH_STATUS": {"STATUS": {"a": 1}}}', id="json-with-an-inner-object"),
+        pytest.param('{"RALPH_STATUS": {STATUS: 1}}', id="no-json"),
+        pytest.param('{"RALPH_STATUS": {"weather": 1}}', id="json-without-known-fields"),
+        pytest.param('{"RALPH_STATUS": {}}', id="json-without-fields"),
+        pytest.param(
+            '{"RALPH_STATUS": {"STATUS": ' + "[" * 100_000 + "}}", id="json-of-great-depth"
+        ),
     ],
 )
 def test_a_mention_a_quote_or_a_template_is_no_report(text: str) -> None:
@@ -206,6 +249,44 @@ def test_a_cut_block_ends_where_it_stops_being_one(text: str, recommendation: st
     whole = f"```\n{BEGIN}\n{ANY_REPORT}\n{text}"
     assert fields_of(whole)["RECOMMENDATION"] == recommendation
     assert problems_of(whole) == ["block-unclosed"]
+
+
+def test_values_in_json_become_text() -> None:
+    fields = {
+        "STATUS": " COMPLETE ",
+        "EXIT_SIGNAL": True,
+        "FILES_MODIFIED": 3,
+        "WORK_TYPE": None,
+        "CLARIFICATION_QUESTIONS": ["Which?", 2],
+        "Work summary": "a\nb",
+    }
+    assert fields_of(json.dumps({"CLARITY_STATUS": fields})) == {
+        "STATUS": "COMPLETE",
+        "EXIT_SIGNAL": "true",
+        "FILES_MODIFIED": "3",
+        "WORK_TYPE": "",
+        "CLARIFICATION_QUESTIONS": "Which?\n2",
+        "WORK_SUMMARY": "a\nb",
+    }
+    assert problems_of(json.dumps({"CLARITY_STATUS": fields})) == [
+        "missing-field PR_READY",
+        "missing-field CLARIFICATION_NEEDED",
+        "unknown-field WORK_TYPE",
+    ]
+
+
+def test_a_quoted_text_in_yaml_loses_its_quotes() -> None:
+    text = 'RALPH_STATUS:\n  STATUS: x\n  RECOMMENDATION: "say \\"go\\""  # now\n'
+    assert fields_of(text)["RECOMMENDATION"] == 'say "go"'
+
+
+def test_a_table_holds_known_fields_alone() -> None:
+    text = ralph("| STATUS | BLOCKED |\n| Owner | me |\n\nRECOMMENDATION: go\n| a | b |")
+    assert fields_of(text) == {"STATUS": "BLOCKED", "RECOMMENDATION": "go\n| a | b |"}
+
+
+def test_many_blocks_are_found_each() -> None:
+    assert len(find_blocks(ralph("STATUS: BLOCKED") * 1_000)) == 1_000
 
 
 def test_the_span_of_a_block_is_from_marker_to_marker() -> None:

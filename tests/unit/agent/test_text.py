@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.text import clean, fence_spans, is_inside, line_around, without_spans
+from ralph_ls.core.agent.text import (
+    LiteralHits,
+    clean,
+    fence_spans,
+    is_inside,
+    line_around,
+    lower,
+    merged,
+    without_spans,
+)
 
 FENCED = "```\nin\n```"
 
@@ -78,3 +87,55 @@ def test_overlapping_spans_are_left_out_once() -> None:
 def test_the_line_around_an_offset(offset: int, line: str) -> None:
     start, end = line_around("ab\n\ncd", offset)
     assert "ab\n\ncd"[start:end] == line
+
+
+def test_lower_case_leaves_every_character_in_its_place() -> None:
+    letters = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+    assert len(lower(letters)) == len(letters)
+    assert lower("\u0130X") == "ix"
+
+
+def test_spans_that_touch_become_one() -> None:
+    assert merged([(5, 7), (0, 2), (2, 3), (1, 2), (9, 9)]) == ((0, 3), (5, 7), (9, 9))
+
+
+@given(
+    st.text(alphabet="ab`"),
+    st.lists(st.sampled_from(["a", "b", "ab", "`", "```", "x", "~"]), unique=True),
+    st.integers(0, 3),
+)
+def test_literals_are_met_in_their_order(text: str, literals: list[str], step: int) -> None:
+    hits = LiteralHits(text, literals)
+    position = 0
+    while True:
+        found = [text.find(literal, position) for literal in literals]
+        nearest = min((hit for hit in found if hit >= 0), default=None)
+        assert hits.next_from(position) == nearest
+        if nearest is None:
+            break
+        position = nearest + 1 + step
+
+
+class _Counted(str):
+    """A text that counts how often it is searched, and from how far."""
+
+    __slots__ = ("work",)
+    work: int
+
+    def find(self, *given: object) -> int:
+        hit = str.find(self, *given)  # type: ignore[arg-type]
+        start = given[1] if len(given) > 1 else 0
+        assert isinstance(start, int)
+        self.work += (len(self) if hit < 0 else hit) - start
+        return hit
+
+
+@pytest.mark.parametrize("unit", ["done ", "x", "done finished "])
+def test_each_literal_looks_at_each_character_once(unit: str) -> None:
+    text = _Counted(unit * 1_000)
+    text.work = 0
+    hits = LiteralHits(text, ("done", "finished", "nowhere"))
+    position = 0
+    while (hit := hits.next_from(position)) is not None:
+        position = hit + 1
+    assert text.work <= 3 * len(text)

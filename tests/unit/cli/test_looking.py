@@ -122,6 +122,7 @@ class TestRead:
             "usage": None,
             "sessionId": None,
             "failed": False,
+            "overlooked": [],
         }
         assert found["words"]["completion"]
         assert {"unknown-value", "missing-field"} == {problem["code"] for problem in problems}

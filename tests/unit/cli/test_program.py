@@ -22,6 +22,7 @@ VERBS = [
     "status",
     "plan",
     "read",
+    "simulate",
     "stop",
     "pause",
     "resume",
@@ -115,7 +116,7 @@ class TestErrors:
             (["run", "--plan", "../x", "--agent", "demo"], "paths.plan: '../x' must be a path"),
             (["run", "--resume"], "there is no run to resume here"),
             (["read", "nowhere.txt"], "nowhere.txt cannot be read: No such file or directory"),
-            (["read", "--agent", "codex"], "--agent 'codex': this version reads the output of"),
+            (["read", "--agent", "hal"], "there is no such agent here; there is: "),
             (["read", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
             (["init", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
             (["note", " "], "there is no text; write it behind the command"),
@@ -157,7 +158,9 @@ class TestErrors:
         assert words in said.err
         assert not said.err.rstrip("\n").endswith(".")
 
-    @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in {"read", "demo"}])
+    @pytest.mark.parametrize(
+        "verb", [verb for verb in VERBS if verb not in {"read", "simulate", "demo"}]
+    )
     def test_outside_a_repository_every_verb_says_so(
         self, ralph: Ralph, tmp_path: Path, verb: str
     ) -> None:

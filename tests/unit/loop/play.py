@@ -91,8 +91,9 @@ def check_step(before: LoopState, given: Input, taken: Step) -> None:
 
 
 def settings(*, wait: bool = False, **fields: Any) -> Config:
-    """Settings of a run; ``breaker_…`` and ``gate_…`` go into their tables."""
-    tables: dict[str, dict[str, Any]] = {"breaker": {}, "gate": {}, "progress": {}}
+    """Settings of a run; ``breaker_…``, ``gate_…`` and the like go into their tables."""
+    names = ("breaker", "gate", "progress", "attempts", "session", "promise")
+    tables: dict[str, dict[str, Any]] = {name: {} for name in names}
     plain: dict[str, Any] = {"on_halt": OnHalt.WAIT if wait else OnHalt.EXIT}
     for name, value in fields.items():
         table, _, key = name.partition("_")
@@ -114,6 +115,7 @@ def facts(world: World, config: Config, **fields: Any) -> EngineFacts:
         branch="main",
         head=None,
         halt=world.halt,
+        counts=world.plan().counts,
         **fields,
     )
 
@@ -224,6 +226,9 @@ class Play:
     def warnings(self) -> list[str]:
         return [event.code for event in self.told("warned")]
 
+    def _attempts(self, skip: tuple[str, ...]) -> dict[str, int]:
+        return {task: self.run.attempts[task] for task in skip}
+
     def _perform(self, effect: order.Effect) -> None:
         self.effects.append(effect)
         answer = self._answer(effect)
@@ -233,9 +238,16 @@ class Play:
     def _answer(self, effect: order.Effect) -> Input | None:
         world = self.world
         match effect:
-            case order.PrepareIteration():
+            case order.PrepareIteration(skip=skip):
                 world.plan_before = dict(world.tasks)
-                return Prepared(baseline=world.baseline(), plan=world.plan())
+                return Prepared(
+                    baseline=world.baseline(),
+                    plan=world.plan(self._attempts(skip)),
+                    mode=world.mode,
+                )
+            case order.SetTaskAside(task=task, reason=reason):
+                world.tasks[task.id] = "blocked"
+                world.reasons[task.id] = reason
             case order.LaunchAgent(iteration=iteration, attempt=attempt):
                 self.prompts.append(effect.context)
                 self.stopping = False
@@ -245,7 +257,11 @@ class Play:
                 self.stopping = True
             case order.ReadIteration():
                 return world.read(
-                    effect.iteration, effect.attempt, effect.baseline, lost=effect.lost
+                    effect.iteration,
+                    effect.attempt,
+                    effect.baseline,
+                    lost=effect.lost,
+                    skip=self._attempts(effect.skip),
                 )
             case order.Validate(iteration=iteration):
                 self.queue.append(lambda: self._validation_ends(iteration))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 
+from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
@@ -28,11 +30,11 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
 )
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config import AttemptCounts, Config, GateRule, OnBlocked
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
-from tests.unit.loop.play import LAUNCHED, RUN, command, facts, settings
+from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from tests.unit.loop.play import BEGIN, LAUNCHED, RUN, command, facts, settings
 from tests.unit.loop.world import World
 
 small = st.integers(min_value=0, max_value=3)
@@ -60,7 +62,7 @@ reports = st.tuples(
 promises = st.builds(Promise, kind=st.sampled_from(PromiseKind), text=texts)
 
 
-def _plan(n_todo: int, n_blocked: int, n_done: int) -> PlanFacts:
+def _plan(n_todo: int, n_blocked: int, n_done: int, *, marker: bool = False) -> PlanFacts:
     tasks = tuple(TaskRef(id=f"{number:08x}", title=f"task {number}") for number in range(n_todo))
     counts = PlanCountsView(
         total=n_todo + n_blocked + n_done,
@@ -69,11 +71,12 @@ def _plan(n_todo: int, n_blocked: int, n_done: int) -> PlanFacts:
         blocked_required=n_blocked,
         required=n_todo + n_blocked + n_done,
         required_done=n_done,
+        marker=marker,
     )
     return PlanFacts(counts=counts, next_task=tasks[0] if tasks else None, open_tasks=tasks)
 
 
-plans = st.builds(_plan, small, st.integers(0, 1), small)
+plans = st.builds(_plan, small, st.integers(0, 1), small, marker=st.booleans())
 fingerprints = st.integers(0, 4).map(lambda number: f"{number:016x}" if number else "")
 commits = st.builds(
     CommitSeen,
@@ -81,6 +84,7 @@ commits = st.builds(
     subject=st.just("change"),
     files=small,
     repository=st.sampled_from(["", "nested"]),
+    by_person=st.sampled_from([False, False, True]),
 )
 changes = st.builds(
     Changes,
@@ -102,6 +106,7 @@ prepared = st.builds(
     Prepared,
     baseline=st.builds(Baseline, fingerprint=fingerprints),
     plan=plans,
+    mode=st.sampled_from([Mode.BUILD] * 4 + [*Mode]),
     notices=notices,
 )
 finished = st.builds(
@@ -127,6 +132,13 @@ read = st.builds(
     halt=halts,
     must_validate=st.booleans(),
     notices=notices,
+    denied_tools=st.sampled_from([None, (), ("Bash",), ("Bash", "Bash", "Write")]),
+    limit=st.sampled_from([None] * 5 + [Limit(), Limit(resets_at=BEGIN + timedelta(minutes=1))]),
+    failed=st.sampled_from([False, False, True]),
+    session=st.none() | st.just(SessionSeen(id="s-1", cost_usd=0.5)),
+    usage=st.none() | st.just(Usage(input_tokens=70, output_tokens=30, cost_usd=0.25)),
+    question=st.sampled_from(["", "a or b?"]),
+    plan_changed=st.booleans(),
 )
 validated = st.builds(
     ValidationFinished,
@@ -171,6 +183,14 @@ configs: st.SearchStrategy[Config] = st.builds(
     task=st.none() | st.just("00000001"),
     breaker_enabled=st.sampled_from([True, True, False]),
     gate_indicators=st.sampled_from([1, 2]),
+    gate_rule=st.sampled_from(GateRule),
+    on_blocked=st.sampled_from(OnBlocked),
+    attempts_limit=st.sampled_from([0, 2]),
+    attempts_counts=st.sampled_from(AttemptCounts),
+    attempts_mark=st.booleans(),
+    session_resume=st.booleans(),
+    max_tokens=st.none() | st.just(300),
+    max_cost_usd=st.none() | st.just(1.0),
 )
 
 

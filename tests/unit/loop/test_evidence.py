@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ralph_ls.core.loop.evidence import Changes, contradiction, is_tick_alone, judge
+from ralph_ls.core.loop.evidence import Changes, contradiction, is_tick_alone, judge, new_head
 from ralph_ls.protocol.config import EvidenceKind
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Report, ReportKind
+from ralph_ls.protocol.run_words import Mode
 
 DEFAULT = (EvidenceKind.COMMITS, EvidenceKind.WORKTREE, EvidenceKind.TASKS)
 WITH_DECLARED = (*DEFAULT, EvidenceKind.DECLARED)
+HEAD = (EvidenceKind.HEAD,)
 real = CommitSeen(hash="1" * 40, subject="change", files=2)
 own = CommitSeen(hash="2" * 40, subject="plan alone", files=0)
 nested = CommitSeen(hash="3" * 40, subject="inside", files=1, repository="lib")
+persons = CommitSeen(hash="4" * 40, subject="by hand", files=3, by_person=True)
 
 
 def report(**fields: Any) -> Report:
@@ -31,34 +36,81 @@ def judged(
     seen: tuple[str, ...] = ("start",),
     kinds: tuple[EvidenceKind, ...] = DEFAULT,
     said: Report | None = None,
+    mode: Mode = Mode.BUILD,
+    plan_changed: bool = False,
 ) -> Evidence:
     changes = Changes(commits=commits, files=files, fingerprint=fingerprint)
-    return judge(changes, tasks_done=tasks_done, seen=seen, kinds=kinds, report=said)
+    return judge(
+        changes,
+        tasks_done=tasks_done,
+        seen=seen,
+        kinds=kinds,
+        report=said,
+        mode=mode,
+        plan_changed=plan_changed,
+    )
 
 
-PROGRESS = {
-    "1 commit": judged(real),
-    "2 commits": judged(real, nested),
-    "1 file": judged(files=1),
-    "1 commit, 2 files": judged(real, files=2),
-    "1 file, 1 task": judged(files=1, tasks_done=("a",)),
-    "1 commit, 1 task": judged(real, tasks_done=("a",), kinds=(*DEFAULT[:1], DEFAULT[2])),
-    "3 files": judged(real, files=3, kinds=(EvidenceKind.WORKTREE,)),
-    "the report declares progress": judged(said=report(FILES_MODIFIED=1), kinds=WITH_DECLARED),
-}
+@pytest.mark.parametrize(
+    ("evidence", "why"),
+    [
+        (judged(real), "1 commit"),
+        (judged(real, nested), "2 commits"),
+        (judged(files=1), "1 file"),
+        (judged(real, files=2), "1 commit, 2 files"),
+        (judged(files=1, tasks_done=("a",)), "1 file, 1 task"),
+        (judged(real, tasks_done=("a",), kinds=(DEFAULT[0], DEFAULT[2])), "1 commit, 1 task"),
+        (judged(files=2, tasks_done=("a",), kinds=(EvidenceKind.TASKS,)), "1 task"),
+        (judged(real, files=3, kinds=(EvidenceKind.WORKTREE,)), "3 files"),
+        (judged(persons, real), "1 commit"),
+        (judged(persons, files=1), "1 file"),
+        (judged(real, fingerprint="", seen=("",)), "1 commit"),
+        (
+            judged(said=report(FILES_MODIFIED=1), kinds=WITH_DECLARED),
+            "the report declares progress",
+        ),
+        (
+            judged(persons, said=report(PR_READY="true"), kinds=WITH_DECLARED),
+            "the report declares progress",
+        ),
+        pytest.param(judged(own, fingerprint="start", kinds=HEAD), "1 commit", id="any new HEAD"),
+        pytest.param(
+            judged(real, files=1, fingerprint="start", kinds=HEAD), "1 commit", id="HEAD, undone"
+        ),
+        pytest.param(
+            judged(own, real, nested, files=2, kinds=(*HEAD, *DEFAULT)),
+            "3 commits, 2 files",
+            id="each commit counts once",
+        ),
+        pytest.param(
+            judged(own, kinds=HEAD, mode=Mode.PLAN, plan_changed=False), "1 commit", id="HEAD, plan"
+        ),
+        pytest.param(
+            judged(fingerprint="start", mode=Mode.PLAN, plan_changed=True),
+            "the plan changed",
+            id="a plan iteration that planned",
+        ),
+        pytest.param(
+            judged(said=report(FILES_MODIFIED=1), kinds=WITH_DECLARED, mode=Mode.PLAN),
+            "the report declares progress",
+            id="a plan iteration that declares progress",
+        ),
+    ],
+)
+def test_progress(evidence: Evidence, why: str) -> None:
+    assert (evidence.progress, evidence.why) == (True, why)
 
 
-@pytest.mark.parametrize("why", PROGRESS)
-def test_progress(why: str) -> None:
-    assert (PROGRESS[why].progress, PROGRESS[why].why) == (True, why)
-
-
+NOTHING = "nothing changed outside the loop's own files"
+PERSONS = "the only commit is a person's, and nothing else changed"
 NO_PROGRESS = {
-    "nothing": (judged(fingerprint="start"), "nothing changed outside the loop's own files"),
-    "a report": (judged(said=report(FILES_MODIFIED=3)), "nothing changed outside"),
+    "nothing": (judged(fingerprint="start"), NOTHING),
+    "a report": (judged(said=report(FILES_MODIFIED=3)), NOTHING),
     "a tick alone": (judged(tasks_done=("a",)), "a task was ticked and nothing else changed"),
     "a tick with a commit of the plan": (judged(own, tasks_done=("a",)), "a task was ticked"),
+    "a tick with a person's commit": (judged(persons, tasks_done=("a",)), "a task was ticked"),
     "a commit of the plan": (judged(own), "the commits touch only the loop's own files"),
+    "a commit of the plan beside a person's": (judged(own, persons), "the commits touch only"),
     "a state seen before": (
         judged(real, files=1, fingerprint="start"),
         "back in a state that this run has seen before",
@@ -71,8 +123,23 @@ NO_PROGRESS = {
         judged(real, kinds=(EvidenceKind.WORKTREE,)),
         "the commits touch only",
     ),
-    "declares nothing": (judged(said=report(), kinds=WITH_DECLARED), "nothing changed"),
-    "no report to declare anything": (judged(kinds=WITH_DECLARED), "nothing changed"),
+    "declares nothing": (judged(said=report(), kinds=WITH_DECLARED), NOTHING),
+    "no report to declare anything": (judged(kinds=WITH_DECLARED), NOTHING),
+    "a person's commit": (judged(persons), PERSONS),
+    "a person's commit that led back": (judged(persons, fingerprint="start"), PERSONS),
+    "a person's commit where HEAD counts": (judged(persons, kinds=HEAD), PERSONS),
+    "two commits of persons": (judged(persons, persons), "the only commits are a person's"),
+    "a nested commit where HEAD counts": (judged(nested, kinds=HEAD), "the commits touch only"),
+    "files where HEAD counts": (judged(files=2, kinds=HEAD), NOTHING),
+    "a plan that changed, in a build": (judged(plan_changed=True), NOTHING),
+    "a plan iteration that built": (
+        judged(real, files=2, tasks_done=("a",), mode=Mode.PLAN),
+        "the plan did not change",
+    ),
+    "a plan iteration that claims to have planned": (
+        judged(said=report(FILES_MODIFIED=1), mode=Mode.PLAN),
+        "the plan did not change",
+    ),
 }
 
 
@@ -95,6 +162,11 @@ def test_declared_progress_needs_no_change() -> None:
         (report(FILES_MODIFIED=0), judged(), None),
         (report(FILES_MODIFIED=2), judged(files=1), None),
         (report(FILES_MODIFIED=2), judged(real), None),
+        (
+            report(FILES_MODIFIED=2, TASKS_COMPLETED_THIS_LOOP=1),
+            judged(persons),
+            "the report claims 2 modified files and 1 completed task, none was seen",
+        ),
         (report(FILES_MODIFIED=1), judged(), "the report claims 1 modified file, none was seen"),
         (
             report(TASKS_COMPLETED_THIS_LOOP=2),
@@ -114,3 +186,90 @@ def test_a_tick_alone_is_known() -> None:
     assert not is_tick_alone(judged(real, tasks_done=("a",)))
     assert not is_tick_alone(judged(files=1, tasks_done=("a",)))
     assert not is_tick_alone(judged())
+    assert is_tick_alone(judged(persons, tasks_done=("a",)))
+
+
+def test_a_changed_plan_is_a_modified_file() -> None:
+    said = report(FILES_MODIFIED=1)
+    planned = judged(mode=Mode.PLAN, plan_changed=True)
+    assert contradiction(said, planned, plan_changed=True) is None
+    assert contradiction(said, planned) == "the report claims 1 modified file, none was seen"
+
+
+def test_a_new_head_is_the_agents_last_commit_in_the_workspace() -> None:
+    assert new_head(judged()) is None
+    assert new_head(judged(persons, nested)) is None
+    assert new_head(judged(real, own, nested, persons)) == own.hash
+
+
+COMMITS = st.lists(
+    st.builds(
+        CommitSeen,
+        hash=st.sampled_from(["a" * 40, "b" * 40]),
+        subject=st.just("x"),
+        files=st.integers(0, 2),
+        repository=st.sampled_from(["", "lib"]),
+        by_person=st.booleans(),
+    ),
+    max_size=4,
+).map(tuple)
+REPORTS = st.builds(
+    report,
+    FILES_MODIFIED=st.integers(0, 9),
+    TASKS_COMPLETED_THIS_LOOP=st.integers(0, 9),
+    PR_READY=st.sampled_from(["true", "false"]),
+)
+KINDS = st.sets(st.sampled_from(list(EvidenceKind))).map(tuple)
+MODES = st.sampled_from(list(Mode))
+
+
+@given(said=REPORTS, kinds=KINDS, mode=MODES, by_hand=COMMITS, fingerprint=st.text(max_size=1))
+def test_a_report_alone_is_progress_only_where_it_is_asked_for(
+    said: Report,
+    kinds: tuple[EvidenceKind, ...],
+    mode: Mode,
+    by_hand: tuple[CommitSeen, ...],
+    fingerprint: str,
+) -> None:
+    """And so it is beside what persons did."""
+    commits = [commit.model_copy(update={"by_person": True}) for commit in by_hand]
+    evidence = judged(*commits, fingerprint=fingerprint, said=said, kinds=kinds, mode=mode)
+    asked = said.files_modified > 0 or said.tasks_completed > 0 or said.pr_ready
+    assert evidence.progress == (asked and EvidenceKind.DECLARED in kinds)
+
+
+@given(
+    commits=COMMITS,
+    files=st.integers(0, 2),
+    done=st.sampled_from([(), ("a",)]),
+    kinds=KINDS,
+    mode=MODES,
+    changed=st.booleans(),
+    fingerprint=st.sampled_from(["start", "new", ""]),
+)
+def test_what_persons_committed_changes_no_judgement(
+    commits: tuple[CommitSeen, ...],
+    files: int,
+    done: tuple[str, ...],
+    kinds: tuple[EvidenceKind, ...],
+    mode: Mode,
+    changed: bool,
+    fingerprint: str,
+) -> None:
+    def judge_of(*counted: CommitSeen) -> Evidence:
+        return judged(
+            *counted,
+            files=files,
+            tasks_done=done,
+            kinds=kinds,
+            mode=mode,
+            plan_changed=changed,
+            fingerprint=fingerprint,
+        )
+
+    with_persons = judge_of(*commits)
+    alone = judge_of(*(commit for commit in commits if not commit.by_person))
+    assert with_persons.progress == alone.progress
+    assert new_head(with_persons) == new_head(alone)
+    assert with_persons.commits == commits
+    assert with_persons.why

@@ -1,36 +1,350 @@
-"""Profiles are data (SPEC §3)."""
+"""Profiles are data (SPEC §3): the whole table, and what this version can run of it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, profile_of
+from ralph_ls.core.loop.profiles import (
+    FIXPLAN,
+    PROFILES,
+    PlanSource,
+    hindrances,
+    matrix,
+    preset,
+    profile_of,
+    require_runnable,
+    to_tables,
+)
 from ralph_ls.protocol.config import Config, ProfileName
 from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.protocol.report import ReportKind
+
+USUAL_EVIDENCE = ("commits", "worktree", "tasks")
+FRAMES = {"log_form": "run", "log_retention.days": 30, "log_retention.newest": 30}
+NO_ATTEMPTS = {"attempts.limit": 0}
+AGENT_COMMITS = {"commits": "agent", "push": False, "on_timeout": "continue"}
+
+TABLE: dict[str, dict[str, Any]] = {
+    "spec": {
+        "gate.rule": "marker",
+        "gate.marker": "PROJECT_COMPLETE",
+        "optional_sections": ("Optional", "Future"),
+        "breaker.enabled": True,
+        "on_blocked": "set-aside",
+        "max_stuck": None,
+        "attempts.limit": 3,
+        "attempts.counts": "no-progress",
+        "attempts.mark": True,
+        "progress.evidence": USUAL_EVIDENCE,
+        "commits": "loop",
+        "push": True,
+        "on_timeout": "stop",
+        "max_iterations": None,
+        **FRAMES,
+        "agent": "cline",
+        "paths.decide": ".ralph/decide.txt",
+    },
+    "fixplan": {
+        "gate.rule": "dual",
+        "gate.indicators": 2,
+        "optional_sections": (),
+        "breaker.enabled": True,
+        "on_blocked": "open",
+        "max_stuck": None,
+        **NO_ATTEMPTS,
+        "progress.evidence": USUAL_EVIDENCE,
+        **AGENT_COMMITS,
+        "max_iterations": 20,
+        **FRAMES,
+        "agent": "claude",
+        "paths.logs": ".ralph/logs",
+    },
+    "stories": {
+        "gate.rule": "verified",
+        "optional_sections": (),
+        "breaker.enabled": False,
+        "on_blocked": "nothing",
+        "max_stuck": 3,
+        **NO_ATTEMPTS,
+        "progress.evidence": ("head",),
+        **AGENT_COMMITS,
+        "max_iterations": 20,
+        "log_form": "iteration",
+        "log_retention.days": None,
+        "log_retention.newest": None,
+        "agent": "claude",
+        "paths.decide": "ralph/decide.txt",
+        "paths.blocked": "ralph/blocked.txt",
+        "paths.logs": "ralph/logs",
+        "paths.validate_script": "ralph/validate.sh",
+        "paths.prompts": "ralph",
+    },
+    "beads": {
+        "gate.rule": "queue",
+        "optional_sections": (),
+        "breaker.enabled": True,
+        "breaker.no_progress_half_open": 0,
+        "breaker.no_progress_open": 0,
+        "breaker.same_error_open": 5,
+        "breaker.failing_tests_open": 0,
+        "breaker.denials_open": 2,
+        "breaker.refused_completions_open": 0,
+        "breaker.set_aside_open": 2,
+        "on_blocked": "set-aside",
+        "max_stuck": None,
+        "attempts.limit": 3,
+        "attempts.counts": "not-done",
+        "attempts.mark": False,
+        "progress.evidence": USUAL_EVIDENCE,
+        **AGENT_COMMITS,
+        "max_iterations": None,
+        "log_form": "jsonl",
+        "log_retention.days": None,
+        "log_retention.newest": 10,
+        "agent": "claude",
+        "paths.decide": ".ralph/decide.txt",
+    },
+    "issue": {
+        "gate.rule": "status",
+        "optional_sections": (),
+        "breaker.enabled": True,
+        "on_blocked": "open",
+        "max_stuck": None,
+        **NO_ATTEMPTS,
+        "progress.evidence": (*USUAL_EVIDENCE, "declared"),
+        **AGENT_COMMITS,
+        "max_iterations": 20,
+        **FRAMES,
+        "agent": "claude",
+    },
+}
+"""SPEC §3, row by row; what §4 and §6 say besides."""
 
 
-def test_fixplan_is_as_the_table_says() -> None:
-    assert profile_of(ProfileName.FIXPLAN) is FIXPLAN
-    assert FIXPLAN.plan_files[0] == "@fix_plan.md"
-    assert FIXPLAN.settings["max_iterations"] == 20
-    assert FIXPLAN.settings["agent"] == "claude"
-    assert FIXPLAN.settings["on_timeout"] == "continue"
-    assert "max_stuck" not in FIXPLAN.settings
+def value_of(config: Config, key: str) -> Any:
+    value: Any = config
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_setting_of_a_profile_is_one(name: ProfileName) -> None:
-    nested: dict[str, object] = {}
-    for key, value in PROFILES[name].settings.items():
-        table, _, last = key.rpartition(".")
-        place = nested.setdefault(table, {}) if table else nested
-        assert isinstance(place, dict)
-        place[last] = value
-    Config.model_validate(nested, by_alias=False, by_name=True)
+@pytest.mark.parametrize("name", TABLE)
+class TestEachProfile:
+    def test_is_as_the_table_says(self, name: str) -> None:
+        config = preset(profile_of(ProfileName(name)))
+        assert {key: value_of(config, key) for key in TABLE[name]} == TABLE[name]
+
+    def test_is_known_by_its_name(self, name: str) -> None:
+        profile = profile_of(ProfileName(name))
+        assert profile.name == name
+        assert preset(profile).profile == name
+
+    def test_states_each_row_also_where_it_is_the_default(self, name: str) -> None:
+        rows = set(FIXPLAN.settings) - {"gate.indicators"}
+        assert rows <= set(PROFILES[ProfileName(name)].settings)
+
+    def test_sets_nothing_twice_or_unknown(self, name: str) -> None:
+        settings = PROFILES[ProfileName(name)].settings
+        Config.model_validate(to_tables(settings), by_alias=False, by_name=True)
 
 
-def test_a_profile_that_cannot_be_run_yet_is_refused_by_name() -> None:
-    with pytest.raises(
-        ConfigError, match="the profile beads cannot be run by this version; it runs: fixplan"
-    ):
-        profile_of(ProfileName.BEADS)
+def test_there_is_a_profile_for_each_name() -> None:
+    assert list(PROFILES) == list(ProfileName)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "first", "block"),
+    [
+        ("spec", PlanSource.MARKDOWN, "IMPLEMENTATION_PLAN.md", ReportKind.RALPH_STATUS),
+        ("fixplan", PlanSource.MARKDOWN, "@fix_plan.md", ReportKind.RALPH_STATUS),
+        ("stories", PlanSource.STORIES, "ralph/tasks.json", ReportKind.RALPH_STATUS),
+        ("beads", PlanSource.BEADS, None, ReportKind.RALPH_STATUS),
+        ("issue", PlanSource.REQUEST, None, ReportKind.CLARITY_STATUS),
+    ],
+)
+def test_each_profile_has_its_plan_and_its_block(
+    name: str, source: PlanSource, first: str | None, block: ReportKind
+) -> None:
+    profile = profile_of(ProfileName(name))
+    assert profile.plan_source is source
+    assert next(iter(profile.plan_files), None) == first
+    assert profile.own_block is block
+
+
+def test_dotted_keys_become_tables() -> None:
+    dotted = {"a": 1, "b.c": 2, "b.d.e": 3, "b.f": None}
+    assert to_tables(dotted) == {"a": 1, "b": {"c": 2, "d": {"e": 3}, "f": None}}
+
+
+def config_of(name: str, **settings: Any) -> Config:
+    profile = profile_of(ProfileName(name))
+    dotted = {"profile": name, **profile.settings, **settings}
+    return Config.model_validate(to_tables(dotted), by_alias=False, by_name=True)
+
+
+class TestRunning:
+    @pytest.mark.parametrize(
+        ("name", "settings"),
+        [
+            ("fixplan", {}),
+            ("spec", {"commits": "agent", "push": False}),
+            ("fixplan", {"gate.rule": "queue", "log_form": "iteration"}),
+        ],
+    )
+    def test_what_can_be_obeyed_runs(self, name: str, settings: dict[str, Any]) -> None:
+        config = config_of(name, **settings)
+        assert hindrances(config) == ()
+        require_runnable(config)
+
+    @pytest.mark.parametrize("rule", ["marker", "dual", "verified", "queue", "status"])
+    def test_every_gate_can_be_tried_on_a_markdown_plan(self, rule: str) -> None:
+        require_runnable(config_of("fixplan", **{"gate.rule": rule}))
+
+    @pytest.mark.parametrize(
+        ("name", "settings", "said"),
+        [
+            pytest.param(
+                "spec",
+                {},
+                'commits = "loop", but only the agent commits; '
+                "push = true, but nothing is pushed; "
+                'set commits = "agent" and push = false',
+                id="spec as it is",
+            ),
+            pytest.param(
+                "spec",
+                {"push": False},
+                'commits = "loop", but only the agent commits; set commits = "agent"',
+                id="commits",
+            ),
+            pytest.param(
+                "fixplan",
+                {"push": True},
+                "push = true, but nothing is pushed; set push = false",
+                id="push",
+            ),
+            pytest.param(
+                "fixplan",
+                {"log_form": "jsonl"},
+                'log_form = "jsonl", but logs are written in frames only; set log_form = "run"',
+                id="log_form",
+            ),
+            pytest.param(
+                "stories",
+                {},
+                "it works on stories (tasks.json or prd.json), but only markdown plans can be "
+                'read; set profile = "fixplan" and gate.rule = "verified" for the same gate',
+                id="stories",
+            ),
+            pytest.param(
+                "beads",
+                {},
+                "it works on the issues of bd, but only markdown plans can be read; "
+                'set profile = "fixplan" and gate.rule = "queue" for the same gate',
+                id="beads",
+            ),
+            pytest.param(
+                "issue",
+                {"push": True},
+                "it works on the text of a request, but only markdown plans can be read; "
+                'set profile = "fixplan" and gate.rule = "status" for the same gate',
+                id="issue: what does not help is not asked for",
+            ),
+        ],
+    )
+    def test_what_cannot_be_obeyed_is_refused_with_what_to_set(
+        self, name: str, settings: dict[str, Any], said: str
+    ) -> None:
+        with pytest.raises(ConfigError) as raised:
+            require_runnable(config_of(name, **settings))
+        assert raised.value.message == f"the profile {name} cannot be run by this version: {said}"
+
+
+class TestMatrix:
+    def cells(self, row: str) -> dict[str, str]:
+        header, *rows = matrix()
+        names = [cell.strip("`") for cell in header]
+        found = {name: cells for name, *cells in rows}
+        return dict(zip(names[1:], found[row], strict=True))
+
+    def test_has_a_column_for_each_profile_and_no_empty_cell(self) -> None:
+        header, *rows = matrix()
+        assert header == ("", "`spec`", "`fixplan`", "`stories`", "`beads`", "`issue`")
+        assert {len(row) for row in rows} == {len(header)}
+        assert all(all(row) for row in rows)
+        assert len({row[0] for row in rows}) == len(rows)
+
+    def test_has_no_mark_of_a_table_in_a_cell(self) -> None:
+        assert not any("|" in cell or "\n" in cell for row in matrix() for cell in row)
+
+    @pytest.mark.parametrize(
+        ("row", "cells"),
+        [
+            (
+                "breaker",
+                ["on", "on", "off", "only same error, permission denied, tasks set aside", "on"],
+            ),
+            ("max_stuck", ["off", "off", "3", "off", "off"]),
+            (
+                "STATUS BLOCKED",
+                [
+                    "sets the task aside",
+                    "opens the breaker",
+                    "only the promise counts",
+                    "sets the task aside",
+                    "opens the breaker",
+                ],
+            ),
+            (
+                "attempts per task",
+                [
+                    "3 no progress, then marked in the plan",
+                    "off",
+                    "off",
+                    "3 not done, then not taken any more",
+                    "off",
+                ],
+            ),
+            (
+                "progress",
+                [
+                    "commits, worktree, tasks",
+                    "commits, worktree, tasks",
+                    "head",
+                    "commits, worktree, tasks",
+                    "commits, worktree, tasks, declared",
+                ],
+            ),
+            ("who commits", ["loop", "agent", "agent", "agent", "agent"]),
+            ("push", ["on", "off", "off", "off", "off"]),
+            ("on timeout", ["stop", "continue", "continue", "continue", "continue"]),
+            ("N not given", ["unlimited", "20", "20", "unlimited", "20"]),
+            ("agent log", ["`run`", "`run`", "`iteration`", "`jsonl`", "`run`"]),
+            (
+                "retention",
+                [
+                    "newer than 30 days, or the 30 newest",
+                    "newer than 30 days, or the 30 newest",
+                    "all are kept",
+                    "the 10 newest",
+                    "newer than 30 days, or the 30 newest",
+                ],
+            ),
+            ("agent if unset", ["cline", "claude", "claude", "claude", "claude"]),
+            (
+                "runs in this version",
+                ['with `commits = "agent"` and `push = false`', "yes", "no", "no", "no"],
+            ),
+        ],
+    )
+    def test_says_what_the_table_of_the_profiles_says(self, row: str, cells: list[str]) -> None:
+        assert list(self.cells(row).values()) == cells
+
+    def test_names_plans_and_gates(self) -> None:
+        plans, gates = self.cells("plan"), self.cells("gate")
+        assert plans["spec"] == "`IMPLEMENTATION_PLAN.md`"
+        assert plans["beads"] == "the issues of bd"
+        assert gates["spec"] == "`marker`: PROJECT_COMPLETE on a line of its own in the plan"
+        assert gates["fixplan"] == "`dual`: EXIT_SIGNAL true and 2 completion indicators"

@@ -114,7 +114,9 @@ def test_any_sequence_of_inputs_keeps_the_promises_of_a_step(data: st.DataObject
     breaker = run.breaker
     counters += [breaker.consecutive_no_progress, breaker.consecutive_same_error]
     counters += [breaker.consecutive_failing_tests, breaker.consecutive_refusals]
-    assert min(*counters, breaker.total_opens, *breaker.error_streaks.values(), 0) == 0
+    counters += [breaker.consecutive_denials, breaker.consecutive_set_asides]
+    counters += [*run.attempts.values(), *breaker.error_streaks.values()]
+    assert min(*counters, breaker.total_opens, 0) == 0
     assert run.counted <= run.iteration
     assert run.active_seconds >= 0
 
@@ -137,7 +139,13 @@ def test_no_sequence_of_reports_alone_moves_the_loop(said: list[IterationRead]) 
     inputs: list[Input] = [start]
     for one in said:
         nothing = replace(
-            one, changes=Changes(), promises=(), must_validate=False, said_nothing=False
+            one,
+            changes=Changes(),
+            promises=(),
+            must_validate=False,
+            said_nothing=False,
+            limit=None,
+            failed=False,
         )
         plan = strategies._plan(1, 0, 0)
         prepared = Prepared(baseline=Baseline(fingerprint="0" * 16), plan=plan)

@@ -104,7 +104,7 @@ def test_the_last_failure_is_told_when_there_were_too_many() -> None:
 
 def test_what_was_used_up_and_not_permitted_stands_at_the_end_of_its_iteration() -> None:
     usage = Usage(input_tokens=3, cost_usd=0.25)
-    played = play(turn(files=1, usage=usage, denials=2), finishes)
+    played = play(turn(files=1, usage=usage, denied=("Bash", "Bash")), finishes)
     first, last = played.told("iterationEnded")
     assert (first.usage, first.permission_denials) == (usage, 2)
     assert (last.usage, last.permission_denials) == (None, None)
@@ -179,15 +179,15 @@ def test_a_stopped_iteration_moves_counters_only_by_what_it_achieved() -> None:
             [turn(EXIT_SIGNAL="true", words=("done",)), claims_all], [1, 3], id="added up"
         ),
         pytest.param(
-            [turn(STATUS="NEEDS_CLARIFICATION", EXIT_SIGNAL="true", words=("a", "b"))],
+            [turn(STATUS="BLOCKED", EXIT_SIGNAL="true", words=("a", "b"))],
             [0],
-            id="never with NEEDS_CLARIFICATION",
+            id="never with BLOCKED",
         ),
         pytest.param([turn(fields=None, words=("a", "b"))], [0], id="never without a report"),
     ],
 )
 def test_indicators_add_up_over_consecutive_iterations(script: list[Turn], sums: list[int]) -> None:
-    played = play(*script, max_iterations=len(script))
+    played = play(*script, max_iterations=len(script), on_blocked="nothing")
     assert [event.indicators for event in played.told("iterationEnded")] == sums
     assert played.exit_code == 1
 

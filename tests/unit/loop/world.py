@@ -5,13 +5,23 @@ It outlives the engine that works in it: what an agent has done stays done when 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
-from ralph_ls.core.loop.inputs import AgentFinished, HaltFiles, IterationRead, Notice, PlanFacts
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    HaltFiles,
+    HeldTask,
+    IterationRead,
+    Notice,
+    PlanFacts,
+)
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, Usage
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
 ONE_TASK = ("write the letter",)
 
@@ -39,7 +49,14 @@ class Turn:
     failure: str = ""
     """How it failed, where its structured output says so."""
     usage: Usage | None = None
-    denials: int | None = None
+    denied: tuple[str, ...] | None = None
+    """Tools that were not permitted; None: it cannot tell."""
+    limit: Limit | None = None
+    session: SessionSeen | None = None
+    question: str = ""
+    """What it asked at its end, without a signal."""
+    marks: bool | None = None
+    """Puts the completion marker into the plan, or takes it away."""
     reverts: bool = False
     """Leaves the tree as it was at the very first."""
 
@@ -65,11 +82,11 @@ finishes = turn(
     ticks=ONE_TASK,
     STATUS="COMPLETE",
     EXIT_SIGNAL="true",
-    words=("done", "all-tasks-complete"),
+    words=("done", "complete"),
 )
 claims_all = turn(EXIT_SIGNAL="true", words=("done", "finished"))
 """Says that everything is complete, and changes nothing."""
-nothing_left = turn(STATUS="COMPLETE", EXIT_SIGNAL="true", words=("nothing-left", "done"))
+nothing_left = turn(STATUS="COMPLETE", EXIT_SIGNAL="true", words=("done", "nothing-left"))
 crash = turn(fields=None, end=AgentFinished(exit_code=3, seconds=0.1))
 silence = turn(fields=None, silent=True)
 timeout = turn(fields=None, end=AgentFinished(signal=9, timed_out=True, killed=True, seconds=9.0))
@@ -105,6 +122,11 @@ class World:
     answer: str | None = None
     blocked: str | None = None
     n_validated: int = 0
+    marker: bool = False
+    """The plan's completion marker is there."""
+    mode: Mode = Mode.BUILD
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why each task was set aside in the plan."""
 
     def copy(self) -> World:
         """The world as it is now, for another future."""
@@ -114,6 +136,7 @@ class World:
             commits=list(self.commits),
             plan_before=dict(self.plan_before),
             said=dict(self.said),
+            reasons=dict(self.reasons),
         )
 
     @property
@@ -129,9 +152,12 @@ class World:
         head = self.commits[-1][0] if self.commits else None
         return Baseline(head=head, branch="main", fingerprint=f"{self.content:016x}")
 
-    def plan(self) -> PlanFacts:
-        """The plan in numbers; a blocked task is open too."""
+    def plan(self, skip: Mapping[str, int] | None = None) -> PlanFacts:
+        """The plan in numbers; a blocked task is open too. ``skip``: task to its attempts."""
+        skip = {} if skip is None else skip
         todo = [title for title, state in self.tasks.items() if state == "todo"]
+        ready = [title for title in todo if title not in skip]
+        held = [title for title, state in self.tasks.items() if state == "blocked"]
         n_blocked = sum(state == "blocked" for state in self.tasks.values())
         n_done = sum(state == "done" for state in self.tasks.values())
         return PlanFacts(
@@ -142,9 +168,21 @@ class World:
                 blocked_required=n_blocked,
                 required=len(self.tasks),
                 required_done=n_done,
+                marker=self.marker,
             ),
-            next_task=TaskRef(id=todo[0], title=todo[0]) if todo else None,
+            next_task=TaskRef(id=ready[0], title=ready[0]) if ready else None,
             open_tasks=tuple(TaskRef(id=title, title=title) for title in todo[:10]),
+            held=tuple(
+                HeldTask(task=TaskRef(id=title, title=title), why=self._why_held(title, skip))
+                for title in [*held, *(title for title in todo if title in skip)][:10]
+            ),
+        )
+
+    def _why_held(self, title: str, skip: Mapping[str, int]) -> str:
+        if self.tasks[title] != "blocked":
+            return f"set aside after {count_of(skip[title], 'attempt')}"
+        return (
+            f"blocked by {self.reasons[title]}" if title in self.reasons else "blocked in the plan"
         )
 
     def work(self, iteration: int, attempt: int) -> AgentFinished:
@@ -169,11 +207,18 @@ class World:
         self.tasks.update(dict.fromkeys(played.ticks, "done"))
         self.tasks.update(dict.fromkeys(played.adds, "todo"))
         self.tasks.update(dict.fromkeys(played.blocks, "blocked"))
+        self.marker = self.marker if played.marks is None else played.marks
         if self.answer is not None and played.deletes_decide:
             self.question = self.answer = None
 
     def read(
-        self, iteration: int, attempt: int, baseline: Baseline, *, lost: bool
+        self,
+        iteration: int,
+        attempt: int,
+        baseline: Baseline,
+        *,
+        lost: bool,
+        skip: Mapping[str, int] | None = None,
     ) -> IterationRead:
         """What the agent said, and what differs from the baseline."""
         played = Turn(fields=None, silent=True) if lost else self.said[iteration, attempt]
@@ -193,7 +238,11 @@ class World:
             failed=bool(played.failure),
             failure=played.failure,
             usage=played.usage,
-            permission_denials=played.denials,
+            denied_tools=played.denied,
+            limit=played.limit,
+            session=played.session,
+            question=played.question,
+            plan_changed=self.tasks != self.plan_before,
             changes=Changes(
                 commits=tuple(
                     CommitSeen(hash=commit, subject="change", files=files)
@@ -207,7 +256,7 @@ class World:
                 for title, state in self.tasks.items()
                 if state == "done" and self.plan_before.get(title) != "done"
             ),
-            plan=self.plan(),
+            plan=self.plan(skip),
             halt=self.halt,
             must_validate=bool(played.validates) and not lost,
             notices=played.notices,

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ralph_ls.core.plan.edits import block, tick
 from ralph_ls.core.plan.markdown import parse
@@ -128,3 +130,63 @@ def test_a_real_plan_keeps_all_else() -> None:
         "4. Implement password reset flow\n",
         "4. [BLOCKED] Implement password reset flow\n   - Blocked by: mail is down\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            "- [ ] A-1: a\r\n- [ ] b\r\n",
+            "- [ ] [BLOCKED] A-1: a\r\n  - Blocked by: no key\r\n  - Needs: a key\r\n- [ ] b\r\n",
+            id="both",
+        ),
+        pytest.param(
+            "- [ ] A-1: a\n    - note",
+            "- [ ] [BLOCKED] A-1: a\n    - Blocked by: no key\n    - Needs: a key\n    - note",
+            id="indented-as-what-follows",
+        ),
+        pytest.param(
+            "- [!] A-1: a\n  - Blocked by: no key\n",
+            "- [!] A-1: a\n  - Needs: a key\n  - Blocked by: no key\n",
+            id="the-need-alone",
+        ),
+        pytest.param(
+            "- [ ] A-1: a\n  Needs: a  key\n",
+            "- [ ] [BLOCKED] A-1: a\n  - Blocked by: no key\n  Needs: a  key\n",
+            id="the-reason-alone",
+        ),
+        pytest.param(
+            "- [ ] A-1: a\n  - **Needs**: sleep\n",
+            "- [ ] [BLOCKED] A-1: a\n  - Blocked by: no key\n  - Needs: a key\n"
+            "  - **Needs**: sleep\n",
+            id="another-need-stays-below",
+        ),
+    ],
+)
+def test_blocking_says_what_the_task_needs(before: str, after: str) -> None:
+    assert block(before, "A-1", "no key", "a\tkey ") == after
+    assert block(after, "A-1", "no key", "a key") == after
+
+
+def test_what_others_said_opens_no_comment_over_the_plan() -> None:
+    edited = block("- [ ] A-1: a\n- [ ] A-2: b\n", "A-1", "see <!-- this", "<!---->")
+    assert [task.id for task in parse(edited).plan.tasks] == ["A-1", "A-2"]
+    assert "  - Blocked by: see <! -- this\n  - Needs: <! ---->\n" in edited
+
+
+_WORDS = st.text(alphabet="<!-`~[]x #:>|*_\\\n\r\t&a1.", max_size=30)
+
+
+@given(reason=_WORDS, needs=_WORDS, ending=st.sampled_from(["\n", "\r\n"]))
+def test_whatever_blocks_a_task_the_other_tasks_stay_as_they_are(
+    reason: str, needs: str, ending: str
+) -> None:
+    plan = ending.join(["# P", "- [ ] A-1: a", "  - [ ] A-2: b", "- [x] A-3: c", ""])
+    edited = block(plan, "A-1", reason, needs)
+    tasks = parse(edited).plan.tasks
+    assert [(task.id, task.title, task.state.value) for task in tasks] == [
+        ("A-1", "a", "blocked"),
+        ("A-2", "b", "todo"),
+        ("A-3", "c", "done"),
+    ]
+    assert edited.replace("[BLOCKED] ", "").endswith(plan[plan.index("  - [ ]") :])

@@ -92,6 +92,10 @@ def _holds(keyword: str, rule: Any, value: Any) -> bool:
             return value in rule
         case "minimum":
             return not is_number or value >= rule
+        case "maximum":
+            return not is_number or value <= rule
+        case "exclusiveMinimum":
+            return not is_number or value > rule
         case "minItems":
             return not isinstance(value, list) or len(value) >= rule
         case "minLength":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -11,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from ralph_ls.protocol.config import Config, Duration, TreePath, to_seconds
+from ralph_ls.protocol.config import (
+    AttemptCounts,
+    Committer,
+    Config,
+    Duration,
+    EvidenceKind,
+    GateRule,
+    LogForm,
+    OnBlocked,
+    TreePath,
+    to_seconds,
+)
 
 DURATION: TypeAdapter[float] = TypeAdapter(Duration)
 (DURATION_PATTERN,) = (
@@ -153,6 +165,12 @@ class TestConfig:
             ({"max_iteration": 3}, ("max_iteration",)),
             ({"breaker": {"noProgressOpen": 3}}, ("breaker", "noProgressOpen")),
             ({"paths": {"plans": "x"}}, ("paths", "plans")),
+            ({"gate": {"complete_word": "DONE"}}, ("gate", "complete_word")),
+            ({"breaker": {"blocked_opens": True}}, ("breaker", "blocked_opens")),
+            ({"attempts": {"max": 3}}, ("attempts", "max")),
+            ({"session": {"continue": True}}, ("session", "continue")),
+            ({"log_retention": {"weeks": 4}}, ("log_retention", "weeks")),
+            ({"promise": {"blocked": "STOP"}}, ("promise", "blocked")),
             ({"agents": {"mine": {"args": []}}}, ("agents", "mine", "args")),
         ],
     )
@@ -174,8 +192,39 @@ class TestConfig:
             ({"timeout": "soon"}, ("timeout",)),
             ({"cooldown": -1}, ("cooldown",)),
             ({"paths": {"decide": "../decide.txt"}}, ("paths", "decide")),
-            ({"gate": {"complete_word": "done!"}}, ("gate", "complete_word")),
             ({"gate": {"indicators": 0}}, ("gate", "indicators")),
+            ({"gate": {"rule": "hope"}}, ("gate", "rule")),
+            ({"gate": {"rule": "DUAL"}}, ("gate", "rule")),
+            ({"gate": {"marker": "Project complete"}}, ("gate", "marker")),
+            ({"gate": {"marker": ""}}, ("gate", "marker")),
+            ({"promise": {"complete": "done!"}}, ("promise", "complete")),
+            ({"promise": {"complete": ""}}, ("promise", "complete")),
+            ({"on_blocked": "ignore"}, ("on_blocked",)),
+            ({"on_blocked": "set_aside"}, ("on_blocked",)),
+            ({"breaker": {"denials_open": -1}}, ("breaker", "denials_open")),
+            ({"breaker": {"set_aside_open": -1}}, ("breaker", "set_aside_open")),
+            ({"attempts": {"limit": -1}}, ("attempts", "limit")),
+            ({"attempts": {"limit": 2.5}}, ("attempts", "limit")),
+            ({"attempts": {"counts": "all"}}, ("attempts", "counts")),
+            ({"attempts": {"mark": "perhaps"}}, ("attempts", "mark")),
+            ({"session": {"resume": "always"}}, ("session", "resume")),
+            ({"session": {"max_age": "a day"}}, ("session", "max_age")),
+            ({"session": {"max_age": -1}}, ("session", "max_age")),
+            ({"max_tokens": 0}, ("max_tokens",)),
+            ({"max_tokens": "many"}, ("max_tokens",)),
+            ({"max_cost_usd": 0}, ("max_cost_usd",)),
+            ({"max_cost_usd": -0.5}, ("max_cost_usd",)),
+            ({"max_cost_usd": float("inf")}, ("max_cost_usd",)),
+            ({"max_cost_usd": float("nan")}, ("max_cost_usd",)),
+            ({"limit_wait": "until noon"}, ("limit_wait",)),
+            ({"limit_wait": -1}, ("limit_wait",)),
+            ({"log_form": "lines"}, ("log_form",)),
+            ({"log_retention": {"days": -1}}, ("log_retention", "days")),
+            ({"log_retention": {"newest": -1}}, ("log_retention", "newest")),
+            ({"log_retention": 30}, ("log_retention",)),
+            ({"commits": "person"}, ("commits",)),
+            ({"push": "maybe"}, ("push",)),
+            ({"progress": {"evidence": ["heads"]}}, ("progress", "evidence", 0)),
             ({"progress": {"evidence": ["hope"]}}, ("progress", "evidence", 0)),
             ({"agents": {"mine": {"argv": "run me"}}}, ("agents", "mine", "argv")),
         ],
@@ -187,6 +236,40 @@ class TestConfig:
             load(settings)
         (error,) = refused.value.errors()
         assert error["loc"] == location
+
+    @pytest.mark.parametrize(
+        ("settings", "key", "value"),
+        [
+            *(({"gate": {"rule": rule.value}}, "gate.rule", rule) for rule in GateRule),
+            ({"gate": {"marker": "ALL_DONE_2"}}, "gate.marker", "ALL_DONE_2"),
+            ({"promise": {"complete": "SHIPPED_1"}}, "promise.complete", "SHIPPED_1"),
+            *(({"on_blocked": answer.value}, "on_blocked", answer) for answer in OnBlocked),
+            ({"breaker": {"denials_open": 0}}, "breaker.denials_open", 0),
+            ({"breaker": {"set_aside_open": 0}}, "breaker.set_aside_open", 0),
+            ({"attempts": {"limit": 0}}, "attempts.limit", 0),
+            *(({"attempts": {"counts": it.value}}, "attempts.counts", it) for it in AttemptCounts),
+            ({"attempts": {"mark": False}}, "attempts.mark", False),
+            ({"session": {"resume": True}}, "session.resume", True),
+            ({"session": {"max_age": "12h"}}, "session.max_age", 43_200.0),
+            ({"max_tokens": 1}, "max_tokens", 1),
+            ({"max_cost_usd": 0.01}, "max_cost_usd", 0.01),
+            ({"limit_wait": "1h"}, "limit_wait", 3600.0),
+            ({"limit_wait": 0}, "limit_wait", 0.0),
+            *(({"log_form": form.value}, "log_form", form) for form in LogForm),
+            ({"log_retention": {"days": 0}}, "log_retention.days", 0),
+            ({"log_retention": {"newest": 0}}, "log_retention.newest", 0),
+            *(({"commits": who.value}, "commits", who) for who in Committer),
+            ({"push": True}, "push", True),
+            ({"progress": {"evidence": ["head"]}}, "progress.evidence", (EvidenceKind.HEAD,)),
+        ],
+    )
+    def test_a_value_that_is_just_possible_is_taken(
+        self, settings: dict[str, Any], key: str, value: object
+    ) -> None:
+        config = load(settings)
+        assert attrgetter(key)(config) == value
+        # And it comes back out of JSON, as the journal has it.
+        assert Config.model_validate_json(config.model_dump_json(by_alias=True)) == config
 
     @pytest.mark.parametrize(
         ("paths", "told"),

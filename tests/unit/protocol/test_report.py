@@ -18,7 +18,13 @@ def report(**fields: str) -> Report:
         pytest.param("  in_progress \n", "IN_PROGRESS", id="any case and space"),
         pytest.param("", "IN_PROGRESS", id="empty"),
         pytest.param("   ", "IN_PROGRESS", id="blank"),
-        pytest.param("almost", "ALMOST", id="off the list"),
+        pytest.param("almost", "IN_PROGRESS", id="off the list"),
+        pytest.param("COMPLETE ✅", "COMPLETE", id="with a picture"),
+        pytest.param("**Blocked**", "BLOCKED", id="bold"),
+        pytest.param("complete - all of it", "COMPLETE", id="with an aside"),
+        pytest.param("Needs clarification", "NEEDS_CLARIFICATION", id="parts apart"),
+        pytest.param("COMPLETED", "IN_PROGRESS", id="a longer word"),
+        pytest.param("NOT COMPLETE", "IN_PROGRESS", id="not in front"),
     ],
 )
 def test_status(written: str, read: str) -> None:
@@ -37,6 +43,12 @@ def test_status(written: str, read: str) -> None:
         ("1", False),
         ("true, but not yet", False),
         ("not true", False),
+        ("true (all done)", True),
+        ("**true** ✅", True),
+        ("true.", True),
+        ("true, if the tests pass", False),
+        ("true - once the key is there", False),
+        ("trueish", False),
     ],
 )
 def test_flags(written: str, read: bool) -> None:
@@ -60,6 +72,11 @@ def test_flags(written: str, read: bool) -> None:
         ("none", 0),
         ("three", 0),
         ("about 4", 0),
+        ("~4", 4),
+        ("12/15", 12),
+        ("**5**", 5),
+        ("9" * 9, 999_999_999),
+        ("1" + "0" * 9, 999_999_999),
         ("٣", 0),
         ("²", 0),
         ("1٣", 1),
@@ -69,6 +86,28 @@ def test_flags(written: str, read: bool) -> None:
 def test_numbers(written: str, read: int) -> None:
     assert report(FILES_MODIFIED=written).files_modified == read
     assert report(TASKS_COMPLETED_THIS_LOOP=written).tasks_completed == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("PASSING (43 tests)", "PASSING"),
+        ("FAILING - 2 of 9", "FAILING"),
+        ("not-run", "NOT_RUN"),
+        ("ADDED (43 new tests)", "NOT_RUN"),
+        ("DEFERRED", "NOT_RUN"),
+    ],
+)
+def test_tests(written: str, read: str) -> None:
+    assert report(TESTS_STATUS=written).tests_status == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("Refactoring.", "REFACTORING"), ("analysis", "ANALYSIS"), (" ", "")],
+)
+def test_kinds_of_work(written: str, read: str) -> None:
+    assert report(WORK_TYPE=written).work_type == read
 
 
 def test_words() -> None:

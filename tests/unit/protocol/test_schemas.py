@@ -33,6 +33,9 @@ from tests.unit.protocol.test_golden_methods import INVALID
 
 ROOT = Path(__file__).resolve().parents[3]
 
+PAGES = ("protocol.md", "loop-states.md", "profiles.md")
+"""Those with generated parts."""
+
 
 def schema(name: str) -> dict[str, Any]:
     text = (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
@@ -62,7 +65,8 @@ def copy(tmp_path: Path) -> Path:
     for part in ("schemas", "tests/golden"):
         shutil.copytree(ROOT / part, tmp_path / part)
     (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "protocol.md", tmp_path / "docs")
+    for page in PAGES:
+        shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
     generated = Path("client-vscode", "src", "generated")
     shutil.copytree(ROOT / generated, tmp_path / generated)
     shutil.copy(ROOT / "client-vscode" / "package.json", tmp_path / "client-vscode")
@@ -84,17 +88,25 @@ class TestGenerator:
         (copy / "schemas" / "config.schema.json").unlink()
         golden = copy / "tests" / "golden" / "events" / "noteAdded.json"
         golden.write_text(golden.read_text(encoding="utf-8").replace("winter", "summer"))
+        by_hand = [copy / "docs" / page for page in ("loop-states.md", "profiles.md")]
+        whole = [page.read_text(encoding="utf-8") for page in by_hand]
+        for page, text in zip(by_hand, whole, strict=True):
+            before, mark, after = text.rpartition("\n<!-- end of generated: ")
+            page.write_text(f"{before}by hand\n{mark}{after}", encoding="utf-8")
         assert generator.check(copy) == 1
         assert capsys.readouterr().err.splitlines() == [
             "schemas/config.schema.json is stale; run: make generate",
             "schemas/VERSION is stale; run: make generate",
             "docs/protocol.md is stale; run: make generate",
+            "docs/loop-states.md is stale; run: make generate",
+            "docs/profiles.md is stale; run: make generate",
         ]
         assert not (copy / "schemas" / "config.schema.json").exists()
         assert generator.write(copy) == 0
-        assert capsys.readouterr().out.count("wrote ") == 3
+        assert capsys.readouterr().out.count("wrote ") == 5
         assert generator.check(copy) == 0
         assert "in summer time" in (copy / "docs" / "protocol.md").read_text(encoding="utf-8")
+        assert [page.read_text(encoding="utf-8") for page in by_hand] == whole
 
     @pytest.mark.slow
     def test_a_page_without_its_markers_is_told_and_stays(

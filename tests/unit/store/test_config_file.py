@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.config import AgentConfig, Config, EvidenceKind, LogForm
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.protocol.config import (
+    AgentConfig,
+    Config,
+    EvidenceKind,
+    GateRule,
+    LogForm,
+    LogRetention,
+    ProfileName,
+)
 from ralph_ls.protocol.errors import ConfigError, UsageError
 from ralph_ls.store.config_file import LARGEST_FILE, Settings, load_settings, read_environment
 
@@ -27,6 +36,15 @@ def value_of(config: Config, key: str) -> Any:
     found: Any = config
     for name in key.split("."):
         found = getattr(found, name)
+    return found
+
+
+def dotted(tables: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Each value of nested tables by its dotted key."""
+    found: dict[str, Any] = {}
+    for key, value in tables.items():
+        deeper = dotted(value, f"{above}{key}.") if isinstance(value, dict) else {}
+        found |= deeper or {above + key: value}
     return found
 
 
@@ -173,18 +191,36 @@ class TestPrecedence:
     def test_without_anything_the_profile_holds(self, tmp_path: Path) -> None:
         settings = load(tmp_path)
         assert settings.from_file == {}
-        assert settings.config == Config(max_iterations=20)
+        kept = LogRetention(days=30, newest=30)
+        assert settings.config == Config(max_iterations=20, log_retention=kept)
 
-    @pytest.mark.parametrize(
-        "source",
-        [{"profile": "stories"}, {"environment": {"RALPH_PROFILE": "stories"}}],
-        ids=["flag", "environment"],
-    )
-    def test_a_profile_that_cannot_be_run_is_named(
-        self, tmp_path: Path, source: dict[str, Any]
+    @pytest.mark.parametrize("source", ["flag", "environment", "file"])
+    @pytest.mark.parametrize("profile", ProfileName, ids=[name.value for name in ProfileName])
+    def test_each_profile_brings_its_settings_wherever_it_is_named(
+        self, tmp_path: Path, source: str, profile: ProfileName
     ) -> None:
-        with pytest.raises(ConfigError, match="stories cannot be run by this version"):
-            load(tmp_path, **source)
+        environment = {"RALPH_PROFILE": profile.value} if source == "environment" else {}
+        flags = {"profile": profile.value} if source == "flag" else {}
+        if source == "file":
+            write(tmp_path, f'profile = "{profile.value}"\n')
+        config = load(tmp_path, environment, **flags).config
+        assert config.profile is profile
+        settings = profile_of(profile).settings
+        assert settings
+        flat = dotted(config.model_dump(mode="json", by_alias=False))
+        assert {key: flat[key] for key in settings} == {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in settings.items()
+        }
+
+    def test_what_a_profile_says_can_be_said_otherwise(self, tmp_path: Path) -> None:
+        write(tmp_path, 'profile = "stories"\n[gate]\nrule = "dual"\n')
+        config = load(tmp_path, {"RALPH_MAX_STUCK": "9"}, breaker__enabled=True).config
+        assert config.profile is ProfileName.STORIES
+        assert config.gate.rule is GateRule.DUAL
+        assert config.max_stuck == 9
+        assert config.breaker.enabled
+        assert config.log_form is LogForm.ITERATION
 
 
 class TestEnvironment:
@@ -205,13 +241,18 @@ class TestEnvironment:
             "RALPH_AGENT": "demo",
             "RALPH_MAX_DURATION": "1h30m",
             "RALPH_PATHS_VALIDATE_SCRIPT": "check.sh",
-            "RALPH_GATE_COMPLETE_WORD": "DONE",
+            "RALPH_PROMISE_COMPLETE": "DONE",
+            "RALPH_MAX_COST_USD": "2.5",
+            "RALPH_LOG_RETENTION_DAYS": "7",
+            "RALPH_LOG_RETENTION": "no",
         }
         assert read_environment(given) == {
             "agent": "demo",
             "max_duration": "1h30m",
             "paths": {"validate_script": "check.sh"},
-            "gate": {"complete_word": "DONE"},
+            "promise": {"complete": "DONE"},
+            "max_cost_usd": "2.5",
+            "log_retention": {"days": "7"},
         }
 
     @pytest.mark.parametrize(
@@ -219,7 +260,7 @@ class TestEnvironment:
         [
             ("RALPH_MAX_STUCK", "many", "='many': Input should be a valid integer"),
             ("RALPH_TIMEOUT", "1 week", "='1 week': '1 week' is no duration; write 30m"),
-            ("RALPH_LOG_FORM", "all", "='all': Input should be 'run' or 'iteration'"),
+            ("RALPH_LOG_FORM", "all", "='all': Input should be 'run', 'iteration' or 'jsonl'"),
             ("RALPH_PROGRESS_EVIDENCE", "commits,luck", "Input should be 'commits', 'worktree'"),
             ("RALPH_PATHS_LOGS", "../logs", "must be a path inside the work tree"),
             ("RALPH_BREAKER_ENABLED", "perhaps", "Input should be a valid boolean"),
@@ -333,7 +374,7 @@ class TestFile:
             ),
             pytest.param(
                 'log_form = "all"\n',
-                ", line 1: log_form: Input should be 'run' or 'iteration' (it is 'all')",
+                ", line 1: log_form: Input should be 'run', 'iteration' or 'jsonl' (it is 'all')",
                 id="off-the-list",
             ),
             pytest.param(
@@ -383,7 +424,8 @@ class TestFile:
             ),
             pytest.param(
                 f'log_form = "{"x" * 200}"\n',
-                f", line 1: log_form: Input should be 'run' or 'iteration' (it is '{'x' * 79})",
+                ", line 1: log_form: Input should be 'run', 'iteration' or 'jsonl' "
+                f"(it is '{'x' * 79})",
                 id="long-value",
             ),
         ],

@@ -148,12 +148,42 @@ class TestBreaker:
         assert (made.kind, made.tone, made.title) == ("breaker-open", Tone.BAD, "Breaker open")
         assert made.text == (
             "3 iterations without progress\nsince 2026-01-31T12:00:00.000Z\n"
-            "in a row: 3 iterations without progress, 1 iteration with failing tests"
+            "in a row: 3 of 3 iterations without progress, 1 of 5 iterations with failing tests"
         )
         assert buttons(made) == [
             ("Reset breaker", "reset", OF_RUN),
             ("Show log", "showLog", LOG),
         ]
+
+    def test_a_row_that_is_off_is_counted_all_the_same(self) -> None:
+        off = started(breaker={"failing_tests_open": 0})
+        failing = OPEN.model_copy(update={"consecutive_failing_tests": 1})
+        look = seen(off, *WORKS[1:], ends(3, breaker=failing), phase(Phase.PARKED, "stuck"))
+        assert shown(look).text.endswith(", 1 iteration with failing tests")
+
+    def test_what_was_not_permitted_is_named_with_the_setting_that_permits_it(self) -> None:
+        denied = OPEN.model_copy(update={"consecutive_denials": 1, "consecutive_set_asides": 2})
+        last = ends(3, breaker=denied, permission_denials=2, denied_tools=("Bash", "Web\x07"))
+        made = shown(seen(*WORKS, last, phase(Phase.PARKED, "stuck")))
+        assert made.text.splitlines()[3:] == [
+            "a tool was not permitted in 1 of 2 iterations",
+            "not permitted: Bash, Web\\x07; allow it with the setting tools.allow",
+            "2 of 2 tasks set aside with no progress between",
+        ]
+
+    def test_a_reason_that_names_the_setting_is_not_told_twice(self) -> None:
+        reason = "Bash was not permitted; see tools.allow"
+        denied = OPEN.model_copy(update={"reason": reason, "consecutive_denials": 2})
+        last = ends(3, breaker=denied, permission_denials=1, denied_tools=("Bash",))
+        made = shown(seen(*WORKS, last, phase(Phase.PARKED, "stuck")))
+        assert made.text.count("tools.allow") == 1
+        assert "a tool was not permitted in 2 of 2 iterations" in made.text
+
+    def test_a_denial_is_told_while_the_breaker_is_half_open(self) -> None:
+        denied = HALF_OPEN.model_copy(update={"consecutive_denials": 1})
+        last = ends(3, breaker=denied, permission_denials=1)
+        made = shown(seen(*WORKS, last, phase(Phase.PREPARING)))
+        assert made.text.splitlines()[1:] == ["a tool was not permitted in 1 of 2 iterations"]
 
     def test_a_breaker_that_knows_little_tells_little(self) -> None:
         bare = Breaker(state=BreakerState.OPEN, reason="the agent reports BLOCKED: \x07")
@@ -195,7 +225,7 @@ class TestOfPhases:
 
     def test_a_long_wait_names_its_reason_and_its_end(self) -> None:
         made = shown(seen(*WORKS, ends(3), LONG))
-        assert (made.kind, made.title) == ("run-waits", "Waits: limit")
+        assert (made.kind, made.title) == ("run-waits", "Waits for the usage limit")
         assert made.text == "goes on at 2026-01-31T17:00:00.000Z"
         assert buttons(made) == [
             ("Pause", "pause", OF_RUN),

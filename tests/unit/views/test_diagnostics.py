@@ -94,7 +94,6 @@ def test_a_run_that_only_works_adds_nothing() -> None:
         pytest.param("COMPLETE", Severity.INFORMATION, id="complete"),
         pytest.param("BLOCKED", Severity.ERROR, id="blocked"),
         pytest.param("NEEDS_CLARIFICATION", Severity.WARNING, id="needs-clarification"),
-        pytest.param("MOSTLY", Severity.INFORMATION, id="unknown"),
     ],
 )
 def test_the_last_report_stands_at_its_task_with_severity_by_status(

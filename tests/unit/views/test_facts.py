@@ -108,14 +108,15 @@ class TestReport:
         [
             ("IN_PROGRESS", Tone.ACTIVE),
             ("complete", Tone.GOOD),
-            ("PR_READY", Tone.GOOD),
             ("BLOCKED", Tone.BAD),
             ("NEEDS_CLARIFICATION", Tone.WARNING),
-            ("TIRED", Tone.PLAIN),
         ],
     )
     def test_each_status_has_its_tone(self, status: str, tone: Tone) -> None:
         assert told(*WORKS, reports(3, STATUS=status))["report"] == (status.upper(), tone, "")
+
+    def test_one_off_the_list_is_told_as_it_is_read(self) -> None:
+        assert told(*WORKS, reports(3, STATUS="TIRED"))["report"][0] == "IN_PROGRESS"
 
     @pytest.mark.parametrize(
         ("tests", "words", "tone"),
@@ -123,7 +124,7 @@ class TestReport:
             ("PASSING", "passing", Tone.GOOD),
             ("failing", "failing", Tone.BAD),
             ("NOT_RUN", "not run", Tone.PLAIN),
-            ("FLAKY\x07", "flaky\\x07", Tone.PLAIN),
+            ("FLAKY\x07", "not run", Tone.PLAIN),
         ],
     )
     def test_each_tests_status_has_its_tone(self, tests: str, words: str, tone: Tone) -> None:
@@ -190,8 +191,26 @@ class TestBreaker:
             Tone.WARNING,
             "the same error in 3 iterations; opens at 5",
         )
+        assert told(*WORKS, ends(3, breaker=Breaker(consecutive_same_error=2)))["breaker"][1] is (
+            Tone.GOOD
+        )
         never = started(breaker={"same_error_warn": 0})
         assert told(never, *WORKS[1:], ends(3, breaker=failing))["breaker"][1] is Tone.GOOD
+
+    def test_it_warns_of_a_broken_environment(self) -> None:
+        denied = Breaker(consecutive_denials=1, consecutive_set_asides=1)
+        last = ends(3, breaker=denied, permission_denials=1, denied_tools=("Bash",))
+        assert told(*WORKS, last)["breaker"] == (
+            "closed",
+            Tone.WARNING,
+            (
+                "a tool was not permitted in 1 of 2 iterations\n"
+                "not permitted: Bash; allow it with the setting tools.allow\n"
+                "1 of 2 tasks set aside with no progress between"
+            ),
+        )
+        off = started(breaker={"denials_open": 0, "set_aside_open": 0})
+        assert told(off, *WORKS[1:], last)["breaker"] == ("closed", Tone.GOOD, "")
 
 
 class TestNext:

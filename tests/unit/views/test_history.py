@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.views.history import Done, History, Told, history
-from ralph_ls.protocol.events import CompletionRefused, Validated
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.events import CircuitBreakerStateChange, CompletionRefused, Validated
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Usage
 from tests.unit.loop.play import play
@@ -80,6 +81,44 @@ def test_a_commit_in_a_nested_repository_is_not_the_workspace_s() -> None:
     evidence = Evidence(commits=commits, tasks_done=told.evidence.tasks_done)
     known = history([told.model_copy(update={"evidence": evidence})])
     assert known.done[task(LETTER).id].commit == COMMIT
+
+
+def test_a_person_s_commit_did_no_task() -> None:
+    commits = (
+        CommitSeen(hash=COMMIT, subject="a", files=1),
+        CommitSeen(hash="2" * 40, subject="b", files=1, by_person=True),
+    )
+    told = shows(1, done=(LETTER,))
+    evidence = Evidence(commits=commits, tasks_done=told.evidence.tasks_done)
+    known = history([told.model_copy(update={"evidence": evidence})])
+    assert known.done[task(LETTER).id].commit == COMMIT
+
+
+class TestDenials:
+    FIRST = ends(1, permission_denials=2, denied_tools=("Bash", "Web"))
+
+    def test_tools_are_kept_once_while_they_are_denied(self) -> None:
+        again = ends(2, permission_denials=1, denied_tools=("Bash", "Edit"))
+        assert history([self.FIRST, again]).denied == ("Bash", "Web", "Edit")
+
+    def test_an_agent_that_cannot_tell_leaves_them(self) -> None:
+        assert history([self.FIRST, ends(2)]).denied == ("Bash", "Web")
+
+    def test_an_iteration_without_one_forgets_them(self) -> None:
+        assert history([self.FIRST, ends(2, permission_denials=0)]).denied == ()
+
+    def test_so_does_a_person_s_reset_and_not_the_breaker_s_own_move(self) -> None:
+        moved = event(
+            CircuitBreakerStateChange,
+            iteration=1,
+            from_state=BreakerState.CLOSED,
+            to_state=BreakerState.OPEN,
+            reason="denied",
+            breaker=Breaker(),
+        )
+        assert history([self.FIRST, moved]).denied == ("Bash", "Web")
+        reset = moved.model_copy(update={"iteration": None})
+        assert history([self.FIRST, reset]).denied == ()
 
 
 def test_a_whole_run_is_known_by_its_tasks() -> None:

@@ -66,6 +66,12 @@ def test_a_task_on_the_first_line_is_told_below_the_answers() -> None:
     assert task == "**a**\n\n- State: open"
 
 
+def test_the_last_iterations_stand_below_the_answers() -> None:
+    text = hover(seen(*WORKS, shows(3, files=4, commit=COMMIT), ends(3)), 0)
+    assert text is not None
+    assert text.splitlines()[-1] == "- **Lately**: iteration 3: progress, 4 files, 1 commit"
+
+
 @pytest.mark.parametrize("line", [1, 2, 99, -1])
 def test_a_line_without_a_task_tells_nothing(line: int) -> None:
     assert hover(seen(*WORKS), line) is None

@@ -12,6 +12,7 @@ from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,
     NOON,
+    TASK,
     event,
     evidence,
     iteration_ended,
@@ -30,6 +31,7 @@ SILENT = {
     "waitStarted": "the phase tells it",
     "waitEnded": "the next iteration tells it",
     "phaseChanged": "most phases have a line of their own; the waiting ones are told",
+    "attemptCounted": "the first attempt at a task is no news",
     "agentExited": "a plain end is told by the iteration's end",
 }
 """Kinds that may say nothing on their own, and why."""
@@ -64,21 +66,36 @@ class TestHeader:
             "Branch: main",
             "State: /state/worktrees/0123456789ab",
             "Limits: at most 15 iterations, 30m an iteration",
+            "Complete: EXIT_SIGNAL true and 2 completion indicators",
         ]
+
+    def test_it_says_what_completes_this_run(self) -> None:
+        state = state_after(run_started(gate={"rule": "marker", "marker": "ALL_DONE"}))
+        assert header_lines(state)[-1] == "Complete: ALL_DONE on a line of its own in the plan"
+        alone = state_after(run_started(gate={"rule": "status"}, task="US-001"))
+        assert header_lines(alone)[-1] == (
+            "Complete: the task US-001 done, or STATUS COMPLETE or PR_READY true"
+        )
 
     @pytest.mark.parametrize(
         ("config", "limits"),
         [
             pytest.param({"max_iterations": None, "timeout": 0}, "no iteration limit", id="none"),
             pytest.param(
-                {"max_iterations": 1, "timeout": 90, "max_duration": 7200},
-                "at most 1 iteration, 1m 30s an iteration, 2h in all",
+                {
+                    "max_iterations": 1,
+                    "timeout": 90,
+                    "max_duration": 7200,
+                    "max_tokens": 200_000,
+                    "max_cost_usd": 5,
+                },
+                "at most 1 iteration, 1m 30s an iteration, 2h in all, 200k tokens, $5.00",
                 id="all",
             ),
         ],
     )
     def test_only_limits_that_are_set_are_named(self, config: dict[str, Any], limits: str) -> None:
-        assert header_lines(state_after(run_started(**config)))[-1] == f"Limits: {limits}"
+        assert header_lines(state_after(run_started(**config)))[-2] == f"Limits: {limits}"
 
     def test_a_detached_head_is_said(self) -> None:
         state = state_after(run_started()).model_copy(update={"branch": None})
@@ -111,6 +128,21 @@ class TestIterations:
         self, outcome: Outcome, commit: str | None, text: str, weight: Weight
     ) -> None:
         check(iteration_ended(4, outcome=outcome, commit=commit), f"Iteration 4: {text}", weight)
+
+    def test_one_that_does_not_count_says_so(self) -> None:
+        text = "Iteration 4: at the usage limit in 2m 32s, no commit; it does not count"
+        check(iteration_ended(4, outcome=Outcome.LIMITED, commit=None), text, Weight.WARNING)
+
+    def test_a_further_attempt_is_told_and_the_first_one_is_none(self) -> None:
+        first = event(e.AttemptCounted, iteration=4, task=TASK, attempt=1, limit=3)
+        assert line_of(first) is None
+        again = first.model_copy(update={"attempt": 2})
+        check(again, "Attempt 2 of 3", Weight.QUIET)
+
+    def test_a_task_set_aside_is_told_with_its_reason(self) -> None:
+        told = event(e.TaskSetAside, iteration=4, task=TASK, attempts=3, reason="no progress")
+        text = "Round half a cent up: set aside after 3 attempts: no progress"
+        check(told, text, Weight.WARNING)
 
 
 class TestAgent:

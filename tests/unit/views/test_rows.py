@@ -174,7 +174,7 @@ class TestIterations:
             started_at=NOON + timedelta(minutes=5),
             seconds=60.0,
             files=0,
-            status="COMPLETE\\x07",
+            status="COMPLETE",
             why="nothing changed at all",
         )
         assert third == IterationRow(

@@ -5,16 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.views.words import (
+    OUTCOME_WORDS,
     claims_of,
     cut,
     facts_of,
     minutes,
     one_line,
+    recent_words,
     some_lines,
 )
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Report, ReportKind
+from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.state import IterationFacts
 
 
 @pytest.mark.parametrize(
@@ -68,6 +72,36 @@ def test_no_progress_says_why() -> None:
     nothing = Evidence(why="nothing changed")
     assert facts_of(nothing) == "0 commits, 0 files, 0 tasks, no progress: nothing changed"
     assert facts_of(Evidence(files=1, progress=True, why="1 file")) == "0 commits, 1 file, 0 tasks"
+
+
+def test_a_person_s_commits_are_told_apart() -> None:
+    commits = tuple(
+        CommitSeen(hash=str(number) * 40, subject="work", files=1, by_person=number > 1)
+        for number in (1, 2, 3)
+    )
+    assert facts_of(Evidence(commits=commits, files=1, progress=True)) == (
+        "1 commit, 1 file, 0 tasks, 2 commits of a person"
+    )
+    theirs = Evidence(commits=commits[1:2], why="nothing changed")
+    assert facts_of(theirs) == (
+        "0 commits, 0 files, 0 tasks, 1 commit of a person, no progress: nothing changed"
+    )
+
+
+def test_what_happened_lately_is_told_newest_first() -> None:
+    recent = (
+        IterationFacts(iteration=2, outcome=Outcome.PROGRESS, files=4, commits=1),
+        IterationFacts(iteration=3, outcome=Outcome.LIMITED),
+    )
+    assert list(recent_words(recent)) == [
+        "iteration 3: usage limit, does not count",
+        "iteration 2: progress, 4 files, 1 commit",
+    ]
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_has_its_words(outcome: Outcome) -> None:
+    assert OUTCOME_WORDS[outcome]
 
 
 def test_lines_stay_and_what_steers_is_named() -> None:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
-import type { Message } from "../../generated/protocol";
+import type { Message, Panel } from "../../generated/protocol";
 import {
   duration,
   feedFor,
@@ -105,6 +105,29 @@ describe("the model of the view", () => {
         ?.text;
     assert.equal(timeOf(true), "6m 15s");
     assert.equal(timeOf(false), "6m 12s");
+  });
+
+  test("the time keeps its limit while it goes on", () => {
+    const limited = panel({
+      ticking: true,
+      seconds: 60,
+      facts: [{ key: "time", heading: "Time", text: "1m 0s of 2h", tone: "plain", more: "" }],
+    });
+    const [time] = loopModel(snapshot(limited), NOW + 3000).facts;
+    assert.equal(time?.text, "1m 3s of 2h");
+  });
+
+  test("a long wait says until when, in the time of whoever looks", () => {
+    const headline = "Waits for the usage limit";
+    const card = { kind: "run-waits", tone: "plain", title: headline, text: "", actions: [] };
+    const waits = (wait: number, changes: Partial<Panel>): string => {
+      const until = new Date(NOW + wait).toISOString();
+      return loopModel(snapshot(panel({ headline, until, ...changes })), NOW).headline;
+    };
+    const long = { card } as Partial<Panel>;
+    assert.match(waits(60_000, long), /^Waits for the usage limit until \d\d:\d\d( [AP]M)?$/u);
+    assert.match(waits(3 * 86_400_000, long), / until .*[A-Za-z].*\d\d:\d\d/u);
+    assert.equal(waits(1000, {}), headline);
   });
 
   test("a clock that was set back takes no time away", () => {

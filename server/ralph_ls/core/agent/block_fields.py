@@ -1,56 +1,70 @@
 """What a status block holds: its fields, as the agent wrote them, and what is wrong with them.
 
-It exists so that a value is read the same way in every dress: bold, bulleted, indented, in any
-case, over several lines. It must never know where in the text the block stood.
+It exists so that a value is read the same way in every dress: bold, bulleted, indented, quoted,
+in a table, in any case, over several lines. It must never know where in the text the block stood.
 
 A line is a field if its key is one of either format, or looks like one in the style of the block's
 first field. Any other line continues a free-text value; one after a typed value is a stray. So an
 empty field never swallows the next field, as A's own pattern lets it.
+
+A value is kept as the agent wrote it, without the marks around it. What the loop reads out of it
+stands in ``protocol.report``; a problem says so wherever that is not plainly what was written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-from ralph_ls.protocol.report import ReportKind, ReportProblem
+from ralph_ls.protocol.report import (
+    STATUSES,
+    TESTS_STATUSES,
+    WORK_TYPES,
+    ReportKind,
+    ReportProblem,
+    flag_of,
+    number_of,
+    word_of,
+)
 
 
 def parse_fields(
-    body: str, kind: ReportKind
+    body: str, kind: ReportKind, *, is_yaml: bool = False
 ) -> tuple[dict[str, str], tuple[ReportProblem, ...]] | None:
     """Read the fields of a block's body and the problems; None for a template or no block.
 
     Keys come in upper case with underscores. Free text is kept whole; a typed value (STATUS,
-    enumerations, booleans, numbers) loses the marks and symbols around it. Problems are
-    ``missing-status``, ``missing-field``, ``unknown-value``, ``bad-value``, ``unknown-field``,
-    ``duplicate-field`` and ``stray-text``.
+    enumerations, booleans, numbers) loses emphasis, quotes and a comment behind ``#``, and so
+    does a quoted text in YAML. Problems are ``missing-status``, ``missing-field``,
+    ``unknown-value``, ``bad-value``, ``unknown-field``, ``duplicate-field`` and ``stray-text``.
     """
     draft = _collect(_body_lines(body))
     if not draft.values and body.strip(_MARKS + " \t\n"):
         return None
-    if any(_is_template(key, lines[0]) for key, lines in draft.values.items()):
+    if template_field((key, lines[0]) for key, lines in draft.values.items()):
         return None
-    fields = {key: _to_value(key, lines) for key, lines in draft.values.items()}
-    return fields, (*_check(fields, kind), *draft.problems)
+    fields = {key: _to_value(key, lines, is_yaml=is_yaml) for key, lines in draft.values.items()}
+    return fields, (*check_fields(fields, kind), *draft.problems)
 
 
 def is_known_field_line(line: str) -> bool:
     """Say whether a line is a field of one of the two formats."""
-    match = _FIELD.match(line)
-    return match is not None and _to_key(match["key"]) in _KNOWN
+    match = _match_field(line)
+    return match is not None and to_key(match["key"]) in KNOWN_FIELDS
+
+
+def to_key(written: str) -> str:
+    """Give a key in the spelling of the formats: ``Exit signal`` is ``EXIT_SIGNAL``."""
+    return written.upper().replace(" ", "_").replace("-", "_")
 
 
 _STATUSES = {
-    ReportKind.RALPH_STATUS: ("IN_PROGRESS", "COMPLETE", "BLOCKED"),
-    ReportKind.CLARITY_STATUS: ("IN_PROGRESS", "COMPLETE", "NEEDS_CLARIFICATION", "BLOCKED"),
+    ReportKind.RALPH_STATUS: STATUSES[:3],
+    ReportKind.CLARITY_STATUS: STATUSES,
 }
-_ENUMERATIONS = {
-    "TESTS_STATUS": ("PASSING", "FAILING", "NOT_RUN"),
-    "WORK_TYPE": ("IMPLEMENTATION", "TESTING", "DOCUMENTATION", "REFACTORING"),
-}
+_ENUMERATIONS = {"TESTS_STATUS": TESTS_STATUSES, "WORK_TYPE": WORK_TYPES}
 _BOOLEANS = {
     ReportKind.RALPH_STATUS: ("EXIT_SIGNAL",),
     ReportKind.CLARITY_STATUS: ("EXIT_SIGNAL", "PR_READY", "CLARIFICATION_NEEDED"),
@@ -68,8 +82,8 @@ _FIELDS_OF = {
     kind: frozenset({"STATUS", *_BOOLEANS[kind], *_NUMBERS[kind], *_OTHERS[kind]})
     for kind in ReportKind
 }
-_KNOWN = frozenset[str]().union(*_FIELDS_OF.values())
-_TYPED = _KNOWN - _FREE_TEXT
+KNOWN_FIELDS = frozenset[str]().union(*_FIELDS_OF.values())
+_TYPED = KNOWN_FIELDS - _FREE_TEXT
 _BOOLEAN_FIELDS = frozenset[str]().union(*_BOOLEANS.values())
 _NUMBER_FIELDS = frozenset[str]().union(*_NUMBERS.values())
 _BOOLEAN_VALUES = ("true", "false", "yes", "no")
@@ -79,9 +93,15 @@ _RULE_MARKS = _MARKS + "~- \t\u2013\u2014"
 
 _FIELD = re.compile(
     r"(?P<indent>[^\S\n]*+)(?P<bullet>(?:[-*+•]|\d{1,3}[.)])[^\S\n]++)?(?P<open>[*_`]{0,3})"
-    r"(?P<key>[A-Za-z][A-Za-z0-9]{0,40}+(?:[_ -][A-Za-z0-9]{1,40}+){0,5}+)"
-    r"(?P<close>[*_`]{0,3})[^\S\n]{0,8}[:\uff1a](?P<value>[^\n]*)"
+    r"(?P<quote>[\"']?)(?P<key>[A-Za-z][A-Za-z0-9]{0,40}+(?:[_ -][A-Za-z0-9]{1,40}+){0,5}+)"
+    r"(?P=quote)(?P<close>[*_`]{0,3})[^\S\n]{0,8}[:\uff1a](?P<value>[^\n]*)"
 )
+_ROW = re.compile(
+    r"(?P<indent>[^\S\n]*+)(?P<bullet>\|)[^\S\n]*+(?P<open>[*_`]{0,3})(?P<quote>)"
+    r"(?P<key>[A-Za-z]++(?:[_ -][A-Za-z]{1,40}+){0,5}+)(?P<close>[*_`]{0,3}):?[^\S\n]*+\|"
+    r"(?P<value>[^|\n]*+)\|?[^\S\n]*+$"
+)
+"""A row of a table with two columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +109,8 @@ class _Style:
     """How the block's first field was written; an unknown key must be written alike."""
 
     indent: str
-    is_bulleted: bool
+    bullet: str
+    """The kind of its list mark: ``|`` in a table, ``-`` in any list, else empty."""
     is_upper: bool
 
 
@@ -117,43 +138,44 @@ def _collect(lines: Sequence[str]) -> _Draft:
     current: list[str] | None = None
     has_stray = False
     for line in lines:
-        match = _FIELD.match(line)
+        match = _match_field(line)
         key = _key_of(match, style, draft) if match is not None else None
         if match is not None and key is not None:
             style = style or _style_of(match)
             current = _start_value(draft, key, match)
         elif current is not None:
             current.append(line)
-        elif line.strip() and not has_stray:
+        elif line.strip() and not has_stray and not line.lstrip().startswith("|"):
             has_stray = True
             message = f"a line of the status block belongs to no field: {line.strip()[:80]}"
             draft.problems.append(ReportProblem(code="stray-text", message=message))
     return draft
 
 
-def _to_key(written: str) -> str:
-    return written.upper().replace(" ", "_").replace("-", "_")
+def _match_field(line: str) -> re.Match[str] | None:
+    return (_ROW if line.lstrip().startswith("|") else _FIELD).match(line)
+
+
+def _bullet_of(match: re.Match[str]) -> str:
+    return "|" if match["bullet"] == "|" else "-" if match["bullet"] else ""
 
 
 def _style_of(match: re.Match[str]) -> _Style:
-    return _Style(
-        indent=match["indent"],
-        is_bulleted=match["bullet"] is not None,
-        is_upper=match["key"].isupper(),
-    )
+    return _Style(indent=match["indent"], bullet=_bullet_of(match), is_upper=match["key"].isupper())
 
 
 def _key_of(match: re.Match[str], style: _Style | None, draft: _Draft) -> str | None:
     """Give the key if the line is a field and not a line of the value before it."""
     written = match["key"]
-    key = _to_key(written)
+    key = to_key(written)
     has_style = style is None or (
-        match["indent"] == style.indent and (match["bullet"] is not None) == style.is_bulleted
+        match["indent"] == style.indent and _bullet_of(match) == style.bullet
     )
-    if key in _KNOWN:
+    if key in KNOWN_FIELDS:
         return key if has_style or key not in draft.values else None
     looks_like_key = (
         len(written) >= _SHORTEST_UNKNOWN_KEY
+        and match["bullet"] != "|"
         and " " not in written
         and not match["value"].startswith("//")
         and (written.isupper() or (style is not None and not style.is_upper))
@@ -168,6 +190,8 @@ _SHORTEST_UNKNOWN_KEY = 3
 def _start_value(draft: _Draft, key: str, match: re.Match[str]) -> list[str] | None:
     """Start the value of a field; give the list that its next lines belong to, if they may."""
     value = match["value"].strip()
+    if match["quote"]:
+        value = _unquoted(value.removesuffix(","))
     if match["open"] and not match["close"]:
         value = value.removeprefix(match["open"]).removesuffix(match["open"]).strip()
     if key in draft.values:
@@ -179,13 +203,25 @@ def _start_value(draft: _Draft, key: str, match: re.Match[str]) -> list[str] | N
     return None if key in _TYPED else lines
 
 
+def find_template(body: str) -> str:
+    """Give the field of a block's body that is still the prompt's placeholder; empty for none."""
+    return template_field(
+        (key, lines[0]) for key, lines in _collect(_body_lines(body)).values.items()
+    )
+
+
+def template_field(fields: Iterable[tuple[str, str]]) -> str:
+    """Give the first of some fields that is a placeholder, as ``KEY: value``; empty for none."""
+    return next((f"{key}: {value}" for key, value in fields if _is_template(key, value)), "")
+
+
 def _is_template(key: str, value: str) -> bool:
     """Say whether a typed value is the prompt's placeholder: ``<number>``, ``A | B``."""
     if key not in _TYPED:
         return False
-    bare = value.strip(_MARKS + " ")
+    bare = _without_comment(value.strip(_MARKS + " "))
     if _PLACEHOLDER.fullmatch(bare) is not None:
-        return True
+        return _FILLED_IN.fullmatch(bare) is None
     choices = [part.strip(" <>[]{}()").upper() for part in re.split(r"[|/]|\bor\b", bare)]
     return sum(choice in _CHOICES for choice in choices) > 1
 
@@ -195,36 +231,42 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CHOICES = frozenset(
-    {
-        *(value.upper() for value in _BOOLEAN_VALUES),
-        *(value for values in (*_STATUSES.values(), *_ENUMERATIONS.values()) for value in values),
-    }
+    {*(value.upper() for value in _BOOLEAN_VALUES), *STATUSES, *TESTS_STATUSES, *WORK_TYPES}
 )
+_FILLED_IN = re.compile(rf"<\s*(?:[0-9]+|{'|'.join(sorted(_CHOICES))})\s*>", re.IGNORECASE)
+"""Some agents leave the brackets of the prompt around what they fill in."""
 
 
-def _to_value(key: str, lines: Sequence[str]) -> str:
+def _to_value(key: str, lines: Sequence[str], *, is_yaml: bool) -> str:
     first, *rest = lines
     if key in _TYPED:
-        return _without_symbols(first)
+        return _without_comment(first).replace("*", "").replace("`", "").strip(" \t_\"'")
     if rest and first in _YAML_SCALARS:
         first = ""
-    return "\n".join((first, dedent("\n".join(rest)))).strip()
+    value = "\n".join((first, dedent("\n".join(rest)))).strip()
+    quoted = _YAML_STRING.fullmatch(value) if is_yaml else None
+    return value if quoted is None else _unquoted(quoted[1])
 
 
-def _without_symbols(value: str) -> str:
-    """Take off what decorates a typed value: marks, quotes, full stops, ticks and pictures."""
-    start, end = 0, len(value)
-    while start < end and not (value[start].isalnum() or value[start] in "-+([{<"):
-        start += 1
-    while end > start and not (value[end - 1].isalnum() or value[end - 1] in "%)]}>"):
-        end -= 1
-    return value[start:end]
+def _without_comment(value: str) -> str:
+    """Leave out what stands behind YAML's mark for a comment."""
+    start = value.find(" #")
+    return value if start < 0 else value[:start].rstrip()
+
+
+def _unquoted(value: str) -> str:
+    """Take off the quotes around the value of a quoted key; any others belong to the text."""
+    mark = value[:1]
+    is_quoted = mark in {'"', "'"} and len(value) > 1 and value.endswith(mark)
+    return value[1:-1].replace(f"\\{mark}", mark) if is_quoted else value
 
 
 _YAML_SCALARS = frozenset({"|", "|-", "|+", ">", ">-", ">+"})
+_YAML_STRING = re.compile(r"""("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')(?:[ ]+\#[^\n]*)?""")
 
 
-def _check(fields: dict[str, str], kind: ReportKind) -> list[ReportProblem]:
+def check_fields(fields: Mapping[str, str], kind: ReportKind) -> list[ReportProblem]:
+    """Name what is missing, unknown or not plainly of its type."""
     problems: list[ReportProblem] = []
     if not fields.get("STATUS"):
         message = "STATUS is missing; it is read as IN_PROGRESS"
@@ -244,17 +286,29 @@ def _check(fields: dict[str, str], kind: ReportKind) -> list[ReportProblem]:
 
 
 def _check_value(key: str, value: str, kind: ReportKind) -> list[ReportProblem]:
+    shown = value[:80]
     known = _STATUSES[kind] if key == "STATUS" else _ENUMERATIONS.get(key, ())
-    if known and value.upper() not in known:
-        message = f"{key} is {value[:80]!r}, which is none of {', '.join(known)}"
+    bare = re.sub(r"[\W_]+", " ", value[:_LONGEST_PLAIN]).strip()
+    word = bare.upper().replace(" ", "_")
+    if known and (word not in known or word_of(value, known) != word):
+        read = word_of(value, STATUSES if key == "STATUS" else known) or _NEUTRAL.get(key)
+        reading = f"it is read as {read}" if read else "it is kept"
+        message = f"{key} is {shown!r}, which is none of {', '.join(known)}; {reading}"
         return [ReportProblem(code="unknown-value", message=message, field=key)]
-    is_bad_boolean = key in _BOOLEAN_FIELDS and value.lower() not in _BOOLEAN_VALUES
-    is_bad_number = key in _NUMBER_FIELDS and _NUMBER.match(value) is None
-    if is_bad_boolean or is_bad_number:
-        wanted = "true or false" if is_bad_boolean else "a whole number"
-        message = f"{key} is {value[:80]!r}, which is not {wanted}"
+    is_true = word in {"TRUE", "YES"}
+    is_plain = bare.lower() in _BOOLEAN_VALUES and is_true is flag_of(value)
+    if key in _BOOLEAN_FIELDS and not is_plain:
+        reading = f"it is read as {str(flag_of(value)).lower()}"
+        message = f"{key} is {shown!r}, which is not true or false; {reading}"
+        return [ReportProblem(code="bad-value", message=message, field=key)]
+    if key in _NUMBER_FIELDS and _NUMBER.match(value) is None:
+        reading = f"it is read as {number_of(value)}"
+        message = f"{key} is {shown!r}, which is not a whole number; {reading}"
         return [ReportProblem(code="bad-value", message=message, field=key)]
     return []
 
 
-_NUMBER = re.compile(r"[0-9]{1,9}(?:\s|$)")
+_NEUTRAL = {"STATUS": "IN_PROGRESS", "TESTS_STATUS": "NOT_RUN"}
+_LONGEST_PLAIN = 200
+"""Characters of a typed value that are looked at to see whether it is a plain word."""
+_NUMBER = re.compile(r"<?[0-9]{1,9}>?(?:\s|$)")

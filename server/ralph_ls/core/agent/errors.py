@@ -7,28 +7,30 @@ from __future__ import annotations
 
 import re
 
-from ralph_ls.core.agent.text import line_around
+from ralph_ls.core.agent.text import LiteralHits, line_around, lower
 
 MAX_PATTERN_CHARACTERS = 1_000
 """How much of a line its pattern is made from: a pattern is kept in the state of the run."""
 
 
-def find_error_lines(text: str) -> tuple[str, ...]:
+def find_error_lines(text: str, lowered: str | None = None) -> tuple[str, ...]:
     """Give the error lines, trimmed and as written, in text order (A16, SPEC §5 "Errors").
 
     Two stages: a line with a JSON field that has "error" in its name, such as
     ``"is_error": false``, is none. Of the others, one that starts with ``error:``, ``failed:``,
     ``failed`` or the words ``exception`` or ``fatal`` is, and so is one with ``]: error``
-    anywhere. Upper and lower case are the same.
+    anywhere. Upper and lower case are the same. ``lowered`` is ``lower(text)``, where the caller
+    has it.
     """
+    hits = LiteralHits(lower(text) if lowered is None else lowered, _SIGNS)
     lines: list[str] = []
     position = 0
-    while (hit := _ERROR.search(text, position)) is not None:
-        start, end = line_around(text, hit.end())
+    while (hit := hits.next_from(position)) is not None:
+        start, end = line_around(text, hit)
         line = text[start:end]
-        if _JSON_ERROR_FIELD.search(line) is None:
+        if _ERROR.search(line) is not None and _JSON_ERROR_FIELD.search(line) is None:
             lines.append(line.strip())
-        position = end
+        position = end + 1
     return tuple(lines)
 
 
@@ -44,12 +46,20 @@ def normalise(line: str) -> str:
     return pattern
 
 
+_SIGNS = ("error:", "exception", "fatal", "failed", "]: error")
+"""Every error line holds one of these in lower case."""
+
 _ERROR = re.compile(
     r"^[^\S\n]*+(?:error:|(?:exception|fatal)\b|failed(?::|[^\S\n]|$))|\]: error",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 
 _JSON_ERROR_FIELD = re.compile(r'"(?:(?!error)[^"])*+error[^"]*+"\s*+:', re.IGNORECASE)
+
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+
+_SPAN = r"\d++(?:[.,]\d++)?(?:ms|us|\u00b5s|ns|min|[smh])"
 
 _CHANGING_PARTS = (
     (
@@ -59,7 +69,26 @@ _CHANGING_PARTS = (
         ),
         "<time>",
     ),
-    (re.compile(r"(?<![\w:])\d{1,2}:\d\d:\d\d(?:[.,]\d++)?(?: ?[AP]M)?(?![\w:])"), "<time>"),
+    (
+        re.compile(
+            rf"(?<!\w)(?:{_DAY},? )?(?:{_MONTH}[ /-]\d{{1,2}},?|\d{{1,2}}[ /-]{_MONTH})"
+            r"(?:[ /-]\d{4})?(?:[ :T]\d\d:\d\d(?::\d\d)?(?:[.,]\d++)?)?"
+            r"(?: (?:[A-Z]{3,4}|[+-]\d{4})(?!\w))?(?: \d{4}(?!\d))?(?!\w)"
+        ),
+        "<time>",
+    ),
+    (
+        re.compile(
+            r"(?<![\w:])\d{1,2}:\d\d(?::\d\d(?:[.,]\d++)?(?: ?[AP]M)?| ?[AP]M)(?![\w:])",
+            re.IGNORECASE,
+        ),
+        "<time>",
+    ),
+    (re.compile(r"(?<!\w)\d{8}T\d{6}Z?(?!\w)"), "<time>"),
+    (
+        re.compile(rf"(?<![\w.,]){_SPAN}(?: ?{_SPAN}){{0,4}}+(?!\w)"),
+        "<time>",
+    ),
     (re.compile(r"(?<![\w.~@+/\\-])(?:[A-Za-z]:)?(?:[\w.~@+-]*+[/\\])++[\w.~@+-]*+"), "<path>"),
     (
         re.compile(

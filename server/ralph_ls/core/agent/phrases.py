@@ -12,11 +12,13 @@ cheaper than a loop that ends too early.
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ralph_ls.core.agent.prose import Surroundings, surroundings
+from ralph_ls.core.agent.prose import Signs, Surroundings, surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +28,39 @@ class Phrase:
     name: str
     shape: re.Pattern[str]
     signs: tuple[str, ...]
-    """Every match holds one of these; a text without them is not searched at all."""
+    """Every match holds one of these words; a text without them is not searched at all.
+
+    A sign with a hyphen at its end is the beginning of a word.
+    """
     is_negatable: bool = True
     """False for phrases that negation leaves as they are: "I don't know which option"."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One place in prose that a phrase matches."""
+
+    name: str
+    start: int
+    end: int
+    why_not: str
+    """Why it does not count, in words; empty where it does."""
+
+
 def find_completion(prose: str) -> tuple[str, ...]:
     """Name the distinct completion phrases that count, in the order of ``COMPLETION``."""
-    return _find(prose, COMPLETION, _counts_as_completion)
+    return _find(prose, COMPLETION, _why_not_completion)
 
 
 def find_clarification(prose: str) -> tuple[str, ...]:
     """Name the distinct clarification phrases that count, in the order of ``CLARIFICATION``."""
-    return _find(prose, CLARIFICATION, _counts_as_clarification)
+    return _find(prose, CLARIFICATION, _why_not_clarification)
+
+
+def find_uses(prose: str) -> Iterator[Use]:
+    """Give every use of every phrase, in text order, whether it counts or not."""
+    uses = (_uses_of(phrase, prose, why_not) for phrases, why_not in _JUDGES for phrase in phrases)
+    return heapq.merge(*uses, key=lambda use: (use.start, use.end))
 
 
 def _phrase(name: str, signs: str, shape: str, *, is_negatable: bool = True) -> Phrase:
@@ -70,7 +92,7 @@ COMPLETION = (
     ),
     _phrase(
         "complete",
-        "complete",
+        "complete-",
         r"complete(?<![\w./-]complete)"
         rf"(?:d{_WORD_END}|{_WORD_END}(?:(?<=\bis complete)|(?<=\bare complete)"
         r"|(?= ?(?:[^\w ]|$)| (?:and|but|now|as|with|so|thanks)\b)))",
@@ -84,20 +106,20 @@ COMPLETION = (
     ),
     _phrase(
         "ready-for-review",
-        "review",
+        "review-",
         r"ready(?<![\w-]ready) "
         r"(?:for (?:(?:your|code|human|final|a) ){0,3}review|to (?:be )?review(?:ed)?)\b",
     ),
     _phrase(
         "pr-created",
-        "pr|pull request|merge request",
+        "created|opened|submitted|raised|filed",
         rf"(?<![\w-]){_PR}(?: \(?#?\w+\)?)?(?: (?:is|was|has|have|been|now|already|successfully))"
-        rf"{{0,4}} (?:created|opened|submitted|raised|filed)\b|(?:created|opened|submitted|raised"
-        rf"|filed)(?: (?:a|the|new|draft|my|this)){{0,3}} {_PR}\b",
+        rf"{{0,4}} (?:created|opened|submitted|raised|filed)\b|(?<![\w-])(?:created|opened"
+        rf"|submitted|raised|filed)(?: (?:a|the|new|draft|my|this)){{0,3}} {_PR}\b",
     ),
     _phrase(
         "nothing-left",
-        "nothing|no ",
+        "nothing|no",
         r"no(?<![\w-]no)(?:thing(?: (?:is|was|else|more|further)){0,3}(?: (?:left|remaining|remains"
         r"|outstanding|pending)\b|(?<= left| more| else|rther) to (?:do|be done)\b(?! with))"
         r"| (?:(?:more|further|remaining|open|outstanding|other|pending|unfinished|incomplete"
@@ -107,7 +129,8 @@ COMPLETION = (
     ),
     _phrase(
         "all-implemented",
-        "all |every",
+        "implemented|satisfied|fulfilled|met|resolved|accomplished|place|ticked|checked|closed"
+        "|delivered",
         r"(?<![\w-])(?:all|every(?:thing)?)(?: (?:of|the|these|those|my|our|in|from|listed|open"
         r"|planned|required|remaining|acceptance|success|user|spec|plan|project|_|\d+)){0,5}"
         rf"(?: {_THINGS}){{0,2}}(?: (?:of|in|from) (?:(?:the|this|our|my) )?\w+)?"
@@ -117,7 +140,7 @@ COMPLETION = (
     ),
     _phrase(
         "ready-to-merge",
-        "merg",
+        "merg-",
         r"ready(?<![\w-]ready) (?:to (?:be )?merged?|for (?:the |a )?merg(?:e|ing))\b",
     ),
 )
@@ -128,7 +151,7 @@ _MORE = r"(?:more|additional|further) (?:information|info|details?|context|input
 CLARIFICATION = (
     _phrase(
         "need-more-information",
-        "more |additional |further ",
+        "need-|required",
         r"need(?<![\w-]need)(?:s|ed|ing)? (?:(?:some|much|any|a (?:bit|little)) )?"
         rf"{_MORE}|more (?:information|info|details|context) (?:is|are) (?:needed|required)\b",
     ),
@@ -140,7 +163,10 @@ CLARIFICATION = (
         is_negatable=False,
     ),
     _phrase(
-        "which-option", "which", r"which (?:option|approach|alternative)\b", is_negatable=False
+        "which-option",
+        "which",
+        r"which(?<![\w-]which) (?:option|approach|alternative)\b",
+        is_negatable=False,
     ),
     _phrase(
         "need-clarification",
@@ -159,38 +185,83 @@ CLARIFICATION = (
 """The four phrases of A, Component 2, and two that ask the same."""
 
 
-def _find(
-    prose: str, phrases: tuple[Phrase, ...], counts: Callable[[Phrase, Surroundings], bool]
-) -> tuple[str, ...]:
-    return tuple(
-        phrase.name
-        for phrase in phrases
-        if any(sign in prose for sign in phrase.signs)
-        and any(
-            counts(phrase, surroundings(prose, *match.span()))
-            for match in phrase.shape.finditer(prose)
-        )
+def _signs_of(phrases: tuple[Phrase, ...]) -> Signs:
+    signs = sorted({sign for phrase in phrases for sign in phrase.signs})
+    shapes = (sign[:-1] if sign.endswith("-") else rf"{sign}(?![^\W_])" for sign in signs)
+    bare = (sign.removesuffix("-") for sign in signs)
+    literals = (next((root for root in _ROOTS if root in sign), sign) for sign in bare)
+    return Signs(
+        literals=tuple(dict.fromkeys(literals)),
+        shape=re.compile(rf"(?<![^\W_])(?:{'|'.join(shapes)})"),
     )
 
 
-def _counts_as_completion(phrase: Phrase, around: Surroundings) -> bool:
+_ROOTS = ("clari", "clear", "cked", "ished", "no")
+"""What several signs have in common: one search finds them all."""
+
+SIGNS = _signs_of((*COMPLETION, *CLARIFICATION))
+"""Prose without any of these holds no phrase."""
+
+
+_WhyNot = Callable[[Phrase, Surroundings], str]
+
+
+def _find(prose: str, phrases: tuple[Phrase, ...], why_not: _WhyNot) -> tuple[str, ...]:
+    return tuple(
+        phrase.name
+        for phrase in phrases
+        if any(not use.why_not for use in _uses_of(phrase, prose, why_not))
+    )
+
+
+def _uses_of(phrase: Phrase, prose: str, why_not: _WhyNot) -> Iterator[Use]:
+    if not any(sign.removesuffix("-") in prose for sign in phrase.signs):
+        return
+    for match in phrase.shape.finditer(prose):
+        start, end = match.span()
+        reason = why_not(phrase, surroundings(prose, start, end))
+        yield Use(name=phrase.name, start=start, end=end, why_not=reason)
+
+
+# What an agent, or a log, says again and again is judged once.
+@lru_cache(maxsize=256)
+def _why_not_completion(phrase: Phrase, around: Surroundings) -> str:
     before, after = around.before, around.after
-    if around.is_question or _is_label(around):
-        return False
-    if any(_is_near(guard, before) for guard in _NOT_CLOSE_BEFORE):
-        return False
-    if any(guard.search(before) is not None for guard in _NOT_BEFORE):
-        return False
-    if any(guard.search(after) is not None for guard in _NOT_AFTER):
-        return False
-    return not _is_fraction(f"{before} {phrase.name} {after}")
+    if around.is_question:
+        return "it is asked"
+    if _is_label(around):
+        return "it is a label or a heading"
+    for why, guard in _NOT_CLOSE_BEFORE:
+        if _is_near(guard, before):
+            return why
+    for why, guard in _NOT_BEFORE:
+        if guard.search(before) is not None:
+            return why
+    for why, guard in _NOT_AFTER:
+        if guard.search(after) is not None:
+            return why
+    return _PARTIAL if _is_fraction(f"{before} {phrase.name} {after}") else ""
 
 
-def _counts_as_clarification(phrase: Phrase, around: Surroundings) -> bool:
+@lru_cache(maxsize=256)
+def _why_not_clarification(phrase: Phrase, around: Surroundings) -> str:
     if phrase.is_negatable and _is_near(_NEGATED, around.before):
-        return False
-    return not (_IF.search(around.before) or _CHOSEN.search(around.before))
+        return _IS_NEGATED
+    if _IF.search(around.before) is not None:
+        return _IS_HYPOTHETICAL
+    return "it was decided" if _CHOSEN.search(around.before) is not None else ""
 
+
+_JUDGES: tuple[tuple[tuple[Phrase, ...], _WhyNot], ...] = (
+    (COMPLETION, _why_not_completion),
+    (CLARIFICATION, _why_not_clarification),
+)
+
+_IS_NEGATED = "it is negated"
+_IS_HYPOTHETICAL = "it is hypothetical"
+_ATTRIBUTIVE = "it only describes a thing"
+_PARTIAL = "it is said of a part"
+_LABELLED = "it is the value of a label"
 
 _CLOSE = 80
 """Characters that the guards of a few words look back, at most."""
@@ -243,26 +314,40 @@ _PART_BEFORE = re.compile(
     rf"\b(?:{_UNITS}s? ?#?\d|{_SOME}|(?:some|most|many|several|few|half|bulk)\b)[^:,]*$"
 )
 
-_NOT_CLOSE_BEFORE = (_NEGATED, _MODAL)
+_NOT_CLOSE_BEFORE = ((_IS_NEGATED, _NEGATED), (_IS_HYPOTHETICAL, _MODAL))
 
 _NOT_BEFORE = (
-    _HYPOTHETICAL,
-    _TO_DO_LABEL,
-    _ATTRIBUTE,
-    _STATUS_LABEL,
-    _PART_BEFORE,
+    (_IS_HYPOTHETICAL, _HYPOTHETICAL),
+    ("it is still to do", _TO_DO_LABEL),
+    (_ATTRIBUTIVE, _ATTRIBUTE),
+    (_LABELLED, _STATUS_LABEL),
+    (_PARTIAL, _PART_BEFORE),
 )
 
 _NOT_AFTER = (
-    re.compile(
-        r"^(?:(?! and | but )[^,(\u2014\u2013])*?\b(?:if|unless|once|until|when|whenever|assuming"
-        r"|provided|as soon as)\b"
+    (
+        _IS_HYPOTHETICAL,
+        re.compile(
+            r"^(?:(?! and | but )[^,(\u2014\u2013])*?\b(?:if|unless|once|until|when|whenever"
+            r"|assuming|provided|as soon as)\b"
+        ),
     ),
-    re.compile(r"\b(?:except|apart from|aside from|other than)\b"),
-    re.compile(r"^ ?(?:[:=] ?(?:no|false|0|not|none|never)\b|=|->|\u2192)"),
-    re.compile(r"^ (?:tasks?|items?|ones|issues?|stories|specs?|features?)\b"),
-    re.compile(
-        rf"^ (?:with )?(?:the )?(?:{_SOME}|{_UNITS}s? ?#?\d|(?:some|most|parts?|half|several)\b)"
+    (_PARTIAL, re.compile(r"\b(?:except|apart from|aside from|other than)\b")),
+    (
+        _IS_NEGATED,
+        re.compile(r"^ ?[:=] ?(?:no|false|0|not|none|never)\b"),
+    ),
+    ("it stands in a rule", re.compile(r"^ ?(?:=|->|\u2192)")),
+    (
+        _ATTRIBUTIVE,
+        re.compile(r"^ (?:tasks?|items?|ones|issues?|stories|specs?|features?)\b"),
+    ),
+    (
+        _PARTIAL,
+        re.compile(
+            rf"^ (?:with )?(?:the )?(?:{_SOME}|{_UNITS}s? ?#?\d"
+            r"|(?:some|most|parts?|half|several)\b)"
+        ),
     ),
 )
 

@@ -32,6 +32,8 @@ class PromiseTag:
 
 def find_promise_tags(text: str) -> tuple[PromiseTag, ...]:
     """Find every tag with its end, valid or not, in text order; an unclosed one is none."""
+    if _OPENING not in text:
+        return ()
     tags: list[PromiseTag] = []
     opening: re.Match[str] | None = None
     for mark in _TAG.finditer(text):
@@ -53,17 +55,19 @@ def find_promises(
     ``complete_word`` is the configured phrase, ``[A-Z0-9_]+`` (I11); it counts as written only.
     An empty reason or question is none (R5), and so is a placeholder such as ``<reason>``.
     """
-    promises: list[Promise] = []
-    for tag in tags:
-        start, end = tag.span
-        if is_inside(fences, start) or is_inside(fences, end - 1):
-            continue
-        if not _has_lines_of_its_own(text, tag.span):
-            continue
-        promise = _to_promise(tag.body.strip(), complete_word)
-        if promise is not None:
-            promises.append(promise)
-    return tuple(promises)
+    judged = (judge_tag(text, tag, fences, complete_word=complete_word) for tag in tags)
+    return tuple(verdict for verdict in judged if isinstance(verdict, Promise))
+
+
+def judge_tag(
+    text: str, tag: PromiseTag, fences: Sequence[Span], *, complete_word: str
+) -> Promise | str:
+    """Give the promise that a tag is, or why it is none, in words."""
+    start, end = tag.span
+    if is_inside(fences, start) or is_inside(fences, end - 1):
+        return "it stands in a code fence"
+    place = _why_not_alone(text, tag.span)
+    return place or _to_promise(tag.body.strip(), complete_word)
 
 
 def promise_checked_first(promises: Sequence[Promise]) -> Promise | None:
@@ -86,7 +90,8 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def _has_lines_of_its_own(text: str, span: Span) -> bool:
+def _why_not_alone(text: str, span: Span) -> str:
+    """Say why a tag has no line of its own; empty where it has."""
     start, end = span
     # One character more than a valid beginning can have is enough to see that it is none, so
     # that a line of many megabytes is not searched for its start again and again.
@@ -94,21 +99,30 @@ def _has_lines_of_its_own(text: str, span: Span) -> bool:
     line_start = text.rfind("\n", window_start, start) + 1 or window_start
     before = _BEFORE.fullmatch(text, line_start, start)
     after = _AFTER.match(text, end)
-    return before is not None and after is not None and before[1] == after[1]
+    if before is not None and after is not None and before[1] == after[1]:
+        return ""
+    leading = text[line_start:start]
+    if leading.lstrip().startswith(">") or leading.endswith(("`", '"', "'")):
+        return "it stands in a quote"
+    if leading and not leading.strip() and after is not None:
+        return "it is indented like code"
+    return "it has no line of its own"
 
 
-def _to_promise(body: str, complete_word: str) -> Promise | None:
+def _to_promise(body: str, complete_word: str) -> Promise | str:
     if body == complete_word:
         return Promise(kind=PromiseKind.COMPLETE)
+    if not body:
+        return "it is empty"
     word, colon, rest = body.partition(":")
     said = rest.strip()
-    if not colon or word not in _KINDS or _is_empty_or_placeholder(said):
-        return None
+    if word not in _KINDS:
+        return f"it says none of {complete_word}, BLOCKED:reason and DECIDE:question"
+    if not colon or not any(map(str.isalnum, said)):
+        return "it gives no reason" if word == "BLOCKED" else "it asks no question"
+    if _PLACEHOLDER.fullmatch(said) is not None:
+        return "it is a template: what should stand there was not filled in"
     return Promise(kind=_KINDS[word], text=said)
-
-
-def _is_empty_or_placeholder(said: str) -> bool:
-    return not any(map(str.isalnum, said)) or _PLACEHOLDER.fullmatch(said) is not None
 
 
 _KINDS = {"BLOCKED": PromiseKind.BLOCKED, "DECIDE": PromiseKind.DECIDE}

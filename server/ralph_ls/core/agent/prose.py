@@ -7,10 +7,11 @@ tables, check lists or struck-out text. It must never know which words are looke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ralph_ls.core.agent.text import Span, without_spans
+from ralph_ls.core.agent.text import LiteralHits, Span, without_spans
 
 
 def to_prose(text: str, spans: Iterable[Span]) -> str:
@@ -21,15 +22,103 @@ def to_prose(text: str, spans: Iterable[Span]) -> str:
     middle of a wrapped sentence becomes a blank.
     """
     prose = without_spans(text, spans)
-    for sign, shape in _TAKEN_OUT:
+    for sign, shape, _ in _TAKEN_OUT:
         if sign in prose:
             prose = shape.sub("", prose)
-    for sign, shape in _QUOTES:
+    for sign, shape, _ in _QUOTES:
         if sign in prose:
             prose = shape.sub("_", prose)
     prose = prose.replace("*", "").replace("\u2019", "'").replace("\u0130", "I")
-    prose = _UNDERSCORES.sub(_without_emphasis, prose.replace("\u00a0", " "))
-    return _BLANKS.sub(" ", _WRAP.sub(_join_wrapped, prose)).lower()
+    prose = _EMPHASIS.sub("", prose.replace("\u00a0", " "))
+    prose = _INDENTATION.sub("\n", _WRAP.sub(" ", prose))
+    return _BLANKS.sub(" ", prose).lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What a stretch of text must hold for its prose to be worth making."""
+
+    literals: tuple[str, ...]
+    """In lower case; a word that is a sign holds one of them."""
+    shape: re.Pattern[str]
+    """Matches a sign at the start of its word."""
+
+
+def to_prose_with(text: str, lowered: str, holes: Sequence[Span], signs: Signs) -> str:
+    """Give the prose outside the holes of only those stretches that hold a sign.
+
+    A phrase never reaches from one stretch into the next, so whoever looks for phrases that need
+    a sign finds in this what he finds in the whole prose. Most of a long output has no sign.
+    ``lowered`` is ``lower(text)``; ``holes`` are sorted and apart from each other.
+    """
+    stretches = stretches_with(text, lowered, holes, signs)
+    return to_prose("\n\n".join(text[start:end] for start, end in stretches), ())
+
+
+def stretches_with(text: str, lowered: str, holes: Sequence[Span], signs: Signs) -> Iterator[Span]:
+    """Find the stretches of whole sentences outside the holes that hold a sign."""
+    starts = [start for start, _ in holes]
+    literals = LiteralHits(lowered, (*signs.literals, _STRUCK_OUT))
+    stars = LiteralHits(text, "*")
+    position = taken = 0
+    while True:
+        hit = literals.next_from(position)
+        star = _next_inner_star(text, stars, position, len(text) if hit is None else hit)
+        hit = hit if star is None else star
+        if hit is None:
+            return
+        index = bisect_right(starts, hit)
+        floor = max(taken, holes[index - 1][1]) if index else taken
+        if hit < floor:
+            position = floor
+        elif star is None and not _is_sign(text, lowered, hit, signs):
+            position = hit + 1
+        else:
+            ceiling = starts[index] if index < len(starts) else len(text)
+            following = _BREAK.search(text, hit, ceiling)
+            taken = ceiling if following is None else following.start()
+            yield _break_before(text, hit, floor), taken
+            position = max(taken, hit + 1)
+
+
+def _is_sign(text: str, lowered: str, hit: int, signs: Signs) -> bool:
+    start = hit
+    while start > hit - _LONGEST_SIGN and lowered[start - 1 : start].isalnum():
+        start -= 1
+    return signs.shape.match(lowered, start) is not None or text.startswith(_STRUCK_OUT, hit)
+
+
+_LONGEST_SIGN = 20
+
+
+def _next_inner_star(text: str, stars: LiteralHits, position: int, limit: int) -> int | None:
+    """Give the next emphasis mark inside a word: taken out, it may make a sign of two parts."""
+    while (hit := stars.next_from(position)) is not None and hit < limit:
+        if text[hit - 1 : hit].isalnum():
+            return hit
+        position = hit + 1
+    return None
+
+
+def _break_before(text: str, offset: int, floor: int) -> int:
+    """Give the start of the stretch that holds an offset."""
+    newline = text.rfind("\n", floor, offset)
+    while newline >= 0:
+        if _BREAK.match(text, newline) is not None:
+            return newline + 1
+        newline = text.rfind("\n", floor, newline)
+    return floor
+
+
+def split_quotes(text: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
+    """Give the text with blanks for all that is no prose, and those spans with what each is."""
+    left = text
+    quotes: list[tuple[Span, str]] = []
+    for sign, shape, what in (*_TAKEN_OUT, *_QUOTES):
+        if sign in left:
+            quotes.extend((match.span(), what) for match in shape.finditer(left))
+            left = shape.sub(lambda match: " " * len(match[0]), left)
+    return left, tuple(sorted(quotes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,41 +153,41 @@ _EARLIER_SENTENCES = re.compile(r"^.*(?:[.!?] |;)")
 _END_OF_SENTENCE = re.compile(r"[.!?]++(?=[\s\"')\]]|$)|;|\n")
 
 _TAKEN_OUT = (
-    (">", re.compile(r"^[^\S\n]*+(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]++)?>[^\n]*", re.MULTILINE)),
-    ("|", re.compile(r"^[^\S\n]*+\|[^\n]*", re.MULTILINE)),
-    ("[", re.compile(r"^[^\S\n]*+(?:[-*+]|\d{1,9}[.)])[^\S\n]++\[[^\]\n]?\][^\n]*", re.MULTILINE)),
-    ("~~", re.compile(r"~~[^~\n]++~~")),
+    (
+        ">",
+        re.compile(r"^[^\S\n]*+(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]++)?>[^\n]*", re.MULTILINE),
+        "a quote",
+    ),
+    ("|", re.compile(r"^[^\S\n]*+\|[^\n]*", re.MULTILINE), "a table"),
+    (
+        "[",
+        re.compile(r"^[^\S\n]*+(?:[-*+]|\d{1,9}[.)])[^\S\n]++\[[^\]\n]?\][^\n]*", re.MULTILINE),
+        "a check list",
+    ),
+    ("~~", re.compile(r"~~[^~\n]++~~"), "struck-out text"),
 )
-"""Block quotes, tables, check lists and struck-out text, each with the sign it cannot lack."""
+"""What is no prose, each with the sign it cannot lack."""
 
 _QUOTES = (
     # Only one run of each length can lack its partner in a line, so this stays linear.
-    ("`", re.compile(r"(?<!`)(`{1,3})(?!`)[^\n]*?(?<!`)\1(?!`)")),
-    ('"', re.compile(r'"[^"\n]*+"')),
-    ("\u201c", re.compile(r"\u201c[^\u201c\u201d\n]*+\u201d")),
-    ("\u00ab", re.compile(r"\u00ab[^\u00ab\u00bb\n]*+\u00bb")),
-    ("'", re.compile(r"(?<!\w)'[^'\n]++'(?!\w)")),
-    ("\u2018", re.compile(r"\u2018[^\u2018\u2019\n]++\u2019(?!\w)")),
+    ("`", re.compile(r"(?<!`)(`{1,3})(?!`)[^\n]*?(?<!`)\1(?!`)"), "code"),
+    ('"', re.compile(r'"[^"\n]*+"'), "a quote"),
+    ("\u201c", re.compile(r"\u201c[^\u201c\u201d\n]*+\u201d"), "a quote"),
+    ("\u00ab", re.compile(r"\u00ab[^\u00ab\u00bb\n]*+\u00bb"), "a quote"),
+    ("'", re.compile(r"(?<!\w)'[^'\n]++'(?!\w)"), "a quote"),
+    ("\u2018", re.compile(r"\u2018[^\u2018\u2019\n]++\u2019(?!\w)"), "a quote"),
 )
 
-_UNDERSCORES = re.compile(r"_+")
-_WRAP = re.compile(r"\n[^\S\n]*+(?=[a-z])")
-_WRAPPED_FROM = 40
+_STRUCK_OUT = "~~"
+"""What is struck out may leave a sign of what stood around it."""
+_BREAK = re.compile(r"\n(?=[^a-z*_~\"'`\u201c\u00ab\u2018\s]|\n)")
+"""A line end that joins no sentence: behind it stands nothing that could be a small letter."""
+
+_EMPHASIS = re.compile(
+    r"_(?<!__)(?:(?<![^\W_]_)_*+(?=[^\W_])|(?:(?<=[^\W_]_)|(?<=[.!]_))_*+(?![^\W_]))"
+)
+"""Underscores on one side of a word; those inside of names stay, and so does a lone ``_``."""
+_WRAP = re.compile(r"\n(?<=[^\n]{40}\n)[^\S\n]*+(?=[a-z])")
+"""The end of a line which is long enough to be cut, and goes on in a small letter."""
+_INDENTATION = re.compile(r"\n[^\S\n]++(?=[a-z])")
 _BLANKS = re.compile(r"[ \t]{2,}|\t")
-
-
-def _without_emphasis(underscores: re.Match[str]) -> str:
-    """Drop underscores on one side of a word; those inside of names stay, and so does ``_``."""
-    start, end = underscores.span()
-    before = underscores.string[start - 1 : start] if start else ""
-    after = underscores.string[end : end + 1]
-    opens = after.isalnum() and not before.isalnum()
-    closes = (before.isalnum() or before in tuple(".!")) and not after.isalnum()
-    return "" if opens or closes else underscores.group()
-
-
-def _join_wrapped(newline: re.Match[str]) -> str:
-    """Join a line that goes on in lower case, if the line before it is long enough to be cut."""
-    start = newline.start()
-    is_long = newline.string.find("\n", max(0, start - _WRAPPED_FROM), start) < 0
-    return " " if is_long and start >= _WRAPPED_FROM else "\n"

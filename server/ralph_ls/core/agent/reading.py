@@ -11,18 +11,26 @@ from dataclasses import dataclass, replace
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.errors import find_error_lines, normalise
-from ralph_ls.core.agent.phrases import find_clarification, find_completion
+from ralph_ls.core.agent.phrases import SIGNS, find_clarification, find_completion
 from ralph_ls.core.agent.promises import (
     find_promise_tags,
     find_promises,
     promise_checked_first,
 )
-from ralph_ls.core.agent.prose import to_prose
+from ralph_ls.core.agent.prose import to_prose_with
+from ralph_ls.core.agent.question import MAX_QUESTION_CHARACTERS, find_question, shorten
 from ralph_ls.core.agent.status_block import choose_report, find_blocks
-from ralph_ls.core.agent.text import clean, fence_spans
+from ralph_ls.core.agent.text import clean, fence_spans, lower, merged
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config import Dialect
-from ralph_ls.protocol.report import Promise, Report, ReportKind, ReportProblem, Usage
+from ralph_ls.protocol.report import (
+    Promise,
+    PromiseKind,
+    Report,
+    ReportKind,
+    ReportProblem,
+    Usage,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +51,8 @@ class Reading:
     clarification: tuple[str, ...]
     confidence: int
     """+50 for a report, +10 for each completion phrase (A15)."""
+    question: str = ""
+    """What the agent asked at its end in plain words, with no promise or report that asks."""
     usage: Usage | None = None
     """From here on only what structured output can tell."""
     session_id: str | None = None
@@ -63,11 +73,17 @@ def read_output(
     complete_word: str = "COMPLETE",
 ) -> Reading:
     """Read the whole output of an agent that writes in ``dialect``; any bytes give a reading."""
+    final = decode_output(stdout, dialect=dialect)
+    return read_final(final, stderr, preferred=preferred, complete_word=complete_word)
+
+
+def decode_output(stdout: bytes, *, dialect: Dialect) -> Final:
+    """Decode the whole output of an agent."""
     decoder = decoder_for(dialect)
     for start in range(0, len(stdout), _PIECE):
         decoder.feed(stdout[start : start + _PIECE])
     decoder.finish()
-    return read_final(decoder.final(), stderr, preferred=preferred, complete_word=complete_word)
+    return decoder.final()
 
 
 def read_final(
@@ -91,9 +107,11 @@ def read_final(
             problems = (*report.problems, _NOT_FINAL)
             report = report.model_copy(update={"problems": problems})
     errors = tuple(dict.fromkeys((*final.errors, *reading.errors)))
+    question = reading.question or shorten(clean(final.asked), MAX_QUESTION_CHARACTERS)
     return replace(
         reading,
         report=report,
+        question="" if _asks_by_signal(report, reading.promises) else question,
         errors=errors,
         error_patterns=tuple(dict.fromkeys(map(normalise, errors))),
         confidence=_confidence(report, reading.completion),
@@ -120,24 +138,26 @@ def read_text(
     Report, promises and words come from stdout alone, errors from both (SPEC §5).
     """
     text = clean(stdout)
+    lowered = lower(text)
     fences = fence_spans(text)
-    blocks = find_blocks(text)
+    blocks = find_blocks(text, lowered)
     tags = find_promise_tags(text)
     report = choose_report(blocks, preferred=preferred)
-    errors = find_error_lines(text) + find_error_lines(clean(stderr))
-    prose = to_prose(
-        text, (*fences, *(block.span for block in blocks), *(tag.span for tag in tags))
-    )
+    errors = find_error_lines(text, lowered) + find_error_lines(clean(stderr))
+    promises = find_promises(text, tags, fences, complete_word=complete_word)
+    not_prose = merged((*fences, *(block.span for block in blocks), *(tag.span for tag in tags)))
+    prose = to_prose_with(text, lowered, not_prose, SIGNS)
     completion = find_completion(prose)
     return Reading(
         text=text,
         report=report,
-        promises=find_promises(text, tags, fences, complete_word=complete_word),
+        promises=promises,
         errors=errors,
         error_patterns=tuple(dict.fromkeys(map(normalise, errors))),
         completion=completion,
         clarification=find_clarification(prose),
         confidence=_confidence(report, completion),
+        question="" if _asks_by_signal(report, promises) else find_question(text, not_prose),
     )
 
 
@@ -165,6 +185,14 @@ def to_json(reading: Reading) -> dict[str, object]:
         "sessionId": reading.session_id,
         "failed": reading.failed,
     }
+
+
+def _asks_by_signal(report: Report | None, promises: tuple[Promise, ...]) -> bool:
+    if any(promise.kind is PromiseKind.DECIDE for promise in promises):
+        return True
+    return report is not None and (
+        report.clarification_needed or report.status == "NEEDS_CLARIFICATION"
+    )
 
 
 def _confidence(report: Report | None, completion: tuple[str, ...]) -> int:

@@ -5,15 +5,26 @@ I, Circuit Breaker Pattern; A, Pattern 2 and Component 3; settled in SPEC §6. T
 - CLOSED becomes HALF_OPEN when iterations bring no progress, and HALF_OPEN becomes OPEN when that
   goes on; progress closes it again from HALF_OPEN.
 - The other rows open it at once, from CLOSED as from HALF_OPEN: the same error, failing tests, a
-  reported BLOCKED, completions refused in a row.
+  reported BLOCKED, tools that are not permitted, completions refused in a row, tasks set aside
+  in a row.
 - OPEN never closes by progress, for no iteration runs in it. Only a person's reset, ``--resume``
   or a new run closes it. A reset zeroes the counters; the history and the total of opens stay.
-- The counts of the same error and of failing tests are not zeroed by progress, but by an
-  iteration without that error or with PASSING; an iteration that ran no tests leaves the count.
+- The counts of the same error, of failing tests and of denials are not zeroed by progress (in
+  A's code the row could then never fire), but by an iteration without that error, with PASSING,
+  without a denial. Tests that were not run, a report that is missing and an agent that cannot
+  tell of denials leave them.
+- Attempts are settled before the breaker: an iteration that set its task aside zeroes the count
+  of no progress, for the loop moves on. Two of them with no progress between are a row of their
+  own: then it is the environment that is broken.
+- An iteration that was cut short (by a person, a usage limit or a kill) opens nothing and counts
+  nothing up: what it did not come to say is nobody's fault. What it did counts: its progress
+  zeroes what progress zeroes, and closes from HALF_OPEN.
 
 The awkward case is "the same error": error lines of an iteration rarely are equal to the last
 ones, so an error counts as the same when one normalised line stands in every iteration counted.
 Each line has its own streak, and the longest one is the count.
+
+It must never know what a run does about an open breaker.
 """
 
 from __future__ import annotations
@@ -21,6 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import BreakerConfig
 
@@ -29,6 +41,9 @@ HISTORY_LENGTH = 5
 
 MAX_STREAKS = 200
 """Error lines of one iteration that are followed; more say nothing more."""
+
+SHOWN_TOOLS = 5
+"""Tools that a reason names; after so many a person looks anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +55,14 @@ class IterationFacts:
     error_patterns: tuple[str, ...] = ()
     tests_status: str = "NOT_RUN"
     blocked_reason: str | None = None
-    """RECOMMENDATION of a report whose STATUS is BLOCKED; None for any other report."""
+    """RECOMMENDATION of a report whose STATUS is BLOCKED, where that opens the breaker."""
     completion_refused: bool = False
+    denied_tools: tuple[str, ...] | None = None
+    """A tool's name for each call that was not permitted; None where the agent cannot tell."""
+    set_aside: bool = False
+    """Its task was set aside."""
     cut_short: bool = False
-    """Its agent did not come to its end: what it did counts, what it did not say does not."""
+    """Its agent did not come to its end: what it did counts, what it said does not."""
 
 
 def count_iteration(
@@ -53,7 +72,7 @@ def count_iteration(
     counted = _count(breaker, facts)
     if not config.enabled or breaker.state is BreakerState.OPEN:
         return counted
-    opening = _reason_to_open(counted, facts, config)
+    opening = None if facts.cut_short else _reason_to_open(counted, facts, config)
     if opening is not None:
         opened = _move(counted, BreakerState.OPEN, opening, now)
         return opened.model_copy(update={"total_opens": breaker.total_opens + 1})
@@ -61,7 +80,7 @@ def count_iteration(
         return _move(counted, BreakerState.CLOSED, "progress again", now)
     stalled = counted.consecutive_no_progress
     if breaker.state is BreakerState.CLOSED and _reached(stalled, config.no_progress_half_open):
-        reason = f"{stalled} iterations without progress"
+        reason = f"{_iterations(stalled)} without progress"
         return _move(counted, BreakerState.HALF_OPEN, reason, now)
     return counted
 
@@ -80,34 +99,52 @@ def reset(breaker: Breaker, *, by: str, now: datetime) -> Breaker:
 
 
 def _count(breaker: Breaker, facts: IterationFacts) -> Breaker:
-    streaks = {
-        line: breaker.error_streaks.get(line, 0) + 1 for line in facts.error_patterns[:MAX_STREAKS]
-    }
-    if facts.cut_short:
-        streaks = breaker.error_streaks
+    counts: dict[str, object] = {"current_iteration": facts.iteration}
+    if facts.progress:
+        counts |= {
+            "last_progress_iteration": facts.iteration,
+            "consecutive_no_progress": 0,
+            "consecutive_refusals": 0,
+            "consecutive_set_asides": 0,
+        }
+    if not facts.cut_short:
+        counts |= _count_up(breaker.model_copy(update=counts), facts)
+    return breaker.model_copy(update=counts)
+
+
+def _count_up(breaker: Breaker, facts: IterationFacts) -> dict[str, object]:
+    """The counts after an iteration that came to its end; what progress zeroes is zero already."""
+    quiet = not facts.progress
+    streaks = _error_streaks(breaker, facts)
     history = breaker.error_history
     if facts.error_patterns:
         history = (*history, " | ".join(facts.error_patterns[:10]))[-HISTORY_LENGTH:]
-    refusals = breaker.consecutive_refusals
-    return breaker.model_copy(
-        update={
-            "current_iteration": facts.iteration,
-            "last_progress_iteration": facts.iteration
-            if facts.progress
-            else breaker.last_progress_iteration,
-            "consecutive_no_progress": 0 if facts.progress else breaker.consecutive_no_progress + 1,
-            "error_streaks": streaks,
-            "consecutive_same_error": max(streaks.values(), default=0),
-            "consecutive_failing_tests": _failing_tests(breaker, facts.tests_status),
-            "consecutive_refusals": refusals + 1
-            if facts.completion_refused and not facts.progress
-            else 0,
-            "error_history": history,
-        }
-    )
+    # SPEC §6: an agent that says complete and does nothing more does not see what is open.
+    refusals = breaker.consecutive_refusals + 1 if facts.completion_refused and quiet else 0
+    # The loop moves on from a task that it sets aside (SPEC §6, Attempts).
+    stalls = breaker.consecutive_no_progress + 1 if quiet and not facts.set_aside else 0
+    return {
+        "consecutive_no_progress": stalls,
+        "error_streaks": streaks,
+        "consecutive_same_error": max(streaks.values(), default=0),
+        "consecutive_failing_tests": _failing_tests(breaker, facts.tests_status),
+        "consecutive_refusals": refusals,
+        "consecutive_denials": _denials(breaker, facts.denied_tools),
+        "consecutive_set_asides": breaker.consecutive_set_asides + int(facts.set_aside),
+        "error_history": history,
+    }
+
+
+def _error_streaks(breaker: Breaker, facts: IterationFacts) -> dict[str, int]:
+    """In how many iterations in a row each error line stood (A9; SPEC §6, Same error)."""
+    known = breaker.error_streaks
+    # A line that is followed already goes first, so that no flood of others breaks its streak.
+    lines = sorted(dict.fromkeys(facts.error_patterns), key=lambda line: line not in known)
+    return {line: known.get(line, 0) + 1 for line in lines[:MAX_STREAKS]}
 
 
 def _failing_tests(breaker: Breaker, tests_status: str) -> int:
+    """I, Circuit Breaker Pattern; only a report tells of tests (SPEC §6)."""
     if tests_status == "FAILING":
         return breaker.consecutive_failing_tests + 1
     if tests_status == "PASSING":
@@ -115,19 +152,47 @@ def _failing_tests(breaker: Breaker, tests_status: str) -> int:
     return breaker.consecutive_failing_tests
 
 
+def _denials(breaker: Breaker, denied_tools: tuple[str, ...] | None) -> int:
+    """Iterations in a row in which a tool was not permitted (SPEC §6): no agent mends that."""
+    if denied_tools is None:
+        return breaker.consecutive_denials
+    return breaker.consecutive_denials + 1 if denied_tools else 0
+
+
 def _reason_to_open(counted: Breaker, facts: IterationFacts, config: BreakerConfig) -> str | None:
-    if config.blocked_opens and facts.blocked_reason is not None:
+    """The rows of SPEC §6 that lead to OPEN, what a person can mend first."""
+    if facts.blocked_reason is not None:
         return f"the agent reports BLOCKED: {facts.blocked_reason or 'no reason given'}"
+    if _reached(counted.consecutive_denials, config.denials_open):
+        return _denied(counted.consecutive_denials, facts.denied_tools or ())
     if _reached(counted.consecutive_same_error, config.same_error_open):
         line = max(counted.error_streaks, key=lambda known: counted.error_streaks[known])
-        return f"the same error in {counted.consecutive_same_error} iterations: {line}"
+        return f"the same error in {_iterations(counted.consecutive_same_error)}: {line}"
     if _reached(counted.consecutive_failing_tests, config.failing_tests_open):
-        return f"tests failing in {counted.consecutive_failing_tests} iterations"
+        return f"tests failing in {_iterations(counted.consecutive_failing_tests)}"
+    if _reached(counted.consecutive_set_asides, config.set_aside_open):
+        tasks = count_of(counted.consecutive_set_asides, "task")
+        return (
+            f"{tasks} set aside with no progress between: the environment is broken, not the task"
+        )
     if _reached(counted.consecutive_refusals, config.refused_completions_open):
-        return f"{counted.consecutive_refusals} refused completions without progress"
+        refused = count_of(counted.consecutive_refusals, "refused completion")
+        return f"{refused} without progress"
     if _reached(counted.consecutive_no_progress, config.no_progress_open):
-        return f"{counted.consecutive_no_progress} iterations without progress"
+        return f"{_iterations(counted.consecutive_no_progress)} without progress"
     return None
+
+
+def _denied(count: int, denied_tools: tuple[str, ...]) -> str:
+    tools = list(dict.fromkeys(denied_tools))
+    names = ", ".join(tools[:SHOWN_TOOLS]) or "a tool"
+    if more := tools[SHOWN_TOOLS:]:
+        names += f" and {len(more)} more"
+    return f"not permitted in {_iterations(count)}: {names}; see the setting tools.allow"
+
+
+def _iterations(count: int) -> str:
+    return count_of(count, "iteration")
 
 
 def _reached(count: int, threshold: int) -> bool:

@@ -5,16 +5,19 @@ SPEC §7 gives each end its code and its name; there is one place where a run en
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import ceil
 
+from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.loop import attempts, budget
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
+from ralph_ls.core.loop.gate import queue_is_empty, wanted
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.config import Config, OnHalt
+from ralph_ls.protocol.config import GateRule, OnHalt
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     IterationStarted,
@@ -106,24 +109,46 @@ def set_out(draft: Draft) -> None:
         prepare(draft, reuse=False)
 
 
-def go_on(draft: Draft, *, reuse: bool = False) -> None:
-    """To the next iteration, unless somebody wants the run held."""
+def go_on(draft: Draft, *, reuse: bool = False, look_again: bool = False) -> None:
+    """To the next iteration, unless somebody wants the run held.
+
+    ``reuse``: an iteration has just ended. ``look_again``: what it left was changed since.
+    """
     if hold(draft):
         return
     cooldown = draft.config.cooldown
     if cooldown > 0 and reuse:
-        until = draft.now + timedelta(milliseconds=ceil(cooldown * 1000))
-        draft.tell(WaitStarted, reason="cooldown", until=until)
-        draft.tell(PhaseChanged, phase=Phase.WAITING, reason="cooldown", until=until)
-        draft.order(WaitUntil(until=until))
+        wait(draft, "cooldown", draft.now + _seconds(cooldown))
     else:
-        prepare(draft, reuse=reuse)
+        prepare(draft, reuse=reuse and not look_again)
+
+
+def wait_for_limit(draft: Draft, limit: Limit) -> None:
+    """Wait until the agent's usage limit is reset, unless somebody wants the run held (SPEC §5)."""
+    if hold(draft):
+        return
+    until = limit.resets_at
+    if until is None or until <= draft.now:
+        until = draft.now + _seconds(draft.config.limit_wait)
+    wait(draft, "limit", until)
+
+
+def wait(draft: Draft, reason: str, until: datetime) -> None:
+    """Wait by itself, visibly."""
+    draft.tell(WaitStarted, reason=reason, until=until)
+    draft.tell(PhaseChanged, phase=Phase.WAITING, reason=reason, until=until)
+    draft.order(WaitUntil(until=until))
 
 
 def prepare(draft: Draft, *, reuse: bool) -> None:
     """Look at the tree and the plan for the next iteration."""
     draft.tell(PhaseChanged, phase=Phase.PREPARING)
-    draft.order(PrepareIteration(reuse=reuse))
+    draft.order(PrepareIteration(reuse=reuse, skip=skipped(draft.run)))
+
+
+def skipped(run: RunState) -> tuple[str, ...]:
+    """Ids of the tasks that are set aside without a mark in the plan (B, Stuck Detection)."""
+    return attempts.skipped(run.attempts, run.config.attempts)
 
 
 def hold(draft: Draft) -> bool:
@@ -149,22 +174,35 @@ def end_before_iteration(draft: Draft, plan: PlanFacts) -> bool:
         end(draft, EndReason.COMPLETE, f"the task {run.config.task} is done")
     elif run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
         end(draft, EndReason.COMPLETE, run.verdict.message)
+    elif message := complete_without_agent(run, plan):
+        end(draft, EndReason.COMPLETE, message)
     elif plan.next_task is None and not all_done:
-        halt(draft, EndReason.BLOCKED, _all_blocked(run.config, plan.counts.blocked_required))
-    elif message := limit_reached(run.config, run.counted, run.active_seconds):
+        halt(draft, EndReason.BLOCKED, _nothing_ready(run, plan))
+    elif message := _budget_used_up(run):
         end(draft, EndReason.LIMIT, message)
     else:
         return False
     return True
 
 
-def limit_reached(config: Config, counted: int, seconds: float) -> str | None:
-    """Which budget is used up, in words."""
-    if config.max_iterations is not None and counted >= config.max_iterations:
-        return f"{counted} of {config.max_iterations} iterations are used up"
-    if config.max_duration is not None and seconds >= config.max_duration:
-        return f"the duration of {config.max_duration:g} s is used up"
+def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
+    """Why no agent is needed to see that the run is complete (SPEC §7, gates); None: one is."""
+    rule, counts = run.config.gate.rule, plan.counts
+    if rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
+        return "nothing in the plan is open"
+    if counts.open_required or not counts.total:
+        return None
+    if rule is GateRule.VERIFIED and run.counted >= run.config.min_iterations:
+        return "every required task is done"
+    if rule is GateRule.MARKER and counts.marker and run.counted == 0:
+        return f"the plan says {run.config.gate.marker}, and no required task is open"
     return None
+
+
+def _budget_used_up(run: RunState) -> str | None:
+    return budget.limit_reached(
+        run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
+    )
 
 
 def reset_breaker(draft: Draft, *, by: str) -> None:
@@ -195,7 +233,8 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         plan_path=run.plan,
         decide_path=run.config.paths.decide,
         blocked_path=run.config.paths.blocked,
-        complete_word=run.config.gate.complete_word,
+        complete_word=run.config.promise.complete,
+        completion=wanted(run.config.gate, run.config.promise.complete),
         task=task.title if task is not None else None,
         confirming=started.confirming,
         question=question.question if question is not None else None,
@@ -206,7 +245,22 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
     )
 
 
-def _all_blocked(config: Config, n_blocked: int) -> str:
-    several = f"all {n_blocked} open tasks in the plan are blocked"
-    whole_plan = several if n_blocked > 1 else "the only open task in the plan is blocked"
-    return whole_plan if config.task is None else f"the task {config.task} is blocked in the plan"
+SHOWN_TASKS = 3
+"""How many of the tasks that keep a run from going on its end names."""
+
+
+def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
+    """That nothing is left which could be taken, and what keeps each task (B, Exit Condition 1)."""
+    if run.config.task is not None:
+        return f"the task {run.config.task} is blocked in the plan"
+    n_open, n_blocked = plan.counts.open_required, plan.counts.blocked_required
+    how = "blocked" if n_blocked == n_open else "blocked or set aside"
+    several = f"all {n_open} open tasks in the plan are {how}"
+    said = several if n_open > 1 else f"the only open task in the plan is {how}"
+    held = [f"{one.task.title} ({one.why})" for one in plan.held[:SHOWN_TASKS]]
+    more = ["…"] if held and n_open > len(held) else []
+    return ": ".join(filter(None, (said, "; ".join(held + more))))
+
+
+def _seconds(duration: float) -> timedelta:
+    return timedelta(milliseconds=ceil(duration * 1000))

@@ -8,6 +8,7 @@ from datetime import datetime
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run_words import TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,8 @@ class PrepareIteration:
 
     reuse: bool = False
     """Nothing can have changed since the last iteration was read, so its end is the baseline."""
+    skip: tuple[str, ...] = ()
+    """Ids of tasks that are set aside without being marked in the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,10 @@ class LaunchAgent:
     iteration: int
     attempt: int
     context: PromptContext
+    session: str | None = None
+    """The session to go on in; None: a fresh one."""
+    session_cost_usd: float = 0.0
+    """What that session had cost before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +48,8 @@ class ReadIteration:
     baseline: Baseline
     lost: bool = False
     """The engine died under this iteration: only evidence is read."""
+    skip: tuple[str, ...] = ()
+    """As for ``PrepareIteration``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,15 @@ class Validate:
     """Run the validation script; answered by ``ValidationFinished``."""
 
     iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetTaskAside:
+    """Mark a task as blocked in the plan, in the plan's own form."""
+
+    task: TaskRef
+    reason: str
+    needs: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +127,7 @@ Effect = (
     | StopAgent
     | ReadIteration
     | Validate
+    | SetTaskAside
     | WriteDecide
     | RemoveDecide
     | WriteBlocked
@@ -119,6 +138,7 @@ Effect = (
     | Finish
 )
 
-WRITTEN_FIRST = (WriteDecide, WriteBlocked)
+WRITTEN_FIRST = (WriteDecide, WriteBlocked, SetTaskAside)
 """Performed before the step's events are told. A missing ``blocked.txt`` means that a person
-resolved it (SPEC §7), so the journal must never tell of one that was not written."""
+resolved it (SPEC §7), so the journal must never tell of one that was not written; and a task that
+was told to be set aside has no attempts left that would keep it from being taken."""

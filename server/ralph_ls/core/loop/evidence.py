@@ -2,6 +2,14 @@
 
 SPEC §6. The field's logs show agents that declare work forty iterations in a row and do none, so
 a report alone is never progress unless ``declared`` is switched on (A8, the ``issue`` profile).
+What a person did meanwhile is told and is none either: a loop is not well because its owner works.
+
+Two rules look away from content. A new HEAD is progress whatever it touches where ``head`` is
+switched on (R §2, the ``stories`` profile), also where the content was seen before, for a commit
+of the plan alone never changes it. And in a ``plan`` iteration the plan's change is the evidence:
+code that it wrote is not what it was for.
+
+It must never know how commits and files are found.
 """
 
 from __future__ import annotations
@@ -13,6 +21,9 @@ from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import EvidenceKind
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.run_words import Mode
+
+DECLARED = "the report declares progress"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +43,20 @@ def judge(
     seen: Collection[str],
     kinds: Collection[EvidenceKind],
     report: Report | None,
+    mode: Mode = Mode.BUILD,
+    plan_changed: bool = False,
 ) -> Evidence:
-    """Say whether there was progress, and why, in words."""
-    progress, why = _judge(changes, tasks_done, seen, kinds, report)
+    """Say whether there was progress, and why, in words (SPEC §6, Evidence).
+
+    ``seen`` are the fingerprints of this run's earlier end states and of its start.
+    ``plan_changed`` says that the plan's text differs from what it was at the start.
+    """
+    why = _by_head(changes, tasks_done, kinds)
+    progress = bool(why)
+    if not progress and mode is Mode.PLAN:
+        progress, why = _of_plan_iteration(kinds, report, plan_changed=plan_changed)
+    elif not progress:
+        progress, why = _by_content(changes, tasks_done, seen, kinds, report)
     return Evidence(
         commits=changes.commits,
         files=changes.files,
@@ -46,12 +68,24 @@ def judge(
     )
 
 
-def contradiction(report: Report | None, evidence: Evidence) -> str | None:
-    """What the report claims and evidence does not bear out; None where they agree."""
+def new_head(evidence: Evidence) -> str | None:
+    """The agent's last commit in the workspace itself, whole (R §2); None: it made none."""
+    heads = [commit.hash for commit in _by_agent(evidence.commits) if not commit.repository]
+    return heads[-1] if heads else None
+
+
+def contradiction(
+    report: Report | None, evidence: Evidence, *, plan_changed: bool = False
+) -> str | None:
+    """What the report claims and evidence does not bear out; None where they agree.
+
+    A changed plan is a modified file to the agent that changed it.
+    """
     if report is None:
         return None
     claims: list[str] = []
-    if report.files_modified > 0 and not evidence.files and not evidence.commits:
+    modified = evidence.files or _by_agent(evidence.commits) or plan_changed
+    if report.files_modified > 0 and not modified:
         claims.append(count_of(report.files_modified, "modified file"))
     if report.tasks_completed > 0 and not evidence.tasks_done:
         claims.append(count_of(report.tasks_completed, "completed task"))
@@ -60,39 +94,60 @@ def contradiction(report: Report | None, evidence: Evidence) -> str | None:
 
 def is_tick_alone(evidence: Evidence) -> bool:
     """Whether a task was ticked and nothing outside the loop's own files was changed (SPEC §6)."""
-    real_commits = any(commit.files for commit in evidence.commits)
+    real_commits = any(commit.files for commit in _by_agent(evidence.commits))
     return bool(evidence.tasks_done) and not evidence.files and not real_commits
 
 
-def _judge(
+def _by_head(changes: Changes, tasks_done: tuple[str, ...], kinds: Collection[EvidenceKind]) -> str:
+    """The progress of a new HEAD, in words; empty where there is none or it is not asked for."""
+    has_head = any(not commit.repository for commit in _by_agent(changes.commits))
+    return _progress(changes, tasks_done, kinds) if EvidenceKind.HEAD in kinds and has_head else ""
+
+
+def _of_plan_iteration(
+    kinds: Collection[EvidenceKind], report: Report | None, *, plan_changed: bool
+) -> tuple[bool, str]:
+    if plan_changed:
+        return True, "the plan changed"
+    if _is_declared(kinds, report):
+        return True, DECLARED
+    return False, "the plan did not change"
+
+
+def _by_content(
     changes: Changes,
     tasks_done: tuple[str, ...],
     seen: Collection[str],
     kinds: Collection[EvidenceKind],
     report: Report | None,
 ) -> tuple[bool, str]:
+    commits = _by_agent(changes.commits)
     if changes.fingerprint and changes.fingerprint in seen:
-        undone = changes.commits or changes.files
-        if undone:
+        if commits or changes.files:
             return False, "the work tree is back in a state that this run has seen before"
     elif progress := _progress(changes, tasks_done, kinds):
         return True, progress
-    if EvidenceKind.DECLARED in kinds and report is not None and _declares(report):
-        return True, "the report declares progress"
+    if _is_declared(kinds, report):
+        return True, DECLARED
     if tasks_done:
         return False, "a task was ticked and nothing else changed"
-    if changes.commits:
+    if commits:
         return False, "the commits touch only the loop's own files"
+    if changes.commits:
+        only = "only commit is" if len(changes.commits) == 1 else "only commits are"
+        return False, f"the {only} a person's, and nothing else changed"
     return False, "nothing changed outside the loop's own files"
 
 
 def _progress(
     changes: Changes, tasks_done: tuple[str, ...], kinds: Collection[EvidenceKind]
 ) -> str:
-    real_commits = [commit for commit in changes.commits if commit.files]
+    commits = _by_agent(changes.commits)
+    real_commits = [commit for commit in commits if commit.files]
+    counted = [commit for commit in commits if _counts(commit, kinds)]
     parts: list[str] = []
-    if real_commits and EvidenceKind.COMMITS in kinds:
-        parts.append(count_of(len(real_commits), "commit"))
+    if counted:
+        parts.append(count_of(len(counted), "commit"))
     if changes.files and EvidenceKind.WORKTREE in kinds:
         parts.append(count_of(changes.files, "file"))
     if tasks_done and EvidenceKind.TASKS in kinds and (changes.files or real_commits):
@@ -100,5 +155,19 @@ def _progress(
     return ", ".join(parts)
 
 
-def _declares(report: Report) -> bool:
+def _counts(commit: CommitSeen, kinds: Collection[EvidenceKind]) -> bool:
+    if EvidenceKind.HEAD in kinds and not commit.repository:
+        return True
+    return EvidenceKind.COMMITS in kinds and commit.files > 0
+
+
+def _by_agent(commits: tuple[CommitSeen, ...]) -> tuple[CommitSeen, ...]:
+    """The commits that are the agent's: a person's are told, and are no progress."""
+    return tuple(commit for commit in commits if not commit.by_person)
+
+
+def _is_declared(kinds: Collection[EvidenceKind], report: Report | None) -> bool:
+    """Whether the report's word is taken for progress, and gives it (A8)."""
+    if EvidenceKind.DECLARED not in kinds or report is None:
+        return False
     return report.files_modified > 0 or report.tasks_completed > 0 or report.pr_ready

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop.session import after_iteration
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -39,11 +41,13 @@ from ralph_ls.protocol.events import (
     WaitStarted,
     Warned,
 )
-from ralph_ls.protocol.run_words import Outcome, Phase
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.run_words import Outcome, Phase, TaskRef
 from ralph_ls.protocol.state import (
     Blocker,
     CurrentIteration,
     End,
+    IterationFacts,
     LastIteration,
     NoteView,
     Question,
@@ -53,8 +57,19 @@ from ralph_ls.protocol.state import (
 IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Phases whose time counts for no budget (SPEC §7)."""
 
+UNCOUNTED = frozenset({Outcome.LOST, Outcome.LIMITED})
+"""Iterations that count for no limit."""
+
+UNHEARD = UNCOUNTED | {Outcome.STOPPED}
+"""Iterations that did not come to their end: what their agent was told is told again."""
+
 KEPT_COMMANDS = 100
 KEPT_WARNINGS = 10
+KEPT_HISTORY = 5
+"""A, Architecture: the loop history keeps the last five."""
+
+BUDGET_WARNING = "budget-"
+"""What the code of a warning begins with that most of a budget is used up."""
 
 
 def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) -> RunState:
@@ -68,6 +83,9 @@ def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) 
 def apply(state: RunState, event: EventBase) -> RunState:
     """The state after one event; an unknown event only moves ``seq`` and ``at``."""
     changes: dict[str, Any] = {"seq": event.seq, "at": event.at, "run": event.run}
+    counts = getattr(event, "counts", None)
+    if counts is not None and not counts.marker:
+        changes["stale_marker"] = False
     # Time without an engine counts for no budget.
     if not isinstance(event, RunStarted | RunResumed):
         changes["active_seconds"] = active_seconds(state, event.at)
@@ -136,6 +154,7 @@ def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
             "state_dir": event.state_dir,
             "plan": event.plan,
             "started_at": event.at,
+            "stale_marker": event.counts.marker,
         }
     return changes
 
@@ -187,6 +206,10 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "stuck_count": event.stuck_count,
         "indicators": event.indicators,
         "missing_reports": event.missing_reports,
+        "attempts": event.attempts,
+        "session": after_iteration(state.session, event, task=_task_of(state), now=event.at),
+        "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
+        "usage": add_usage(state.usage, event.usage),
         "crashes": event.crashes,
         "recommendation": event.recommendation,
         "verdict": event.verdict,
@@ -199,10 +222,10 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
     }
     if event.fingerprint and event.fingerprint not in state.seen:
         changes["seen"] = (*state.seen, event.fingerprint)
-    if event.outcome is not Outcome.LOST:
+    if event.outcome not in UNCOUNTED:
         changes["counted"] = state.counted + 1
     # What the agent was told is used up only by an iteration that came to its end.
-    if event.outcome in {Outcome.LOST, Outcome.STOPPED}:
+    if event.outcome in UNHEARD:
         return changes
     began = state.current.started.seq if state.current is not None else event.seq
     changes["stuck_iterations"] = state.stuck_iterations + (1 if event.commit is None else 0)
@@ -212,6 +235,25 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         changes["question"] = None
         changes["settled_question"] = question.question
     return changes
+
+
+def _task_of(state: RunState) -> TaskRef | None:
+    return None if state.current is None else state.current.started.task
+
+
+def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
+    """One entry of the loop history, out of what was told of the iteration (A12)."""
+    is_own = state.evidence_iteration == event.iteration
+    evidence = state.evidence if is_own and state.evidence is not None else Evidence()
+    return IterationFacts(
+        iteration=event.iteration,
+        outcome=event.outcome,
+        files=evidence.files,
+        commits=len(evidence.commits),
+        tasks_done=len(evidence.tasks_done),
+        errors=event.errors,
+        report=state.report if state.report_iteration == event.iteration else None,
+    )
 
 
 def _viewed(state: RunState, event: EventBase) -> dict[str, Any]:
@@ -225,8 +267,12 @@ def _viewed(state: RunState, event: EventBase) -> dict[str, Any]:
             return {"evidence": evidence, "evidence_iteration": iteration}
         case PlanChanged(counts=counts):
             return {"counts": counts}
-        case Warned():
-            return {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
+        case Warned(code=code):
+            changes: dict[str, Any] = {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
+            if code.startswith(BUDGET_WARNING):
+                name = code.removeprefix(BUDGET_WARNING)
+                changes["budgets_warned"] = (*state.budgets_warned, name)
+            return changes
         case _:
             return {}
 

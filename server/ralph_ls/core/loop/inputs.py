@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Promise, Report, Usage
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldTask:
+    """A required task that is not done and cannot be taken now."""
+
+    task: TaskRef
+    why: str
+    """In words that follow its name: "blocked by …", "set aside after 3 attempts"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +31,8 @@ class PlanFacts:
     next_task: TaskRef | None = None
     open_tasks: tuple[TaskRef, ...] = ()
     """The first required ones that are open, at most ten."""
+    held: tuple[HeldTask, ...] = ()
+    """The first required ones that are not done and cannot be taken, at most ten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +105,7 @@ class Prepared:
 
     baseline: Baseline
     plan: PlanFacts
+    mode: Mode = Mode.BUILD
     notices: tuple[Notice, ...] = ()
 
 
@@ -143,8 +156,15 @@ class IterationRead:
     """How, in words."""
     usage: Usage | None = None
     """Of all the agents of the iteration."""
-    permission_denials: int | None = None
-    """Tool calls that were not permitted; None where the agent cannot tell."""
+    denied_tools: tuple[str, ...] | None = None
+    """A tool's name for each call that was not permitted; None where the agent cannot tell."""
+    limit: Limit | None = None
+    """The agent's account is at its usage limit, says its structured output."""
+    session: SessionSeen | None = None
+    question: str = ""
+    """What the agent asked at its end without a signal; empty where it did not."""
+    plan_changed: bool = False
+    """The plan's text differs from what it was at the iteration's start."""
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
     plan: PlanFacts = PlanFacts()

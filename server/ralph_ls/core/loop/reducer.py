@@ -25,8 +25,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
-from ralph_ls.core.loop import course, settle, steering
+from ralph_ls.core.loop import attempts, course, settle, steering
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration, StopAgent
+from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -44,10 +45,12 @@ from ralph_ls.core.loop.inputs import (
     TimeCame,
     ValidationFinished,
 )
+from ralph_ls.core.loop.session import to_resume
 from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
+    AttemptCounted,
     IterationStarted,
     NoteAdded,
     PhaseChanged,
@@ -183,6 +186,7 @@ def _resume(draft: Draft, given: Resumed) -> None:
             attempt=1 if current.agent is None else current.agent.attempt,
             baseline=current.started.baseline,
             lost=current.exit is None,
+            skip=course.skipped(draft.run),
         )
     )
 
@@ -201,18 +205,37 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
         draft.tell(Warned, code=notice.code, message=notice.message)
     if course.hold(draft) or course.end_before_iteration(draft, given.plan):
         return
+    task, config = given.plan.next_task, draft.config
     started = draft.tell(
         IterationStarted,
         iteration=draft.run.iteration + 1,
-        max_iterations=draft.config.max_iterations,
-        task=given.plan.next_task,
-        confirming=given.plan.next_task is None,
+        max_iterations=config.max_iterations,
+        mode=given.mode,
+        task=task,
+        confirming=task is None and config.gate.rule in CONFIRMING,
         counts=given.plan.counts,
         baseline=given.baseline,
     )
+    attempt = attempts.begin(draft.run.attempts, task, config.attempts)
+    if attempt is not None:
+        draft.tell(
+            AttemptCounted,
+            iteration=started.iteration,
+            task=task,
+            attempt=attempt,
+            limit=config.attempts.limit,
+        )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
-    context = course.prompt_context(draft.run, started)
-    draft.order(LaunchAgent(iteration=started.iteration, attempt=1, context=context))
+    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now)
+    draft.order(
+        LaunchAgent(
+            iteration=started.iteration,
+            attempt=1,
+            context=course.prompt_context(draft.run, started),
+            session=None if session is None else session.id,
+            session_cost_usd=0.0 if session is None else session.cost_usd or 0.0,
+        )
+    )
 
 
 def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
@@ -262,6 +285,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
             iteration=current.started.iteration,
             attempt=current.agent.attempt,
             baseline=current.started.baseline,
+            skip=course.skipped(draft.run),
         )
     )
 

@@ -1,42 +1,50 @@
 """Settling an iteration: what was said, what was seen, what it means for the run.
 
-The order is that of SPEC §9: reading, evidence, validation, then breaker and gate. What it all
-means is decided in ``verdict``. A refused COMPLETE is as if absent, and later promises are still
-read (R §1).
+The order is that of SPEC §9: reading, evidence, validation, then attempts, breaker and gate. What
+it all means is decided in ``verdict``. A refused COMPLETE is as if absent, and later promises are
+still read (R §1).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from ralph_ls.core.loop import attempts, course
 from ralph_ls.core.loop import breaker as breaker_rules
-from ralph_ls.core.loop import course
 from ralph_ls.core.loop.effects import (
     CloseIteration,
     LaunchAgent,
     RemoveDecide,
+    SetTaskAside,
     Validate,
     WriteBlocked,
     WriteDecide,
 )
-from ralph_ls.core.loop.evidence import judge
-from ralph_ls.core.loop.gate import GateResult, check_dual_gate
+from ralph_ls.core.loop.evidence import judge, new_head
+from ralph_ls.core.loop.gate import GateResult, check_gate
 from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished
 from ralph_ls.core.loop.state import Awaits, Draft
-from ralph_ls.core.loop.telling import tell_once, tell_what_was_read, warn_once
+from ralph_ls.core.loop.telling import (
+    gate_inputs,
+    tell_decisions,
+    tell_what_was_read,
+    warn_once,
+)
 from ralph_ls.core.loop.verdict import (
+    SetAside,
     Settlement,
     came_to_nothing,
-    completion,
+    completes,
     exit_words,
+    limit_of,
+    question_of,
     verdict,
 )
-from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.config import OnBlocked
 from ralph_ls.protocol.events import (
     AgentExited,
     BlockedRaised,
-    CircuitBreakerStateChange,
-    CompletionRefused,
     IterationEnded,
     PhaseChanged,
     QuestionAsked,
@@ -47,10 +55,10 @@ from ralph_ls.protocol.report import PromiseKind
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import CurrentIteration
 
-REPORTS_MISSING_TO_WARN = 3
-"""SPEC §5: a warning after three iterations without a report."""
-
 KEPT_ERRORS = 5
+
+MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
+"""What a task needs that the loop set aside (S, Handling Stuck Tasks)."""
 
 
 def read(draft: Draft, given: IterationRead) -> None:
@@ -66,12 +74,14 @@ def read(draft: Draft, given: IterationRead) -> None:
         exit_event is not None
         and _may_try_again(draft, current, exit_event)
         and came_to_nothing(exit_event, given, evidence)
+        and limit_of(given) is None
     ):
         _try_again(draft, current, exit_event, given)
         return
     tell_what_was_read(draft, current, given, evidence)
     ended_itself = exit_event is not None and not _is_stopped(draft, current)
-    if given.must_validate and ended_itself and current.validated is None:
+    has_result = ended_itself and limit_of(given) is None
+    if given.must_validate and has_result and current.validated is None:
         draft.keep(settlement=given)
         draft.order(Validate(iteration=number))
     else:
@@ -111,6 +121,8 @@ def _evidence(draft: Draft, current: CurrentIteration, given: IterationRead) -> 
         seen=draft.run.seen,
         kinds=draft.config.progress.evidence,
         report=given.report,
+        mode=current.started.mode,
+        plan_changed=given.plan_changed,
     )
 
 
@@ -136,6 +148,7 @@ def _try_again(
         f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
+    # In a fresh session: a broken one may be what made it fail.
     draft.order(
         LaunchAgent(
             iteration=current.started.iteration,
@@ -149,18 +162,23 @@ def _close(
     draft: Draft, current: CurrentIteration, given: IterationRead, evidence: Evidence
 ) -> None:
     settlement = _settle(draft, current, given, evidence)
-    _tell_decisions(draft, settlement)
+    tell_decisions(draft, settlement)
     question = draft.run.question
     answered = question is not None and question.answer is not None
-    if completion(draft.run, settlement) is None:
+    if completes(draft.run, settlement) is None:
         _raise_promises(draft, settlement)
     _end_iteration(draft, settlement)
     if answered and draft.run.question is None and given.halt.question is not None:
         draft.order(RemoveDecide())
-    if draft.run.verdict is None:
-        course.go_on(draft, reuse=not settlement.lost)
-    else:
+    if settlement.set_aside is not None:
+        _mark_in_plan(draft, settlement.set_aside)
+    if draft.run.verdict is not None:
         course.follow(draft, draft.run.verdict)
+    elif settlement.limit is not None:
+        course.wait_for_limit(draft, settlement.limit)
+    else:
+        changes_plan = settlement.set_aside is not None
+        course.go_on(draft, reuse=not settlement.lost, look_again=changes_plan)
 
 
 def _settle(
@@ -168,7 +186,7 @@ def _settle(
 ) -> Settlement:
     run, exit_event = draft.run, current.exit
     stopped = _is_stopped(draft, current)
-    heads = [commit.hash for commit in evidence.commits if not commit.repository]
+    head = new_head(evidence)
     settlement = Settlement(
         current=current,
         read=given,
@@ -176,80 +194,76 @@ def _settle(
         stopped=stopped,
         failed=exit_event is not None
         and not stopped
+        and limit_of(given) is None
         and came_to_nothing(exit_event, given, evidence),
+        limit=None if exit_event is None or stopped else limit_of(given),
         gate=GateResult(indicators=run.indicators, satisfied=False, accepted=False),
         breaker=run.breaker,
-        stuck_count=0 if heads else run.stuck_count,
-        commit=heads[-1] if heads else None,
+        attempts=run.attempts,
+        set_aside=None,
+        stuck_count=0 if head else run.stuck_count,
+        commit=head,
     )
+    settlement = _count_attempt(draft, settlement)
     if not settlement.cut_short:
-        gate = check_dual_gate(
-            report=given.report,
-            completion_words=given.completion_words,
-            counts=given.plan.counts,
-            indicators_before=run.indicators,
-            config=run.config.gate,
-            iterations=run.counted + 1,
-            min_iterations=run.config.min_iterations,
-        )
-        stuck_count = 0 if heads else run.stuck_count + 1
+        gate = check_gate(gate_inputs(run, given))
+        stuck_count = 0 if head else run.stuck_count + 1
         settlement = replace(settlement, gate=gate, stuck_count=stuck_count)
     elif not evidence.progress:
         return settlement
-    facts = _facts(settlement)
+    facts = _facts(draft, settlement)
     counted = breaker_rules.count_iteration(run.breaker, facts, run.config.breaker, draft.now)
     return replace(settlement, breaker=counted)
 
 
-def _facts(settlement: Settlement) -> breaker_rules.IterationFacts:
+def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
+    """Attempts come before the breaker (SPEC §6), and so does a task that says BLOCKED."""
+    config, given = draft.config.attempts, settlement.read
+    task, report = settlement.current.started.task, given.report
+    done = task is not None and task.id in given.tasks_done
+    counted = attempts.settle(
+        draft.run.attempts,
+        task,
+        done=done,
+        progress=settlement.evidence.progress,
+        counts=not settlement.cut_short,
+        config=config,
+        others_done=given.tasks_done,
+    )
+    after, why = counted.attempts, ""
+    if counted.set_aside:
+        why = f"{count_of(counted.count, 'attempt')} without success"
+    gives_up = draft.config.on_blocked is OnBlocked.SET_ASIDE and not settlement.cut_short
+    if report is not None and report.status == "BLOCKED" and gives_up and task and not done:
+        why = report.recommendation or "the agent reports BLOCKED and gives no reason"
+        after = attempts.give_up(after, task, config)
+    if task is None or not why:
+        return replace(settlement, attempts=after)
+    set_aside = SetAside(task=task, reason=why, attempts=counted.count)
+    return replace(settlement, attempts=after, set_aside=set_aside)
+
+
+def _facts(draft: Draft, settlement: Settlement) -> breaker_rules.IterationFacts:
     report = settlement.read.report
     blocked = report is not None and report.status == "BLOCKED" and not settlement.cut_short
+    opens = blocked and draft.config.on_blocked is OnBlocked.OPEN
     return breaker_rules.IterationFacts(
         iteration=settlement.current.started.iteration,
         progress=settlement.evidence.progress,
         error_patterns=settlement.read.error_patterns,
         tests_status="NOT_RUN" if report is None else report.tests_status,
-        blocked_reason=report.recommendation if report is not None and blocked else None,
+        blocked_reason=report.recommendation if report is not None and opens else None,
         completion_refused=settlement.gate.refusal is not None,
         cut_short=settlement.cut_short,
+        denied_tools=settlement.read.denied_tools,
+        set_aside=settlement.set_aside is not None,
     )
 
 
-def _tell_decisions(draft: Draft, settlement: Settlement) -> None:
-    """Tell what gate and breaker say, and warn of what goes on for too long."""
-    number, before, after = (
-        settlement.current.started.iteration,
-        draft.run.breaker,
-        settlement.breaker,
-    )
-    if settlement.gate.refusal is not None:
-        tell_once(
-            draft,
-            CompletionRefused,
-            iteration=number,
-            why=settlement.gate.refusal,
-            open_tasks=settlement.read.plan.open_tasks,
-        )
-    if after.state is not before.state:
-        tell_once(
-            draft,
-            CircuitBreakerStateChange,
-            iteration=number,
-            from_state=before.state,
-            to_state=after.state,
-            reason=after.reason,
-            breaker=after,
-        )
-        if after.state is BreakerState.HALF_OPEN:
-            message = f"the breaker is half open: {after.reason}; more of it stops the run"
-            warn_once(draft, number, "breaker-half-open", message)
-    same = after.consecutive_same_error
-    if same and same == draft.config.breaker.same_error_warn and not settlement.cut_short:
-        warn_once(draft, number, "error-repeating", f"the same error in {same} iterations")
-    missing = draft.run.missing_reports + 1
-    if _is_report_missing(settlement) and missing == REPORTS_MISSING_TO_WARN:
-        message = f"{missing} iterations in a row without a status block; evidence alone decides"
-        warn_once(draft, number, "report-missing", message)
+def _mark_in_plan(draft: Draft, set_aside: SetAside) -> None:
+    if attempts.is_marked(draft.config.attempts):
+        task, reason = set_aside.task, set_aside.reason
+        draft.order(SetTaskAside(task=task, reason=reason, needs=MARKED_BLOCKED))
 
 
 def _raise_promises(draft: Draft, settlement: Settlement) -> None:
@@ -258,19 +272,20 @@ def _raise_promises(draft: Draft, settlement: Settlement) -> None:
         # The agent was cut off, so what it said last is not its last word.
         return
     number, paths = settlement.current.started.iteration, draft.config.paths
+    asked = draft.run.question
+    question = question_of(settlement.read)
+    if question is not None and (asked is None or asked.iteration != number):
+        draft.tell(
+            QuestionAsked,
+            iteration=number,
+            question=question,
+            path=paths.decide,
+            asked_at=draft.now.replace(microsecond=0),
+        )
     for promise in settlement.read.promises:
-        asked, blocked = draft.run.question, draft.run.blocked
-        is_asked = asked is not None and asked.iteration == number
-        if promise.kind is PromiseKind.DECIDE and not is_asked:
-            draft.tell(
-                QuestionAsked,
-                iteration=number,
-                question=promise.text,
-                path=paths.decide,
-                asked_at=draft.now.replace(microsecond=0),
-            )
         was_raised = "blockedRaised" in settlement.current.told
-        if promise.kind is PromiseKind.BLOCKED and blocked is None and not was_raised:
+        is_new = draft.run.blocked is None and not was_raised
+        if promise.kind is PromiseKind.BLOCKED and is_new:
             draft.tell(BlockedRaised, iteration=number, reason=promise.text, path=paths.blocked)
     asked, blocked = draft.run.question, draft.run.blocked
     if asked is not None and asked.iteration == number and asked.answer is None:
@@ -283,11 +298,12 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
     run, given, current = draft.run, settlement.read, settlement.current
     cut_short = settlement.cut_short
     recommendation, missing = run.recommendation, run.missing_reports
-    if given.report is not None:
+    if given.report is not None and settlement.limit is None:
         recommendation, missing = given.report.recommendation, 0
     elif not cut_short:
         recommendation, missing = "", run.missing_reports + 1
     crashes = run.crashes if cut_short else 0
+    denied = given.denied_tools
     # Nobody knows how long an iteration ran before its engine died.
     seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
     ended = draft.tell(
@@ -306,12 +322,12 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
         recommendation=recommendation,
         counts=given.plan.counts,
         usage=given.usage,
-        permission_denials=given.permission_denials,
+        permission_denials=None if denied is None else len(denied),
+        denied_tools=tuple(dict.fromkeys(denied or ())),
+        completion_words=given.completion_words,
+        attempts=dict(settlement.attempts),
+        session=given.session,
         errors=given.errors[:KEPT_ERRORS],
         verdict=verdict(run, settlement, draft.now),
     )
     draft.order(CloseIteration(ended=ended))
-
-
-def _is_report_missing(settlement: Settlement) -> bool:
-    return settlement.read.report is None and not settlement.cut_short

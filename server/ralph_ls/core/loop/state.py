@@ -79,7 +79,7 @@ class Step:
 
     @property
     def first(self) -> tuple[Effect, ...]:
-        """Halt files, which have to lie there before the journal says so."""
+        """Halt files and marks in the plan, which have to be there before the journal says so."""
         return tuple(effect for effect in self.effects if isinstance(effect, WRITTEN_FIRST))
 
     @property

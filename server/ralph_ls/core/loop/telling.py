@@ -1,4 +1,4 @@
-"""Telling what was read of an open iteration: each thing once, whatever engine died in between.
+"""Telling what was read and decided of an open iteration: each thing once, whatever engine died.
 
 An engine that takes up an iteration which another one was settling reads its output again. What
 the journal has of it already stands; only what is missing is told.
@@ -8,23 +8,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop import budget
+from ralph_ls.core.loop.attempts import is_marked
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
-from ralph_ls.core.loop.fold import warning_name
+from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
+from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.state import Draft
+from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
+from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import (
+    CircuitBreakerStateChange,
+    CompletionRefused,
     EventBase,
     EvidenceGathered,
     PlanChanged,
     PromiseRead,
     RalphStatusUpdate,
+    TaskSetAside,
     Warned,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import PromiseKind
-from ralph_ls.protocol.state import CurrentIteration
+from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.state import CurrentIteration, RunState
 
 SHOWN_TASKS = 5
+
+REPORTS_MISSING_TO_WARN = 3
+"""SPEC §5: a warning after three iterations without a report."""
 
 
 def tell_once(draft: Draft, event_type: type[EventBase], **fields: Any) -> None:
@@ -38,6 +50,22 @@ def warn_once(draft: Draft, number: int, code: str, message: str) -> None:
     """Warn of something in the open iteration, once for each code."""
     if warning_name(code) not in _told(draft.run.current):
         draft.tell(Warned, iteration=number, code=code, message=message)
+
+
+def gate_inputs(run: RunState, given: IterationRead) -> GateInputs:
+    """What the gate is asked about."""
+    return GateInputs(
+        report=given.report,
+        promises=given.promises,
+        completion_words=given.completion_words,
+        counts=given.plan.counts,
+        indicators_before=run.indicators,
+        stale_marker=run.stale_marker and given.plan.counts.marker,
+        iterations=run.counted + 1,
+        min_iterations=run.config.min_iterations,
+        config=run.config.gate,
+        complete_word=run.config.promise.complete,
+    )
 
 
 def tell_what_was_read(
@@ -60,10 +88,93 @@ def tell_what_was_read(
             done=given.tasks_done,
         )
     _warn_of_claims(draft, number, given, evidence)
+    _warn_of_signals(draft, number, given)
+
+
+def tell_decisions(draft: Draft, settlement: Settlement) -> None:
+    """Tell what attempts, gate and breaker say, and warn of what goes on for too long."""
+    number = settlement.current.started.iteration
+    aside = settlement.set_aside
+    if aside is not None:
+        tell_once(
+            draft,
+            TaskSetAside,
+            iteration=number,
+            task=aside.task,
+            attempts=aside.attempts,
+            reason=aside.reason,
+            marked=is_marked(draft.config.attempts),
+        )
+    if settlement.gate.refusal is not None:
+        tell_once(
+            draft,
+            CompletionRefused,
+            iteration=number,
+            why=settlement.gate.refusal,
+            open_tasks=settlement.read.plan.open_tasks,
+        )
+    _tell_breaker(draft, settlement, number)
+    _warn_of_budgets(draft, settlement, number)
+    missing = draft.run.missing_reports + 1
+    is_missing = settlement.read.report is None and not settlement.cut_short
+    if is_missing and missing == REPORTS_MISSING_TO_WARN:
+        message = f"{missing} iterations in a row without a status block; evidence alone decides"
+        warn_once(draft, number, "report-missing", message)
+    if settlement.read.question and not settlement.cut_short:
+        _warn_of_question(draft, settlement, number)
+
+
+def _tell_breaker(draft: Draft, settlement: Settlement, number: int) -> None:
+    before, after = draft.run.breaker, settlement.breaker
+    if after.state is not before.state:
+        tell_once(
+            draft,
+            CircuitBreakerStateChange,
+            iteration=number,
+            from_state=before.state,
+            to_state=after.state,
+            reason=after.reason,
+            breaker=after,
+        )
+        if after.state is BreakerState.HALF_OPEN:
+            message = f"the breaker is half open: {after.reason}; more of it stops the run"
+            warn_once(draft, number, "breaker-half-open", message)
+    same = after.consecutive_same_error
+    if same and same == draft.config.breaker.same_error_warn and not settlement.cut_short:
+        warn_once(draft, number, "error-repeating", f"the same error in {same} iterations")
+
+
+def _warn_of_budgets(draft: Draft, settlement: Settlement, number: int) -> None:
+    """A person is warned once of each budget that comes to its end (SPEC §9.6)."""
+    run = draft.run
+    used = budget.nearly_used(
+        run.config,
+        counted=counted_after(run, settlement),
+        seconds=active_seconds(run, draft.now),
+        usage=add_usage(run.usage, settlement.read.usage),
+    )
+    for name, message in used:
+        if name not in run.budgets_warned:
+            warn_once(draft, number, BUDGET_WARNING + name, message)
+
+
+def _warn_of_question(draft: Draft, settlement: Settlement, number: int) -> None:
+    """A question without a signal cannot be answered in its place; it must not go unseen."""
+    is_raised = question_of(settlement.read) is not None
+    if is_raised or completes(draft.run, settlement) is not None:
+        return
+    message = (
+        f"the agent ended with a question and gave no signal: {settlement.read.question} "
+        "Tell it what you want with: ralph note"
+    )
+    warn_once(draft, number, "asked-without-signal", message)
 
 
 def _warn_of_claims(draft: Draft, number: int, given: IterationRead, evidence: Evidence) -> None:
-    if claim := contradiction(given.report, evidence):
+    current = draft.run.current
+    is_planning = current is not None and current.started.mode is Mode.PLAN
+    plan_changed = is_planning and given.plan_changed
+    if claim := contradiction(given.report, evidence, plan_changed=plan_changed):
         warn_once(draft, number, "claim-without-evidence", claim)
     if is_tick_alone(evidence):
         ticked = ", ".join(evidence.tasks_done[:SHOWN_TASKS])
@@ -71,14 +182,15 @@ def _warn_of_claims(draft: Draft, number: int, given: IterationRead, evidence: E
     if given.report is not None and given.report.work_type == "TESTING":
         message = "this iteration only tested and implemented nothing"
         warn_once(draft, number, "test-only", message)
-    if any(promise.kind is PromiseKind.COMPLETE for promise in given.promises):
-        warn_once(
-            draft,
-            number,
-            "completion-not-gate",
-            f"the agent promises {draft.config.gate.complete_word}; this profile's gate asks for "
-            f"EXIT_SIGNAL true and {draft.config.gate.indicators} completion indicators",
-        )
+
+
+def _warn_of_signals(draft: Draft, number: int, given: IterationRead) -> None:
+    """A completion signal that is not the profile's gate never ends a run; it is told (SPEC §3)."""
+    config = draft.config
+    if signals := foreign_signals(gate_inputs(draft.run, given)):
+        asked = wanted(config.gate, config.promise.complete)
+        message = f"{' and '.join(signals)}; this profile's gate asks for {asked}"
+        warn_once(draft, number, "completion-not-gate", message)
 
 
 def _told(current: CurrentIteration | None) -> tuple[str, ...]:

@@ -1,30 +1,44 @@
 """What a settled iteration means for its run: of several meanings the first wins.
 
-SPEC §7: stopped, fatal, complete if accepted, BLOCKED, DECIDE, stuck, limit. A stop after this
-iteration comes behind fatal and complete: the iteration came to its end, and what it came to is
-what the run ends with. Nothing here tells or orders anything.
+SPEC §7: stopped, fatal, then the order of the gate's rule: complete if accepted, BLOCKED, DECIDE,
+stuck, limit, or for A's rule OPEN and clarification before complete. A stop after this iteration
+comes behind fatal and complete: the iteration came to its end, and what it came to is what the run
+ends with. Nothing here tells or orders anything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_ls.core.loop import course
+from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop import budget
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.loop.gate import GateResult
+from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.config import OnTimeout
+from ralph_ls.protocol.config import GateRule, OnTimeout
 from ralph_ls.protocol.events import AgentExited
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import PromiseKind
-from ralph_ls.protocol.run_words import EndReason, Outcome, Verdict
+from ralph_ls.protocol.report import PromiseKind, Report
+from ralph_ls.protocol.run_words import EndReason, Outcome, TaskRef, Verdict
 from ralph_ls.protocol.state import CurrentIteration, RunState
 
 CRASHES_TO_FATAL = 3
 """SPEC §9.3: three failed iterations in a row are fatal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """That the iteration's task makes room for the next one."""
+
+    task: TaskRef
+    reason: str
+    attempts: int
+    """Failed ones, with this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +52,12 @@ class Settlement:
     """Its agent, or its validation, was ended on a person's order."""
     failed: bool
     """Its agent came to nothing."""
+    limit: Limit | None
+    """It came to nothing because of the agent's usage limit."""
     gate: GateResult
     breaker: Breaker
+    attempts: Mapping[str, int]
+    set_aside: SetAside | None
     stuck_count: int
     commit: str | None
 
@@ -51,7 +69,7 @@ class Settlement:
     @property
     def cut_short(self) -> bool:
         """It did not come to its end: what it achieved counts, what it did not say does not."""
-        return self.lost or self.stopped
+        return self.lost or self.stopped or self.limit is not None
 
     @property
     def outcome(self) -> Outcome:
@@ -59,7 +77,27 @@ class Settlement:
             return Outcome.LOST
         if self.stopped:
             return Outcome.STOPPED
+        if self.limit is not None:
+            return Outcome.LIMITED
         return Outcome.PROGRESS if self.evidence.progress else Outcome.NO_PROGRESS
+
+
+def limit_of(given: IterationRead) -> Limit | None:
+    """The usage limit that kept the agent from its result; an agent that got over it has one.
+
+    Only what the agent's structured output says counts, never words (SPEC §5).
+    """
+    has_result = (given.report is not None or bool(given.promises)) and not given.failed
+    return None if has_result else given.limit
+
+
+def question_of(given: IterationRead) -> str | None:
+    """What the agent wants decided: its DECIDE, else what its report wants clarified (R2, A20)."""
+    for promise in given.promises:
+        if promise.kind is PromiseKind.DECIDE:
+            return promise.text
+    report = given.report
+    return _clarification(report) if report is not None and _asks(report) else None
 
 
 def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
@@ -86,7 +124,10 @@ def completion(run: RunState, settlement: Settlement) -> str | None:
         is_done = counts.total > 0 and counts.open_required == 0
         return f"the task {run.config.task} is done" if is_done else None
     if settlement.gate.accepted:
-        return "the agent signals completion and every required task is done"
+        return settlement.gate.why
+    plan = settlement.read.plan
+    if run.config.gate.rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
+        return "nothing in the plan is open"
     if settlement.current.started.confirming and _confirms(run, settlement):
         return "no required task is open, and the confirming iteration found nothing more"
     return None
@@ -99,20 +140,51 @@ def verdict(run: RunState, settlement: Settlement, now: datetime) -> Verdict | N
         return _stopped(stop)
     if message := fatal(run, settlement):
         return Verdict(reason=EndReason.FATAL, message=message)
-    if message := completion(run, settlement):
-        return Verdict(reason=EndReason.COMPLETE, message=message)
-    if stop is not None:
-        return _stopped(stop)
-    if run.blocked is not None:
-        return Verdict(reason=EndReason.BLOCKED, message=run.blocked.reason)
-    if run.question is not None and run.question.answer is None:
-        return Verdict(reason=EndReason.DECIDE, message=run.question.question)
-    if message := is_stuck(settlement.breaker, settlement.stuck_count, run.config):
-        return Verdict(reason=EndReason.STUCK, message=message)
-    counted = run.counted if settlement.lost else run.counted + 1
-    if message := course.limit_reached(run.config, counted, active_seconds(run, now)):
-        return Verdict(reason=EndReason.LIMIT, message=message)
-    return None
+    for reason in ORDERS[run.config.gate.rule]:
+        if message := _meaning(reason, run, settlement, now):
+            is_heard = stop is None or reason is EndReason.COMPLETE
+            return Verdict(reason=reason, message=message) if is_heard else _stopped(str(stop))
+    return None if stop is None else _stopped(stop)
+
+
+def _meaning(reason: EndReason, run: RunState, settlement: Settlement, now: datetime) -> str | None:
+    """The message of an end that this iteration would lead to; None where it would not."""
+    match reason:
+        case EndReason.COMPLETE:
+            return completion(run, settlement)
+        case EndReason.BLOCKED:
+            return None if run.blocked is None else run.blocked.reason
+        case EndReason.DECIDE:
+            is_open = run.question is not None and run.question.answer is None
+            return run.question.question if run.question is not None and is_open else None
+        case EndReason.STUCK:
+            return is_stuck(settlement.breaker, settlement.stuck_count, run.config)
+        case _:
+            return budget.limit_reached(
+                run.config,
+                counted=counted_after(run, settlement),
+                seconds=active_seconds(run, now),
+                usage=add_usage(run.usage, settlement.read.usage),
+            )
+
+
+def completes(run: RunState, settlement: Settlement) -> str | None:
+    """Why the run will end as complete, so that nothing else its agent says is raised any more."""
+    message = completion(run, settlement)
+    order = ORDERS[run.config.gate.rule]
+    earlier = order[: order.index(EndReason.COMPLETE)]
+    if EndReason.STUCK in earlier and is_stuck(
+        settlement.breaker, settlement.stuck_count, run.config
+    ):
+        return None
+    if EndReason.DECIDE in earlier and question_of(settlement.read) is not None:
+        return None
+    return message
+
+
+def counted_after(run: RunState, settlement: Settlement) -> int:
+    """Iterations that count for the limit, with this one."""
+    return run.counted + (0 if settlement.lost or settlement.limit is not None else 1)
 
 
 def fatal(run: RunState, settlement: Settlement) -> str | None:
@@ -141,9 +213,22 @@ def _confirms(run: RunState, settlement: Settlement) -> bool:
     needs_person = (given.report is not None and given.report.status == "BLOCKED") or any(
         promise.kind is not PromiseKind.COMPLETE for promise in given.promises
     )
+    needs_person = needs_person or question_of(given) is not None
     quiet = not settlement.evidence.progress and not settlement.failed
     enough = run.counted + 1 >= run.config.min_iterations
     return looked and quiet and enough and not found_work and not needs_person
+
+
+def _asks(report: Report) -> bool:
+    return report.clarification_needed or report.status == "NEEDS_CLARIFICATION"
+
+
+def _clarification(report: Report) -> str:
+    """The questions of a report; where there are none, that there are none (SPEC §7, gates)."""
+    if report.clarification_questions:
+        return report.clarification_questions
+    said = report.work_summary or report.recommendation or "nothing more"
+    return f"The agent needs clarification and names no question. It says: {said}"
 
 
 def _stopped(by: str) -> Verdict:

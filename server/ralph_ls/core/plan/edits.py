@@ -34,21 +34,26 @@ def tick(text: str, task_id: str) -> str:
     return text[:begin] + "x" + text[end:]
 
 
-def block(text: str, task_id: str, reason: str) -> str:
-    """Set a task aside in S's form: the tag ``[BLOCKED]``, and the reason in a line below it.
+def block(text: str, task_id: str, reason: str, needs: str = "") -> str:
+    """Set a task aside in S's form: the tag ``[BLOCKED]``, and below it what blocks it.
 
-    The tag is put before the text unless the task is blocked already. The line ``- Blocked by:``
-    becomes the first one nested in the task, unless the plan already gives that reason; an older
-    reason stays below it. White space in the reason is folded, and an empty one gives no line. A
-    task that is done or skipped leaves the text as it is. Raises RalphError when the plan has no
-    such task.
+    The tag is put before the text unless the task is blocked already. The lines ``- Blocked by:``
+    and ``- Needs:`` become the first ones nested in the task, unless the plan already says so;
+    older ones stay below them. White space is folded, and an empty value gives no line. A task
+    that is done or skipped leaves the text as it is. Raises RalphError when the plan has no such
+    task.
     """
     task, marks = _find(text, task_id)
     if task.state in {TaskState.DONE, TaskState.SKIPPED}:
         return text
-    folded = fold(reason)
-    if folded and folded != task.blocked_by:
-        text = _insert_reason(text, task, marks, folded)
+    blocked_by, needed = _in_line(reason), _in_line(needs)
+    fields = []
+    if blocked_by and blocked_by != task.blocked_by:
+        fields.append(f"Blocked by: {blocked_by}")
+    if needed and not _needs_already(text, task, needed):
+        fields.append(f"Needs: {needed}")
+    if fields:
+        text = _insert_fields(text, task, marks, fields)
     if task.state is not TaskState.BLOCKED:
         at = task.start + marks.text
         has_gap = text[at - 1].isspace()
@@ -70,11 +75,29 @@ def _insert(text: str, position: int, addition: str) -> str:
     return text[:position] + addition + text[position:]
 
 
-def _insert_reason(text: str, task: Task, marks: Marks, reason: str) -> str:
-    """Put the reason below the title, which may run over several lines.
+def _in_line(value: str) -> str:
+    """What others said, as one line that cannot open a comment over the rest of the plan."""
+    return fold(value).replace("<!--", "<! --")
 
-    The new line is indented as the line that follows it in the task, so that everything after it
-    still belongs where it did.
+
+def _needs_already(text: str, task: Task, needs: str) -> bool:
+    """Whether a line in the task says that it needs just this."""
+    lines = [line for _, line in lines_of(text)][task.line + 1 : task.end_line + 1]
+    found = (read_field(line[_text_of(line) :]) for line in lines)
+    return any(field == ("needs", needs) for field in found)
+
+
+def _text_of(line: str) -> int:
+    """Where the text of a line begins, after the marks of an item."""
+    marks = find_marks(line)
+    return len(line) - len(line.lstrip(" \t")) if marks is None else marks.text
+
+
+def _insert_fields(text: str, task: Task, marks: Marks, fields: Sequence[str]) -> str:
+    """Put the fields below the title, which may run over several lines.
+
+    The new lines are indented as the line that follows them in the task, so that everything after
+    them still belongs where it did.
     """
     lines = list(lines_of(text))
     title_end = task.line
@@ -85,7 +108,8 @@ def _insert_reason(text: str, task: Task, marks: Marks, reason: str) -> str:
     indent = _indent_of(nested[0]) if nested else _indent_below(first_line, marks)
     start, line = lines[title_end]
     ending = _ending_near(text, lines, title_end)
-    return _insert(text, start + len(line), f"{ending}{indent}- Blocked by: {reason}")
+    added = "".join(f"{ending}{indent}- {field}" for field in fields)
+    return _insert(text, start + len(line), added)
 
 
 def _goes_on(line: str) -> bool:

@@ -15,6 +15,8 @@ class PromptContext:
     decide_path: str
     blocked_path: str
     complete_word: str = "COMPLETE"
+    completion: str = "EXIT_SIGNAL true"
+    """What the gate asks for, in words that follow "what completes the run is"."""
     task: str | None = None
     """The task's title; None in a confirming iteration."""
     confirming: bool = False

@@ -44,6 +44,7 @@ def values_of(context: PromptContext) -> dict[str, str]:
         "DECIDE_FILE": context.decide_path,
         "BLOCKED_FILE": context.blocked_path,
         "COMPLETE_WORD": context.complete_word,
+        "COMPLETION": context.completion,
         "TASK": _task(context),
         "ANSWER": _answer(context),
         "RECOMMENDATION": _recommendation(context),

@@ -68,6 +68,7 @@ RECOMMENDATION: <one line: what to do next>
 when you cannot go on without a person.
 - EXIT_SIGNAL is true only when nothing at all is left to do; then say so in plain words as well, \
 such as "all tasks are complete".
+- What completes the whole run is {{COMPLETION}}. Give that signal only when no task is open.
 
 Exit scenarios:
 1. If all tasks are done: EXIT_SIGNAL true.

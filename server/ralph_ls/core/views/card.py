@@ -16,6 +16,7 @@ from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_qu
 from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import cut, one_line, some_lines
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
@@ -28,6 +29,9 @@ SHOWN = 1000
 """Characters of a question or a reason; the whole text stands in its file."""
 
 SHOWN_ERROR = 200
+
+TOOLS_SETTING = "tools.allow"
+"""The setting by which an agent is permitted a tool."""
 
 LONG_WAIT = timedelta(seconds=30)
 """A shorter wait is over before anybody has read of it."""
@@ -48,6 +52,24 @@ def breaker_reason(state: RunState) -> str:
     opens = f"; opens at {threshold}" if threshold > 0 else ""
     is_half = breaker.state is BreakerState.HALF_OPEN
     return f"{tame(breaker.reason)}{opens if is_half else ''}"
+
+
+def environment_lines(seen: Seen, state: RunState) -> Iterator[str]:
+    """What hints at a broken environment: how many of how many, and what would mend it (SPEC §6).
+
+    A row that is off, or that has counted nothing, says nothing.
+    """
+    breaker, rules = state.breaker, state.config.breaker
+    if rules.denials_open > 0 and breaker.consecutive_denials:
+        of = count_of(rules.denials_open, "iteration")
+        yield f"a tool was not permitted in {breaker.consecutive_denials} of {of}"
+        # The reason of a breaker that opened for it has said so already.
+        if seen.history.denied and TOOLS_SETTING not in breaker.reason:
+            tools = one_line(", ".join(seen.history.denied), limit=SHOWN_ERROR)
+            yield f"not permitted: {tools}; allow it with the setting {TOOLS_SETTING}"
+    if rules.set_aside_open > 0 and breaker.consecutive_set_asides:
+        of = count_of(rules.set_aside_open, "task")
+        yield f"{breaker.consecutive_set_asides} of {of} set aside with no progress between"
 
 
 def _of_state(seen: Seen) -> Card | None:
@@ -115,7 +137,8 @@ def _waiting(seen: Seen) -> Iterator[tuple[str, str]]:
 
 
 def _half_open(seen: Seen, state: RunState) -> Card:
-    text = "\n".join((breaker_reason(state), *_last_error(state.breaker)))
+    told = (breaker_reason(state), *environment_lines(seen, state), *_last_error(state.breaker))
+    text = "\n".join(told)
     return Card(
         kind=Code.BREAKER_HALF_OPEN,
         tone=Tone.WARNING,
@@ -129,7 +152,7 @@ def _stuck(seen: Seen, state: RunState) -> Card:
     breaker = state.breaker
     is_open = breaker.state is BreakerState.OPEN
     reason = tame(is_stuck(breaker, state.stuck_count, state.config) or "")
-    lines = [reason, *(_open_lines(breaker) if is_open else ())]
+    lines = [reason, *(_open_lines(seen, state) if is_open else ())]
     return Card(
         kind=Code.BREAKER_OPEN if is_open else "run-stuck",
         tone=Tone.BAD,
@@ -139,18 +162,29 @@ def _stuck(seen: Seen, state: RunState) -> Card:
     )
 
 
-def _open_lines(breaker: Breaker) -> Iterator[str]:
+def _open_lines(seen: Seen, state: RunState) -> Iterator[str]:
+    breaker, rules = state.breaker, state.config.breaker
     if breaker.last_change_at is not None:
         yield f"since {to_wire_time(breaker.last_change_at)}"
     counts = {
-        "without progress": breaker.consecutive_no_progress,
-        "with the same error": breaker.consecutive_same_error,
-        "with failing tests": breaker.consecutive_failing_tests,
-        "with a refused completion": breaker.consecutive_refusals,
+        "without progress": (breaker.consecutive_no_progress, rules.no_progress_open),
+        "with the same error": (breaker.consecutive_same_error, rules.same_error_open),
+        "with failing tests": (breaker.consecutive_failing_tests, rules.failing_tests_open),
+        "with a refused completion": (breaker.consecutive_refusals, rules.refused_completions_open),
     }
-    told = [f"{count_of(count, 'iteration')} {what}" for what, count in counts.items() if count]
+    told = [f"{_of_threshold(*counted)} {what}" for what, counted in counts.items() if counted[0]]
     yield from [f"in a row: {', '.join(told)}"] if told else []
+    yield from environment_lines(seen, state)
     yield from _last_error(breaker)
+
+
+def _of_threshold(count: int, threshold: int) -> str:
+    """``3 of 5 iterations``; a row that is off has only its count."""
+    return (
+        f"{count} of {count_of(threshold, 'iteration')}"
+        if threshold
+        else count_of(count, "iteration")
+    )
 
 
 def _last_error(breaker: Breaker) -> Iterator[str]:
@@ -169,9 +203,10 @@ def _long_wait(seen: Seen, state: RunState) -> Card | None:
     until, since = state.until, state.phase_since
     if until is None or since is None or until - since < LONG_WAIT:
         return None
-    reason = one_line(state.phase_reason or "for a while", limit=SHOWN_ERROR)
     text = f"goes on at {to_wire_time(until)}"
-    return _made(seen, "run-waits", Tone.PLAIN, f"Waits: {reason}", text)
+    return _made(
+        seen, "run-waits", Tone.PLAIN, f"Waits{wait_words(state.phase_reason, None)}", text
+    )
 
 
 def _lacks_a_task(seen: Seen, state: RunState) -> Card:

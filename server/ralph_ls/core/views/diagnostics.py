@@ -25,8 +25,10 @@ from ralph_ls.core.views.seen import (
     places,
     waiting_question,
 )
+from ralph_ls.core.views.tasks import set_aside
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import claims_of, facts_of, one_line
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.plan import TaskState
@@ -62,6 +64,15 @@ class Code(StrEnum):
     """A BLOCKED promise holds the whole run."""
     TASK_BLOCKED = "task-blocked"
     """The plan marks one task as blocked."""
+    TASK_SET_ASIDE = "task-set-aside"
+    """The run has set one task aside; that the plan then marks it as blocked is not told again."""
+    ASKED_WITHOUT_SIGNAL = "asked-without-signal"
+    COMPLETION_NOT_GATE = "completion-not-gate"
+    PERSON_COMMITTED = "person-committed"
+    BUDGET_ITERATIONS = "budget-iterations"
+    BUDGET_DURATION = "budget-duration"
+    BUDGET_TOKENS = "budget-tokens"
+    BUDGET_COST = "budget-cost"
     ENGINE_GONE = "engine-gone"
 
 
@@ -103,6 +114,23 @@ PLAN_SEVERITIES = {"empty-task": Severity.HINT}
 """By code; any other may hide a task or make one of what is none, so it is a warning."""
 
 
+ASIDE_REMEDIES = {
+    True: "the plan marks it as blocked; take the mark away to have it tried again",
+    False: "this run takes it no more",
+}
+"""By whether the plan marks it."""
+
+TOLD_WARNINGS = frozenset(
+    {Code.ASKED_WITHOUT_SIGNAL, Code.COMPLETION_NOT_GATE, Code.PERSON_COMMITTED}
+)
+"""Warnings that stand at the task of their iteration; the others are shown by what they are about.
+"""
+
+BUDGET_WARNINGS = frozenset(
+    {Code.BUDGET_ITERATIONS, Code.BUDGET_DURATION, Code.BUDGET_TOKENS, Code.BUDGET_COST}
+)
+
+
 def diagnostics(seen: Seen) -> tuple[Diagnostic, ...]:
     """All that is to be shown in one file, by line, the worst first on each. Total."""
     at = places(seen)
@@ -122,6 +150,7 @@ def diagnostics(seen: Seen) -> tuple[Diagnostic, ...]:
 def _on_plan(seen: Seen, at: Places) -> Iterator[Diagnostic]:
     yield from _plan_problems(seen)
     yield from _blocked_tasks(at)
+    yield from _set_aside_tasks(at)
     yield from _question(seen, at)
     yield from _blocker(seen, at)
     if seen.state is None:
@@ -133,6 +162,7 @@ def _on_plan(seen: Seen, at: Places) -> Iterator[Diagnostic]:
     yield from _missing_report(seen.state, at)
     yield from _validation(seen.state, at)
     yield from _refusal(seen.state, at)
+    yield from _warnings(seen.state, at)
 
 
 def _plan_problems(seen: Seen) -> Iterator[Diagnostic]:
@@ -147,10 +177,21 @@ def _plan_problems(seen: Seen) -> Iterator[Diagnostic]:
 
 def _blocked_tasks(at: Places) -> Iterator[Diagnostic]:
     for task in at.tasks.values():
-        if task.state is TaskState.BLOCKED:
+        if task.state is TaskState.BLOCKED and set_aside(at.seen, task) is None:
             reason = task.blocked_by or "the plan gives no reason"
             message = f"blocked: {reason}"
             yield _at(at.of_task(task), Severity.ERROR, Code.TASK_BLOCKED, message)
+
+
+def _set_aside_tasks(at: Places) -> Iterator[Diagnostic]:
+    for task_id in at.seen.history.set_aside:
+        task = at.tasks.get(task_id)
+        told = None if task is None else set_aside(at.seen, task)
+        if told is not None:
+            after = f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""
+            message = f"set aside{after}: {told.reason}; {ASIDE_REMEDIES[told.marked]}"
+            span, link = at.of_task(task), _cause(told.iteration)
+            yield _at(span, Severity.WARNING, Code.TASK_SET_ASIDE, message, link)
 
 
 def _question(seen: Seen, at: Places) -> Iterator[Diagnostic]:
@@ -283,6 +324,17 @@ def _refusal(state: RunState, at: Places) -> Iterator[Diagnostic]:
     first = next((at.tasks[one.id] for one in refused.open_tasks if one.id in at.tasks), None)
     span, link = at.of_task(first), _cause(refused.iteration)
     yield _at(span, Severity.WARNING, Code.COMPLETION_REFUSED, message, link)
+
+
+def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    """What the loop told of its newest iteration and shows nowhere else, and of its budgets."""
+    newest = {warned.code: warned for warned in state.warnings}
+    for code, warned in newest.items():
+        iteration, link = warned.iteration, _cause(warned.iteration)
+        if code in TOLD_WARNINGS and iteration is not None and _is_newest(state, iteration):
+            yield _at(at.of_iteration(iteration), Severity.INFORMATION, code, warned.message, link)
+        elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
+            yield _at(at.top, Severity.HINT, code, warned.message, link)
 
 
 def _is_newest(state: RunState, iteration: int) -> bool:

@@ -11,14 +11,21 @@ from datetime import datetime
 
 from ralph_ls.core.loop.evidence import contradiction
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.views.card import breaker_reason
+from ralph_ls.core.views.budgets import (
+    cost_words,
+    duration_words,
+    is_nearly_used,
+    tokens_words,
+)
+from ralph_ls.core.views.card import breaker_reason, environment_lines
 from ralph_ls.core.views.controls import WORKING
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
 from ralph_ls.core.views.status import doing
-from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.tasks import aside_words, set_aside
 from ralph_ls.core.views.words import cut, facts_of, one_line, some_lines
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.config import BreakerConfig
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.panel import Fact, Tone
 from ralph_ls.protocol.report import Report, Usage
@@ -36,7 +43,6 @@ SHOWN_TITLE = 200
 STATUS_TONES = {
     "IN_PROGRESS": Tone.ACTIVE,
     "COMPLETE": Tone.GOOD,
-    "PR_READY": Tone.GOOD,
     "BLOCKED": Tone.BAD,
     "NEEDS_CLARIFICATION": Tone.WARNING,
 }
@@ -67,14 +73,15 @@ def facts(seen: Seen, now: datetime | None = None) -> tuple[Fact, ...]:
     return (
         _now(seen, state),
         *_report(report),
-        _breaker(state),
+        _breaker(seen, state),
+        *_set_aside(seen),
         *_tests(report),
         *_work(report, evidence),
         *_evidence(evidence),
         *_next(state),
-        Fact(key="time", heading="Time", text=format_duration(running_time(seen, now))),
-        *_cost(seen),
-        *_tokens(seen),
+        _time(seen, state, now),
+        *_cost(seen, state),
+        *_tokens(seen, state),
     )
 
 
@@ -119,21 +126,37 @@ def _report(report: Report | None) -> Iterator[Fact]:
         yield Fact(key="report", heading="Report", text=text, tone=tone)
 
 
-def _breaker(state: RunState) -> Fact:
+def _breaker(seen: Seen, state: RunState) -> Fact:
     breaker, rules = state.breaker, state.config.breaker
     if not rules.enabled and breaker.state is BreakerState.CLOSED:
         return Fact(key="breaker", heading="Breaker", text="off")
     text, tone = BREAKER_WORDS[breaker.state]
-    more = "" if breaker.state is BreakerState.CLOSED else breaker_reason(state)
-    if breaker.state is BreakerState.CLOSED and _repeats(breaker, rules.same_error_warn):
-        tone = Tone.WARNING
-        more = f"the same error in {count_of(breaker.consecutive_same_error, 'iteration')}"
-        more += f"; opens at {rules.same_error_open}"
-    return Fact(key="breaker", heading="Breaker", text=text, tone=tone, more=more)
+    if breaker.state is not BreakerState.CLOSED:
+        lines = [breaker_reason(state), *environment_lines(seen, state)]
+    else:
+        lines = [*_repeats(breaker, rules), *environment_lines(seen, state)]
+        tone = Tone.WARNING if lines else tone
+    return Fact(key="breaker", heading="Breaker", text=text, tone=tone, more="\n".join(lines))
 
 
-def _repeats(breaker: Breaker, threshold: int) -> bool:
-    return 0 < threshold <= breaker.consecutive_same_error
+def _repeats(breaker: Breaker, rules: BreakerConfig) -> Iterator[str]:
+    same = breaker.consecutive_same_error
+    if 0 < rules.same_error_warn <= same:
+        opens = rules.same_error_open
+        yield f"the same error in {count_of(same, 'iteration')}; opens at {opens}"
+
+
+def _set_aside(seen: Seen) -> Iterator[Fact]:
+    """The tasks that this run has set aside, as far as the plan has not changed since."""
+    if not seen.history.set_aside:
+        return
+    held = [told for task in seen.plan.tasks if (told := set_aside(seen, task)) is not None]
+    if held:
+        lines = [
+            f"{one_line(told.task.title, limit=SHOWN_TITLE)}: {aside_words(told)}" for told in held
+        ]
+        text, more = count_of(len(held), "task"), "\n".join(lines)
+        yield Fact(key="aside", heading="Set aside", text=text, tone=Tone.WARNING, more=more)
 
 
 def _tests(report: Report | None) -> Iterator[Fact]:
@@ -183,15 +206,23 @@ def _next(state: RunState) -> Iterator[Fact]:
     yield Fact(key="next", heading="Next", text=f"{shown}…" if more else shown, more=more)
 
 
-def _cost(seen: Seen) -> Iterator[Fact]:
-    if seen.history.cost_usd is not None:
-        yield Fact(key="cost", heading="Cost", text=f"${seen.history.cost_usd:.2f}")
+def _time(seen: Seen, state: RunState, now: datetime | None) -> Fact:
+    seconds, limit = running_time(seen, now), state.config.max_duration
+    text, tone = duration_words(seconds, limit), _tone_of(seconds, limit)
+    return Fact(key="time", heading="Time", text=text, tone=tone)
 
 
-def _tokens(seen: Seen) -> Iterator[Fact]:
-    if seen.history.tokens is None:
+def _cost(seen: Seen, state: RunState) -> Iterator[Fact]:
+    cost, limit = seen.history.cost_usd, state.config.max_cost_usd
+    if text := cost_words(cost, limit):
+        yield Fact(key="cost", heading="Cost", text=text, tone=_tone_of(cost, limit))
+
+
+def _tokens(seen: Seen, state: RunState) -> Iterator[Fact]:
+    tokens, limit = seen.history.tokens, state.config.max_tokens
+    text, tone = tokens_words(tokens, limit), _tone_of(tokens, limit)
+    if not text:
         return
-    text, tone = _thousands(seen.history.tokens), Tone.PLAIN
     share = _context_share(seen.history.usage)
     if share is not None:
         text = f"{text} · context {share} %"
@@ -199,14 +230,11 @@ def _tokens(seen: Seen) -> Iterator[Fact]:
     yield Fact(key="tokens", heading="Tokens", text=text, tone=tone)
 
 
+def _tone_of(used: float | None, limit: float | None) -> Tone:
+    return Tone.WARNING if is_nearly_used(used, limit) else Tone.PLAIN
+
+
 def _context_share(usage: Usage | None) -> int | None:
     if usage is None or usage.context_tokens is None or not usage.context_window:
         return None
     return round(100 * usage.context_tokens / usage.context_window)
-
-
-def _thousands(count: int) -> str:
-    """``950``, ``31k``, ``1.2M``."""
-    if count < 1000:
-        return str(count)
-    return f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"

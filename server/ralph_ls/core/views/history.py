@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.protocol.events import (
+    CircuitBreakerStateChange,
     CompletionRefused,
     EventBase,
     EvidenceGathered,
@@ -19,6 +21,7 @@ from ralph_ls.protocol.events import (
     IterationStarted,
     RalphStatusUpdate,
     RunStarted,
+    TaskSetAside,
     Validated,
 )
 from ralph_ls.protocol.evidence import Evidence
@@ -56,6 +59,10 @@ class History:
     """Task id to the iteration in which it last became done, whichever task that one was for."""
     told: Mapping[str, Told] = field(default_factory=dict)
     """Task id to what the newest iteration that was assigned it said and did."""
+    set_aside: Mapping[str, TaskSetAside] = field(default_factory=dict)
+    """Task id to how it was set aside; one that is tried again is none any more."""
+    denied: tuple[str, ...] = ()
+    """Tools that were not permitted, in the iterations that the breaker counts for that."""
     refused: CompletionRefused | None = None
     """The last completion that was refused."""
     validated: Validated | None = None
@@ -85,6 +92,8 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
         attempts=book.attempts,
         done=book.done,
         told=book.told,
+        set_aside=book.set_aside,
+        denied=book.denied,
         refused=book.refused,
         validated=book.validated,
         cost_usd=book.cost_usd,
@@ -101,6 +110,8 @@ class _Book:
     attempts: dict[str, tuple[int, ...]]
     done: dict[str, Done]
     told: dict[str, Told]
+    set_aside: dict[str, TaskSetAside]
+    denied: tuple[str, ...]
     refused: CompletionRefused | None
     validated: Validated | None
     cost_usd: float | None
@@ -114,6 +125,8 @@ def _open(known: History) -> _Book:
         attempts=dict(known.attempts),
         done=dict(known.done),
         told=dict(known.told),
+        set_aside=dict(known.set_aside),
+        denied=known.denied,
         refused=known.refused,
         validated=known.validated,
         cost_usd=known.cost_usd,
@@ -127,6 +140,7 @@ def _enter(book: _Book, event: EventBase) -> None:
         case IterationStarted(task=TaskRef() as task, iteration=iteration):
             book.tasks[iteration] = task
             book.attempts[task.id] = (*book.attempts.get(task.id, ()), iteration)
+            book.set_aside.pop(task.id, None)
         case RalphStatusUpdate(report=report, iteration=iteration):
             _tell(book, iteration, report=report)
         case EvidenceGathered(evidence=evidence, iteration=iteration):
@@ -136,8 +150,14 @@ def _enter(book: _Book, event: EventBase) -> None:
             book.refused = event
         case Validated():
             book.validated = event
-        case IterationEnded(usage=Usage() as usage):
-            _consume(book, usage)
+        case TaskSetAside(task=task):
+            book.set_aside[task.id] = event
+        case CircuitBreakerStateChange(iteration=None):
+            book.denied = ()
+        case IterationEnded():
+            _deny(book, event)
+            if event.usage is not None:
+                _consume(book, event.usage)
         case _:
             pass
 
@@ -157,9 +177,17 @@ def _tell(
 
 
 def _finish(book: _Book, iteration: int, evidence: Evidence) -> None:
-    commits = [commit.hash for commit in evidence.commits if not commit.repository]
+    commit = new_head(evidence)
     for task_id in evidence.tasks_done:
-        book.done[task_id] = Done(iteration=iteration, commit=commits[-1] if commits else None)
+        book.done[task_id] = Done(iteration=iteration, commit=commit)
+
+
+def _deny(book: _Book, ended: IterationEnded) -> None:
+    """An agent that cannot tell leaves what is known, as it leaves the breaker's count."""
+    if ended.denied_tools:
+        book.denied = tuple(dict.fromkeys((*book.denied, *ended.denied_tools)))
+    elif ended.permission_denials == 0:
+        book.denied = ()
 
 
 def _consume(book: _Book, usage: Usage) -> None:

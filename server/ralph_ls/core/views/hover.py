@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
 from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line
+from ralph_ls.core.views.tasks import attempt_words, failed_words, set_aside
+from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line, recent_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Phase
@@ -45,7 +46,10 @@ def hover(seen: Seen, line: int) -> str | None:
 def _six(seen: Seen) -> str:
     if seen.state is None:
         return NO_RUN
-    return "\n".join(f"- **{one.heading}**: {_plain(one.text)}" for one in answers(seen))
+    told = [(one.heading, one.text) for one in answers(seen)]
+    if seen.state.history:
+        told.append(("Lately", "; ".join(recent_words(seen.state.history))))
+    return "\n".join(f"- **{heading}**: {_plain(text)}" for heading, text in told)
 
 
 def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
@@ -68,10 +72,16 @@ def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
 def _state_words(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     yield STATE_WORDS[task.state]
     current = None if seen.state is None else seen.state.current
-    if current is not None and at.task_of(current.started.iteration) is task:
+    if (
+        seen.state is not None
+        and current is not None
+        and at.task_of(current.started.iteration) is task
+    ):
         number = current.started.iteration
         ended = not seen.live or seen.phase is Phase.PARKED
         yield f"left open by iteration {number}" if ended else f"in work in iteration {number}"
+        if not ended and (attempt := attempt_words(seen.state)):
+            yield attempt
     if task.priority is not None:
         yield task.priority.value
     if task.section:
@@ -86,7 +96,13 @@ def _attempts(seen: Seen, task: Task) -> Iterator[str]:
         numbers = ", ".join(str(number) for number in tried[-SHOWN_CRITERIA:])
         more = "… " if len(tried) > SHOWN_CRITERIA else ""
         noun = "iteration" if len(tried) == 1 else "iterations"
-        yield f"- Tried: {count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
+        failed = "" if seen.state is None else failed_words(seen.state, task.id)
+        words = f"{count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
+        yield f"- Tried: {words}{', ' if failed else ''}{failed}"
+    if (aside := set_aside(seen, task)) is not None:
+        after = f" after {count_of(aside.attempts, 'attempt')}" if aside.attempts else ""
+        what = f"in iteration {aside.iteration}{after}: {_plain(aside.reason)}"
+        yield f"- Set aside: {what}{'' if aside.marked else '; this run takes it no more'}"
     done = seen.history.done.get(task.id)
     if done is not None and task.state is TaskState.DONE:
         commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"

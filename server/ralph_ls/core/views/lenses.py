@@ -15,9 +15,17 @@ from typing import assert_never
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views import controls
+from ralph_ls.core.views.budgets import cost_words, limit_words, tokens_words
 from ralph_ls.core.views.controls import is_pausing, log_of
 from ralph_ls.core.views.seen import FileKind, Seen, places
-from ralph_ls.core.views.tasks import blocked_words, done_words, tried_words
+from ralph_ls.core.views.tasks import (
+    aside_words,
+    blocked_words,
+    done_words,
+    set_aside,
+    tried_words,
+)
+from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import SHOWN_REASON, minutes, one_line
 from ralph_ls.protocol.options import TaskLenses
 from ralph_ls.protocol.panel import Action, Verb
@@ -89,12 +97,21 @@ def _standing(seen: Seen, state: RunState, now: datetime | None) -> Iterator[Len
     seconds = state.active_seconds
     if seen.live and now is not None:
         seconds = active_seconds(state, now)
-    parts.append(minutes(seconds))
-    if seen.history.cost_usd is not None:
-        parts.append(f"${seen.history.cost_usd:.2f}")
+    parts.extend(_used(seen, state, seconds))
     arguments = log_of(seen, state.iteration) if state.iteration else {}
     command = Verb.SHOW_LOG if state.iteration else Verb.NONE
     yield Lens(line=0, title=" · ".join(parts), command=command, arguments=arguments)
+
+
+def _used(seen: Seen, state: RunState, seconds: float) -> Iterator[str]:
+    """Time and cost, tokens where they are limited; each with its limit, as far as it is told."""
+    config, known = state.config, seen.history
+    limit = config.max_duration
+    yield minutes(seconds) + ("" if limit is None else f" of {limit_words(limit)}")
+    if config.max_tokens is not None and known.tokens is not None:
+        yield f"{tokens_words(known.tokens, config.max_tokens)} tokens"
+    if known.cost_usd is not None:
+        yield cost_words(known.cost_usd, config.max_cost_usd)
 
 
 def _phase_words(seen: Seen, state: RunState) -> Iterator[str]:
@@ -112,7 +129,8 @@ def _phase_words(seen: Seen, state: RunState) -> Iterator[str]:
         case Phase.STOPPING:
             yield "stops after this iteration"
         case Phase.WAITING:
-            yield f"waits: {one_line(state.phase_reason or 'for a while', limit=SHOWN_REASON)}"
+            since = state.phase_since
+            yield f"waits{wait_words(state.phase_reason, state.until, since=since)}"
         case _ if is_pausing(seen):
             yield "pauses after this iteration"
         case _:
@@ -148,16 +166,20 @@ def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> list[Task]:
 
 
 def _on_task(seen: Seen, task: Task, *, in_work: bool) -> Iterator[Lens]:
-    line, tried = task.line, seen.history.attempts.get(task.id, ())
+    line, numbers = task.line, seen.history.attempts.get(task.id, ())
     if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
         only = {"task": task.id}
         yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
+    if (aside := set_aside(seen, task)) is not None:
+        log = log_of(seen, aside.iteration)
+        yield Lens(line=line, title=aside_words(aside), command=Verb.SHOW_LOG, arguments=log)
+        return
     if task.state is TaskState.BLOCKED:
         yield Lens(line=line, title=blocked_words(task), command=Verb.NONE)
     if task.state is TaskState.DONE:
         yield from _done(seen, task)
-    elif tried:
-        title, log = tried_words(len(tried), in_work=in_work), log_of(seen, tried[-1])
+    elif numbers:
+        title, log = tried_words(seen, task, in_work=in_work), log_of(seen, numbers[-1])
         yield Lens(line=line, title=title, command=Verb.SHOW_LOG, arguments=log)
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from enum import StrEnum
 
+from ralph_ls.core.loop.gate import wanted
+from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.tasks import aside_words
+from ralph_ls.core.views.waits import wait_words
+from ralph_ls.core.views.words import OUTCOME_WORDS
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
 from ralph_ls.protocol.state import RunState
 
@@ -45,20 +52,34 @@ def header_lines(state: RunState) -> list[str]:
         else f"at most {count_of(config.max_iterations, 'iteration')}"
     ]
     if config.timeout:
-        limits.append(f"{_limit(config.timeout)} an iteration")
+        limits.append(f"{limit_words(config.timeout)} an iteration")
     if config.max_duration is not None:
-        limits.append(f"{_limit(config.max_duration)} in all")
+        limits.append(f"{limit_words(config.max_duration)} in all")
+    if config.max_tokens is not None:
+        limits.append(f"{thousands(config.max_tokens)} tokens")
+    if config.max_cost_usd is not None:
+        limits.append(dollars(config.max_cost_usd))
     return [
         f"Run: {state.run}",
         f"Profile: {config.profile.value}   Agent: {config.agent}   Plan: {state.plan}",
         f"Branch: {state.branch or '(detached HEAD)'}",
         f"State: {state.state_dir}",
         f"Limits: {', '.join(limits)}",
+        f"Complete: {_completing(config)}",
     ]
 
 
-def line_of(event: e.EventBase) -> Line | None:
-    """The line for an event; None for those that say nothing on their own."""
+def _completing(config: Config) -> str:
+    """What this run ends with 0 for (SPEC §7)."""
+    gate = wanted(config.gate, config.promise.complete)
+    return gate if config.task is None else f"the task {config.task} done, or {gate}"
+
+
+def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
+    """The line for an event; None for those that say nothing on their own.
+
+    ``zone`` is that of whoever looks.
+    """
     match event:
         case e.IterationStarted():
             return Line(text=_iteration_started(event))
@@ -76,6 +97,11 @@ def line_of(event: e.EventBase) -> Line | None:
             return Line(text=text, weight=BREAKER_WEIGHTS[new.value])
         case e.CompletionRefused(why=why):
             return Line(text=f"Completion refused: {why}", weight=Weight.WARNING)
+        case e.AttemptCounted(attempt=attempt, limit=limit) if attempt > 1:
+            return Line(text=f"Attempt {attempt} of {limit}", weight=Weight.QUIET)
+        case e.TaskSetAside(task=task):
+            text = f"{task.title}: {aside_words(event)}"
+            return Line(text=text, weight=Weight.WARNING)
         case e.Validated():
             return _validated(event)
         case e.IterationEnded():
@@ -83,12 +109,11 @@ def line_of(event: e.EventBase) -> Line | None:
         case e.RunEnded(reason=reason, message=message):
             weight = Weight.GOOD if reason is EndReason.COMPLETE else Weight.BAD
             return Line(text=f"Ended: {reason.value}: {message}", weight=weight)
+        case e.PhaseChanged(phase=Phase.WAITING, reason=reason, until=until):
+            words = wait_words(reason, until, since=event.at, zone=zone)
+            return Line(text=f"Waiting{words}", weight=Weight.WARNING)
         case _:
             return _about_people(event)
-
-
-def _limit(seconds: float) -> str:
-    return format_duration(seconds).removesuffix(" 0s").removesuffix(" 0m")
 
 
 def _about_people(event: e.EventBase) -> Line | None:
@@ -126,7 +151,7 @@ def _about_people(event: e.EventBase) -> Line | None:
             return None
 
 
-_TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.WAITING, Phase.STOPPING})
+_TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.STOPPING})
 
 
 def _iteration_started(event: e.IterationStarted) -> str:
@@ -169,14 +194,10 @@ def _validated(event: e.Validated) -> Line:
 
 
 def _iteration_ended(event: e.IterationEnded) -> Line:
-    words = {
-        Outcome.PROGRESS: "progress",
-        Outcome.NO_PROGRESS: "no progress",
-        Outcome.STOPPED: "stopped",
-        Outcome.LOST: "lost with its engine",
-    }
     commit = f", commit {event.commit[:7]}" if event.commit else ", no commit"
-    text = f"Iteration {event.iteration}: {words[event.outcome]} in "
-    text += f"{format_duration(event.seconds)}{commit}"
+    limited = event.outcome is Outcome.LIMITED
+    how = "at the usage limit" if limited else OUTCOME_WORDS[event.outcome]
+    text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
+    text += "; it does not count" if limited else ""
     good = event.outcome is Outcome.PROGRESS
     return Line(text=text, weight=Weight.QUIET if good else Weight.WARNING)

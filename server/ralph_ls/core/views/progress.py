@@ -7,6 +7,8 @@ use, nobody knows how many it will need.
 from __future__ import annotations
 
 from ralph_ls.core.loop.waiting import waits_for
+from ralph_ls.core.views.tasks import attempt_words
+from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import one_line
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
@@ -45,7 +47,8 @@ def _doing(state: RunState, phase: Phase) -> str:
         case Phase.PAUSED:
             return "paused"
         case Phase.WAITING:
-            return f"waits: {one_line(state.phase_reason or 'for a while', limit=SHOWN)}"
+            since = state.phase_since
+            return f"waits{wait_words(state.phase_reason, state.until, since=since)}"
         case Phase.STOPPING:
             return "stops after this iteration"
         case _ if state.current is None:
@@ -53,7 +56,8 @@ def _doing(state: RunState, phase: Phase) -> str:
         case _:
             task = state.current.started.task
             title = "confirms that nothing is left to do" if task is None else task.title
-            return one_line(title, limit=SHOWN)
+            attempt = attempt_words(state)
+            return one_line(title, limit=SHOWN) + (f" · {attempt}" if attempt else "")
 
 
 def _awaited(state: RunState) -> str:

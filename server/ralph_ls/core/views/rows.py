@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, places
-from ralph_ls.core.views.tasks import blocked_words, done_words, tried_words
+from ralph_ls.core.views.tasks import aside_words, blocked_words, done_words, set_aside, tried_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import one_line
 from ralph_ls.protocol.events import (
@@ -87,7 +88,7 @@ def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) 
     words = [
         *(["asks"] if asks else []),
         *(["blocks the run"] if blocks else []),
-        *_task_words(at, task, n_tried=len(tried), works=works),
+        *_task_words(at, task, works=works),
     ]
     return TaskRow(
         id=task.id,
@@ -108,16 +109,19 @@ def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) 
     )
 
 
-def _task_words(at: Places, task: Task, *, n_tried: int, works: bool) -> Iterator[str]:
+def _task_words(at: Places, task: Task, *, works: bool) -> Iterator[str]:
     if task.state is TaskState.DONE:
         done = at.seen.history.done.get(task.id)
         if done is not None:
             yield done_words(done)
         return
+    if (aside := set_aside(at.seen, task)) is not None:
+        yield aside_words(aside)
+        return
     if task.state is TaskState.BLOCKED:
         yield blocked_words(task)
-    if n_tried:
-        yield tried_words(n_tried, in_work=works)
+    if tried := tried_words(at.seen, task, in_work=works):
+        yield tried
 
 
 def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
@@ -157,11 +161,10 @@ def _of_report(report: Report) -> dict[str, object]:
 
 
 def _of_evidence(evidence: Evidence) -> dict[str, object]:
-    commits = [commit.hash for commit in evidence.commits if not commit.repository]
     return {
         "files": evidence.files,
         "tasks_done": len(evidence.tasks_done),
-        "commit": commits[-1] if commits else None,
+        "commit": new_head(evidence),
         "why": one_line(evidence.why, limit=SHOWN_WHY),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
-from ralph_ls.core.views.status import answer_six
+from ralph_ls.core.views.status import answer_six, phase_words
 from ralph_ls.core.views.words import some_lines
 from ralph_ls.protocol.panel import AnswerView
 from ralph_ls.protocol.run_words import EndReason, Phase
@@ -56,7 +56,8 @@ def _running(seen: Seen, run: RunState) -> str:
         return f"no, the system stopped its engine while it was {seen.phase.value}"
     limit = run.config.max_iterations
     of = "" if limit is None else f" of {limit}"
-    return f"yes, {PHASE_WORDS.get(seen.phase, seen.phase.value)}, iteration {run.iteration}{of}"
+    doing = PHASE_WORDS.get(seen.phase) or phase_words(run, seen.phase)
+    return f"yes, {doing}, iteration {run.iteration}{of}"
 
 
 def _next(seen: Seen, run: RunState) -> str:

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from ralph_ls.core.views.controls import is_pausing, lacks_a_task
 from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
+from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.panel import PanelState, Tone
 from ralph_ls.protocol.run_words import EndReason, Phase
@@ -129,7 +130,7 @@ def _words(seen: Seen, state: PanelState) -> tuple[str, str]:
         case PanelState.PAUSED:
             return _paused(seen, run), "paused"
         case PanelState.WAITING:
-            return ("About to go on" if seen.phase is Phase.PARKED else "Waiting"), "waits"
+            return _waiting(seen, run), "waits"
         case PanelState.ASKS:
             return "Waiting for your answer", "asks"
         case PanelState.BLOCKED:
@@ -158,6 +159,14 @@ def _running(seen: Seen) -> str:
     if is_pausing(seen):
         return "Pauses after this iteration"
     return "Starting" if seen.phase is Phase.STARTING else "Running"
+
+
+def _waiting(seen: Seen, run: RunState) -> str:
+    if seen.phase is Phase.PARKED:
+        return "About to go on"
+    # Until when is told beside it, in the time zone of whoever looks.
+    is_limit = run.phase_reason == USAGE_LIMIT
+    return f"Waits{wait_words(USAGE_LIMIT, None)}" if is_limit else "Waiting"
 
 
 def _how_far(run: RunState) -> str:

@@ -6,8 +6,13 @@ stop; what is the next action.
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
+
 from ralph_ls.core.loop.waiting import waits_for
+from ralph_ls.core.views.budgets import budget_words
 from ralph_ls.core.views.summary import next_step
+from ralph_ls.core.views.tasks import attempt_words
+from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import RunState
@@ -15,10 +20,15 @@ from ralph_ls.protocol.state import RunState
 CONFIRMING = "confirming that nothing is left to do"
 
 
-def answer_six(state: RunState, phase: Phase, *, pid: int | None) -> list[tuple[str, str]]:
-    """Each question's heading and its answer; ``phase`` is the one that viewers show."""
+def answer_six(
+    state: RunState, phase: Phase, *, pid: int | None, zone: tzinfo | None = UTC
+) -> list[tuple[str, str]]:
+    """Each question's heading and its answer; ``phase`` is the one that viewers show.
+
+    ``zone`` is that of whoever looks.
+    """
     return [
-        ("Running", _running(state, phase, pid)),
+        ("Running", _running(state, phase, pid, zone)),
         ("Doing", doing(state, phase)),
         ("Last change", _last_change(state)),
         ("Needs you", _needs_you(state, phase)),
@@ -44,11 +54,20 @@ def doing(state: RunState, phase: Phase) -> str:
     if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
         done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
         return f"nothing now; {done}"
-    task = state.current.started.task
-    return CONFIRMING if task is None else task.title
+    task, attempt = state.current.started.task, attempt_words(state)
+    if task is None:
+        return CONFIRMING
+    return f"{task.title} ({attempt})" if attempt else task.title
 
 
-def _running(state: RunState, phase: Phase, pid: int | None) -> str:
+def phase_words(state: RunState, phase: Phase, zone: tzinfo | None = UTC) -> str:
+    """``running``, ``waiting for the usage limit until 14:05 UTC``."""
+    if phase is Phase.WAITING and state.phase_reason == USAGE_LIMIT:
+        return f"waiting{wait_words(USAGE_LIMIT, state.until, since=state.phase_since, zone=zone)}"
+    return phase.value
+
+
+def _running(state: RunState, phase: Phase, pid: int | None, zone: tzinfo | None) -> str:
     if phase is Phase.ENDED:
         return f"no, run {state.run} has ended"
     if phase is Phase.CRASHED:
@@ -57,7 +76,9 @@ def _running(state: RunState, phase: Phase, pid: int | None) -> str:
         return f"no, the loop was stopped by the system while run {state.run} was {phase.value}"
     limit = state.config.max_iterations
     of = "" if limit is None else f" of {limit}"
-    return f"yes, {phase.value}, iteration {state.iteration}{of}, run {state.run}, pid {pid}"
+    used = [phase_words(state, phase, zone), f"iteration {state.iteration}{of}"]
+    parts = ["yes", *used, *budget_words(state), f"run {state.run}", f"pid {pid}"]
+    return ", ".join(parts)
 
 
 def _last_change(state: RunState) -> str:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.history import Done
+from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.words import SHORT_HASH, SHOWN_REASON, one_line
 from ralph_ls.core.words import count_of
+from ralph_ls.protocol.events import TaskSetAside
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.state import RunState
+
+ATTEMPT_COUNTED = "attemptCounted"
+"""Under this kind an open iteration remembers that it counts as an attempt."""
 
 
 def done_words(done: Done) -> str:
@@ -20,6 +27,46 @@ def blocked_words(task: Task) -> str:
     return f"blocked: {reason}"
 
 
-def tried_words(n_tried: int, *, in_work: bool) -> str:
-    """``attempt 2`` while it is in work, else ``2 attempts``."""
-    return f"attempt {n_tried}" if in_work else count_of(n_tried, "attempt")
+def tried_words(seen: Seen, task: Task, *, in_work: bool) -> str:
+    """``attempt 2 of 3`` in work, else ``2 of 3 attempts failed``; empty for one never tried.
+
+    Where attempts are not counted it is ``attempt 2`` and ``2 attempts``: iterations that had it.
+    """
+    n_tried = len(seen.history.attempts.get(task.id, ()))
+    state = RunState() if seen.state is None else seen.state
+    if in_work:
+        return attempt_words(state) or f"attempt {n_tried}"
+    return failed_words(state, task.id) or (count_of(n_tried, "attempt") if n_tried else "")
+
+
+def attempt_words(state: RunState) -> str:
+    """``attempt 2 of 3`` of the open iteration; empty where none is counted (B10)."""
+    current, limit = state.current, state.config.attempts.limit
+    if current is None or current.started.task is None or limit == 0:
+        return ""
+    if ATTEMPT_COUNTED not in current.told:
+        return ""
+    return f"attempt {state.attempts.get(current.started.task.id, 0) + 1} of {limit}"
+
+
+def failed_words(state: RunState, task_id: str) -> str:
+    """``2 of 3 attempts failed``; empty where none has failed, or none is counted."""
+    failed, limit = state.attempts.get(task_id, 0), state.config.attempts.limit
+    return f"{failed} of {count_of(limit, 'attempt')} failed" if failed and limit else ""
+
+
+def set_aside(seen: Seen, task: Task) -> TaskSetAside | None:
+    """How this run set a task aside, where that still holds: a person may have changed the plan."""
+    told = seen.history.set_aside.get(task.id)
+    if told is None:
+        return None
+    is_blocked = task.state is TaskState.BLOCKED
+    is_open = task.state in {TaskState.TODO, TaskState.IN_PROGRESS}
+    holds = is_blocked if told.marked else is_blocked or is_open
+    return told if holds else None
+
+
+def aside_words(told: TaskSetAside) -> str:
+    """``set aside after 3 attempts: no progress``."""
+    after = f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""
+    return f"set aside{after}: {one_line(told.reason, limit=SHOWN_REASON)}"

@@ -7,17 +7,28 @@ side. It must never know where they are shown.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Iterator
 
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.state import IterationFacts
 
 SHORT_HASH = 7
 """How many digits of a commit are shown."""
 
 SHOWN_REASON = 80
 """Characters of a reason in a title."""
+
+OUTCOME_WORDS = {
+    Outcome.PROGRESS: "progress",
+    Outcome.NO_PROGRESS: "no progress",
+    Outcome.STOPPED: "stopped",
+    Outcome.LIMITED: "usage limit, does not count",
+    Outcome.LOST: "lost with its engine",
+}
 
 
 def one_line(text: str, *, limit: int) -> str:
@@ -64,14 +75,25 @@ def claims_of(report: Report) -> str:
 
 def facts_of(evidence: Evidence) -> str:
     """What the engine saw: always all three counts, then why that was no progress."""
-    seen = ", ".join(
-        (
-            count_of(len(evidence.commits), "commit"),
-            count_of(evidence.files, "file"),
-            count_of(len(evidence.tasks_done), "task"),
-        )
-    )
+    n_of_persons = sum(commit.by_person for commit in evidence.commits)
+    counts = [
+        count_of(len(evidence.commits) - n_of_persons, "commit"),
+        count_of(evidence.files, "file"),
+        count_of(len(evidence.tasks_done), "task"),
+    ]
+    # A person's commits are no progress of the agent's (SPEC §6).
+    if n_of_persons:
+        counts.append(f"{count_of(n_of_persons, 'commit')} of a person")
+    seen = ", ".join(counts)
     return tame(seen if evidence.progress else f"{seen}, no progress: {evidence.why}")
+
+
+def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:
+    """``iteration 3: no progress``, ``iteration 2: progress, 4 files``: the newest first."""
+    for one in sorted(recent, key=lambda facts: facts.iteration, reverse=True):
+        counts = ((one.files, "file"), (one.commits, "commit"), (one.tasks_done, "task"))
+        seen = [count_of(number, noun) for number, noun in counts if number]
+        yield f"iteration {one.iteration}: {', '.join((OUTCOME_WORDS[one.outcome], *seen))}"
 
 
 _JOINER = "\u200d"

@@ -15,6 +15,9 @@ STREAM = ("--output-format", "stream-json", "--verbose")
 
 WITHOUT_ASKING = "--dangerously-skip-permissions"
 
+RESUME = ("--resume", "{session}")
+"""Never ``--continue``: the latest session there may be a person's own (SPEC §9.7)."""
+
 
 def describe(config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
     """The agent with the settings of ``[agents.claude]`` and ``[tools]``.
@@ -28,6 +31,7 @@ def describe(config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
         prompt=config.prompt,
         env={**_for_root(), **config.env},
         dialect=config.dialect or Dialect.CLAUDE,
+        resume=RESUME,
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.claude import KEPT_ERRORS, ClaudeDecoder
-from ralph_ls.core.agent.decode.claude_sums import KEPT_CHARACTERS
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.decode.claude import ClaudeDecoder
+from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS, KEPT_ERRORS
 from ralph_ls.protocol.messages import Message
 from tests.unit.agent.decode.streams import (
     RECORDINGS,
@@ -28,6 +28,7 @@ from tests.unit.agent.decode.streams import (
     use,
 )
 
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 NAMES = sorted(path.stem for path in RECORDINGS.iterdir())
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"
 
@@ -233,6 +234,15 @@ class TestMessages:
         assert told(record % b"a\\ud83d b") == [text("a? b")]
         assert told(record % b"a\xff b") == [text("a\ufffd b")]
 
+    def test_nul_bytes_in_a_text_are_part_of_it(self) -> None:
+        record = b'{"type":"assistant","message":{"content":[{"type":"text","text":"a\x00b"}]}}'
+        assert told(record) == [text("a\x00b")]
+
+    def test_calls_that_never_end_are_forgotten_in_the_end(self) -> None:
+        calls = [answer(use("Bash", f"call_{number}")) for number in range(KEPT_CALLS + 1)]
+        assert told(*calls, came_back("call_1"))[-1] == tool("Bash", "", "done", "call_1")
+        assert told(*calls, came_back("call_0"))[-1]["state"] == "started"
+
     def test_waiting_for_the_api_is_told(self) -> None:
         retry = {"type": "system", "subtype": "api_retry", "attempt": 2, "max_retries": 10}
         more = {"retry_delay_ms": 4032.4, "error_status": 529, "error": "server_overloaded"}
@@ -384,13 +394,162 @@ class TestLimit:
             ({"rate_limit_info": {"status": "allowed"}, "status": "rejected"}, None),
             (
                 {"rate_limit_info": {"status": "rejected", "resetsAt": 1769860800}},
-                Limit(resets_at=datetime(2026, 1, 31, 12, tzinfo=UTC)),
+                Limit(resets_at=NOON),
             ),
             ({"status": "rejected", "resetsAt": 1e30}, Limit()),
+            ({"status": "rejected", "resetsAt": 1769860800000}, Limit(resets_at=NOON)),
+            ({"status": "rejected", "resetsAt": "1769860800"}, Limit(resets_at=NOON)),
+            ({"status": "rejected", "resetsAt": "2026-01-31T12:00:00Z"}, Limit(resets_at=NOON)),
+            ({"status": "rejected", "resetsAt": "2026-01-31T14:00+02:00"}, Limit(resets_at=NOON)),
+            ({"status": "rejected", "resetsAt": "2026-01-31T12:00:00"}, Limit(resets_at=NOON)),
+            ({"status": "rejected", "resetsAt": "soon"}, Limit()),
+            ({"status": "rejected", "resetsAt": None}, Limit()),
+            ({"rate_limit_info": {"status": "rejected", "isUsingOverage": True}}, None),
         ],
     )
     def test_it_comes_from_the_agents_own_event(self, event: Any, limit: Limit | None) -> None:
         assert final({"type": "rate_limit_event", **event}, result()).limit == limit
+
+    REJECTED: ClassVar = {"type": "rate_limit_event", "status": "rejected", "resetsAt": 1769860800}
+
+    def test_one_after_which_the_agent_went_on_to_its_end_is_none(self) -> None:
+        assert final(self.REJECTED, answer("On."), result()).limit is None
+        assert final(self.REJECTED, answer("On."), result(subtype="error_max_turns")).limit is None
+        assert final(self.REJECTED, answer("On.")).limit is None
+        assert final(self.REJECTED).limit == Limit(resets_at=NOON)
+
+    def test_one_at_which_the_agent_ended_is(self) -> None:
+        refused = answer("You are at your limit", error="rate_limit")
+        ends = result("You are at your limit", is_error=True)
+        assert final(self.REJECTED, answer("On."), ends).limit == Limit(resets_at=NOON)
+        assert final(self.REJECTED, refused, ends).limit == Limit(resets_at=NOON)
+        assert final(refused, ends).limit == Limit()
+        assert (
+            final(answer("x"), result("no", is_error=True, api_error_status=429)).limit == Limit()
+        )
+
+    def test_words_and_other_failures_are_none(self) -> None:
+        words = "5-hour limit reached, resets 3pm"
+        overloaded = result("Overloaded", is_error=True, api_error_status=529)
+        below = answer("at the limit", error="rate_limit", parent="call_0")
+        assert (
+            final(answer(words), came_back(content=words, is_error=True), below, overloaded).limit
+            is None
+        )
+
+
+class TestAsked:
+    ASK: ClassVar = use(
+        "AskUserQuestion",
+        questions=[
+            {
+                "question": "Which store?",
+                "header": "Store",
+                "options": [{"label": "SQLite", "description": "one file"}, {"label": 4}, 5],
+            },
+            {"question": "And where?"},
+        ],
+    )
+
+    def test_a_question_put_by_a_tool_at_the_end_is_kept(self) -> None:
+        asked = "Which store?\n- SQLite\n\nAnd where?"
+        assert final(answer(self.ASK)).asked == asked
+        refused = came_back(content="not permitted", is_error=True)
+        assert final(answer(self.ASK), refused, answer("I wait."), result()).asked == asked
+        unanswered = came_back(told={"questions": [], "answers": {}})
+        assert final(answer(self.ASK), unanswered, result()).asked == asked
+
+    def test_one_that_was_answered_or_left_behind_is_none(self) -> None:
+        answered = came_back(told={"answers": {"Which store?": "SQLite"}})
+        assert final(answer(self.ASK), answered, result()).asked == ""
+        assert final(answer(self.ASK), came_back(), result()).asked == ""
+        assert final(answer(self.ASK), answer(use("Bash")), result()).asked == ""
+
+    def test_one_of_a_sub_agent_is_none(self) -> None:
+        assert final(answer(self.ASK, parent="call_0"), result()).asked == ""
+
+    @pytest.mark.parametrize(
+        ("name", "given", "asked"),
+        [
+            ("mcp__people__ask_user", {"question": " Go on? "}, "Go on?"),
+            ("request_user_input", {"questions": ["a?", "b?", 4]}, "a?\n\nb?"),
+            ("ask-human", {"prompt": "", "message": "Well?"}, "Well?"),
+            ("ask_followup_question", {"question": 4, "options": ["a"]}, ""),
+            ("AskUser", {"question": "y" * 5000}, "y" * 3999 + "…"),
+            ("Task", {"prompt": "Which one?"}, ""),
+        ],
+    )
+    def test_tools_of_other_names_ask_too(self, name: str, given: Any, asked: str) -> None:
+        assert final(answer(use(name, **given)), result()).asked == asked
+
+    def test_asking_is_no_permission_that_was_missed(self) -> None:
+        denials = [{"tool_name": name, "tool_use_id": name} for name in ("AskUserQuestion", "Bash")]
+        assert final(result(permission_denials=denials)).denied_tools == ("Bash",)
+
+
+class TestQuickWay:
+    """Past what tools brought back: nothing of it is read, and nothing is told differently."""
+
+    CONTENT = st.one_of(
+        st.text(max_size=30),
+        st.sampled_from(['"is_error":true', '{"tool_use_id":"call_2"}', "a\\", '"}]},"x":"']),
+        st.lists(st.builds(lambda text: {"type": "text", "text": text}, st.text(max_size=9))),
+        st.none(),
+    )
+
+    @given(
+        names=st.lists(
+            st.sampled_from(["Bash", "Read", "Write", "TaskCreate", "AskUserQuestion"]), max_size=3
+        ),
+        content=CONTENT,
+        is_error=st.sampled_from([None, True, False]),
+        told=st.sampled_from([None, {"type": "create"}, {"is_error": True}, {"is_error": False}]),
+        both=st.booleans(),
+        order=st.booleans(),
+    )
+    def test_it_tells_what_reading_does(
+        self, names: list[str], content: Any, is_error: Any, told: Any, *, both: bool, order: bool
+    ) -> None:
+        calls = [
+            use(name, f"call_{number}", file_path="/repo/a", subject="s", question="q?")
+            for number, name in enumerate(names, start=1)
+        ]
+        back = came_back("call_1", content, told=told)
+        [block] = back["message"]["content"]
+        if is_error is not None:
+            block["is_error"] = is_error
+        if order:
+            block = {"tool_use_id": block.pop("tool_use_id"), **block}
+        more = came_back("call_2", "error: x", is_error=True)["message"]["content"] if both else []
+        content_of = {"role": "user", "content": [block, *more]}
+        quick = {**back, "message": content_of}
+        slow = {**back, "message": {"extra": 1, **content_of}}
+        before = [init(), answer("Words.", *calls)]
+        found, expected = (decode(stream(*before, each, result())) for each in (quick, slow))
+        assert [message.model_copy(update={"offset": 0}) for message in found[0]] == [
+            message.model_copy(update={"offset": 0}) for message in expected[0]
+        ]
+        assert found[1] == expected[1]
+
+    def test_a_record_that_was_cut_off_brings_nothing_back(self) -> None:
+        whole = stream(
+            {
+                "type": "user",
+                "message": {
+                    "role": "user",
+                    "content": [{"tool_use_id": "call_1", "type": "tool_result", "content": "ok"}],
+                },
+            }
+        ).rstrip()
+        before = stream(answer(use("Bash")))
+        assert kinds(decode(before + whole)[0]) == ["tool", "tool"]
+        assert kinds(decode(before + whole + b"\r\n")[0]) == ["tool", "tool"]
+        assert kinds(decode(before + whole[:-1])[0]) == ["tool"]
+        assert kinds(decode(before + whole.replace(b"call_1", b"other"))[0]) == ["tool"]
+
+    def test_pieces_of_messages_are_passed_over(self) -> None:
+        delta = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": BLOCK}}
+        assert decode(stream({"type": "stream_event", "event": delta}))[0] == []
 
 
 class TestUsage:
@@ -454,4 +613,32 @@ def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
         decoder.feed(piece)
     decoder.finish()
     assert decoder.finish() == []
-    assert decoder.final().text.count("\x00") >= 0
+    assert isinstance(decoder.final(), Final)
+
+
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        *(None, True, 0, -1, 1.5, 1e30, 10**30, "", "x", "429", "rejected", "rate_limit"),
+        *([], [1], ["x"], [[]], [{}], [{"type": "text", "text": "x"}], [None]),
+        *({}, {"a": 1}, {"text": "x"}, {"message": 4}, {"input_tokens": "x"}, {"content": [4]}),
+        {"status": "rejected", "resetsAt": [1]},
+    ]
+)
+FIELDS = ["message", "error", "subtype", "is_error", "result", "usage", "modelUsage", "status"]
+BLOCK_FIELDS = ["text", "id", "name", "input", "tool_use_id", "is_error", "content"]
+BLOCKS = st.builds(
+    lambda kind, fields: {"type": kind, **fields},
+    st.sampled_from(["text", "tool_use", "tool_result", "odd"]),
+    st.dictionaries(st.sampled_from(BLOCK_FIELDS), VALUES, max_size=4),
+)
+ODD_RECORDS = st.builds(
+    lambda kind, blocks, fields: {"type": kind, "message": {"content": blocks}, **fields},
+    st.sampled_from(["assistant", "user", "system", "result", "rate_limit_event", "odd"]),
+    st.lists(BLOCKS, max_size=3) | VALUES,
+    st.dictionaries(st.sampled_from([*FIELDS, "resetsAt", "rate_limit_info"]), VALUES, max_size=4),
+)
+
+
+@given(st.lists(ODD_RECORDS, max_size=6))
+def test_no_value_of_any_field_breaks_it(records: list[Any]) -> None:
+    assert isinstance(final(init(), *records), Final)

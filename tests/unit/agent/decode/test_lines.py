@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.lines import LARGE_PIECE, SMALL_PIECE, LineSplitter, Pieces
 
 PIECES = st.lists(st.binary(max_size=6) | st.sampled_from([b"\n", b"a\n", b"\n\nb", b"c" * 9]))
 
@@ -44,3 +46,46 @@ def test_a_line_over_the_limit_at_the_end_is_dropped() -> None:
     assert splitter.feed(b"0123456") == splitter.feed(b"789") == []
     assert splitter.finish() == []
     assert splitter.finish() == []
+
+
+def test_a_line_without_end_takes_no_memory() -> None:
+    splitter = LineSplitter(1 << 20)
+    piece = b"x" * (1 << 16)
+    tracemalloc.start()
+    for _ in range(1 << 10):
+        assert splitter.feed(piece) == []
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+    assert splitter.feed(b"\ntwo\n") == [((1 << 26) + 1, b"two")]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"", b"a", b"b" * (SMALL_PIECE - 1), b"c" * SMALL_PIECE, b"d" * LARGE_PIECE]
+        ),
+        max_size=8,
+    )
+)
+def test_pieces_come_out_as_they_went_in(given_pieces: list[bytes]) -> None:
+    pieces = Pieces()
+    for piece in given_pieces:
+        pieces.add(piece)
+    whole = b"".join(given_pieces)
+    assert (pieces.n_bytes, pieces.whole()) == (len(whole), whole)
+    pieces.keep_end(SMALL_PIECE)
+    assert pieces.n_bytes >= min(len(whole), SMALL_PIECE)
+    assert whole.endswith(pieces.whole())
+    pieces.take()
+    assert (pieces.n_bytes, pieces.take()) == (0, b"")
+
+
+def test_a_byte_at_a_time_costs_what_all_of_them_do() -> None:
+    pieces = Pieces()
+    tracemalloc.start()
+    for _ in range(1 << 14):
+        pieces.add(b"x")
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1 << 15

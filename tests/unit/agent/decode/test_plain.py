@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.claude import ClaudeDecoder
+from ralph_ls.core.agent.decode.codex import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.plain import PlainDecoder
+from ralph_ls.core.agent.decode.plain import LONGEST_MESSAGE, PlainDecoder
 from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.messages import TextMessage
 
@@ -54,3 +55,26 @@ def test_only_the_end_is_kept_and_no_character_is_cut() -> None:
 def test_each_dialect_has_its_decoder() -> None:
     assert isinstance(decoder_for(Dialect.TEXT), PlainDecoder)
     assert isinstance(decoder_for(Dialect.CLAUDE), ClaudeDecoder)
+    assert isinstance(decoder_for(Dialect.CODEX), CodexDecoder)
+
+
+def test_a_line_without_end_is_passed_on_in_parts_and_no_character_is_cut() -> None:
+    decoder = PlainDecoder(1)
+    piece = "漢".encode() * 100_001 + b"\xe6"
+    messages = [message for _ in range(12) for message in decoder.feed(piece)]
+    assert len(messages) == 3
+    messages += decoder.finish()
+    texts = [message.text for message in messages if isinstance(message, TextMessage)]
+    whole = (piece * 12).decode("utf-8", errors="replace")
+    assert "".join(texts) == whole
+    lengths = [len(text.encode("utf-8", errors="replace")) for text in texts]
+    assert max(lengths) <= 2 * LONGEST_MESSAGE
+    assert decoder.final().text == whole
+
+
+def test_bytes_that_are_no_characters_are_passed_on_too() -> None:
+    decoder = PlainDecoder(1)
+    messages = decoder.feed(b"\xbf" * (LONGEST_MESSAGE + 1))
+    assert len(messages) == 1
+    rest = decoder.finish()
+    assert [message.offset for message in (*messages, *rest)] == [0, LONGEST_MESSAGE - 3]

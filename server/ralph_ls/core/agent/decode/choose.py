@@ -7,17 +7,35 @@ from typing import assert_never
 from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.report import Usage
 
 
-def decoder_for(dialect: Dialect, iteration: int = 1) -> Decoder:
-    """A decoder for one process of an agent that speaks ``dialect``."""
+def decoder_for(
+    dialect: Dialect,
+    iteration: int = 1,
+    *,
+    folder: str = "",
+    earlier_cost_usd: float = 0.0,
+    earlier_usage: Usage | None = None,
+) -> Decoder:
+    """A decoder for one process of an agent that speaks ``dialect``.
+
+    ``folder`` is the one it works in, where its stream does not say. The last two are what a
+    session that it goes on in had cost and used before: ``Final.session_cost_usd`` and
+    ``session_usage`` of the process before it. Each agent tells only one of them.
+    """
     match dialect:
         case Dialect.TEXT:
             return PlainDecoder(iteration)
+        # The records of the others are compiled on import, which a viewer of plain text need not
+        # wait for.
         case Dialect.CLAUDE:
-            # Its records are compiled on import, which a viewer of plain text need not wait for.
             from ralph_ls.core.agent.decode.claude import ClaudeDecoder
 
-            return ClaudeDecoder(iteration)
+            return ClaudeDecoder(iteration, earlier_cost_usd=earlier_cost_usd)
+        case Dialect.CODEX:
+            from ralph_ls.core.agent.decode.codex import CodexDecoder
+
+            return CodexDecoder(iteration, folder=folder, earlier_usage=earlier_usage)
         case _:
             assert_never(dialect)

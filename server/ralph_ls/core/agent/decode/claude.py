@@ -10,8 +10,6 @@ never the agent's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, assert_never
 
 import msgspec
@@ -20,26 +18,37 @@ from ralph_ls.core.agent.decode.claude_records import (
     AssistantRecord,
     Block,
     Content,
+    LimitInfo,
     LimitRecord,
     Record,
     ResultRecord,
     SystemRecord,
     UserRecord,
-    Words,
-    decode,
     read_line,
+    went_well,
 )
-from ralph_ls.core.agent.decode.claude_sums import Meter, Said
+from ralph_ls.core.agent.decode.claude_sums import Meter, moment_of
 from ralph_ls.core.agent.decode.claude_tools import (
+    ACCOUNTED_TOOLS,
     TODO_TOOLS,
     TodoList,
     action_of,
     arguments_of,
     file_of,
+    has_answer,
     summary_of,
 )
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.records import NOTHING, Words, decode
+from ralph_ls.core.agent.decode.said import (
+    READ_OF_FAILURE,
+    Errors,
+    Said,
+    forget_oldest,
+    is_asking,
+    question_in,
+)
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.protocol.messages import (
     FileMessage,
@@ -51,12 +60,6 @@ from ralph_ls.protocol.messages import (
     UsageMessage,
 )
 from ralph_ls.protocol.report import Usage
-
-KEPT_ERRORS = 200
-"""Error lines; a flood says nothing more."""
-
-READ_OF_FAILURE = 1 << 16
-"""Characters from the end of a failed tool result that are looked through for error lines."""
 
 ENDS = {
     "error_max_turns": "it reached its limit of turns",
@@ -81,9 +84,12 @@ class ClaudeDecoder:
         self._said = Said()
         self._calls: dict[str, _Call] = {}
         self._todos = TodoList()
-        self._errors: list[str] = []
+        self._errors = Errors()
         self._denied: dict[str, str] = {}
         self._limit: Limit | None = None
+        self._has_gone_on = False
+        """Whether the agent went on working after it had met its limit."""
+        self._asked = ""
         self._meter = Meter()
         self._result: ResultRecord | None = None
 
@@ -92,7 +98,7 @@ class ClaudeDecoder:
         return self._read(self._lines.feed(data))
 
     def finish(self) -> list[Message]:
-        return self._read(self._lines.finish())
+        return self._read(self._lines.finish(), is_cut=True)
 
     def final(self) -> Final:
         result = self._result
@@ -100,26 +106,33 @@ class ClaudeDecoder:
         is_word = result is not None and not why and result.result is not None
         cost = None if result is None else result.total_cost_usd
         own_cost = None if cost is None else round(max(0.0, cost - self._earlier_cost), 6)
-        limit = self._limit
-        if limit is None and result is not None and result.api_error_status == 429:
-            limit = Limit()
         return Final(
             text=str(result.result) if result is not None and is_word else self._said.text,
             earlier=self._said.earlier,
-            errors=tuple(self._errors),
+            asked=self._asked,
+            errors=self._errors.lines,
             usage=self._meter.usage(own_cost),
             session_cost_usd=cost,
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),
             why=why,
-            denied_tools=tuple(self._denied.values()),
-            limit=limit,
+            denied_tools=tuple(name for name in self._denied.values() if not is_asking(name)),
+            limit=self._limit_at_end(),
         )
 
-    def _read(self, lines: list[tuple[int, bytes]]) -> list[Message]:
+    def _read(self, lines: list[tuple[int, bytes]], *, is_cut: bool = False) -> list[Message]:
+        """``is_cut`` is whether they have no ends, and so may not be whole."""
         messages: list[Message] = []
+        calls = self._calls
         for self._offset, line in lines:
+            if calls and not is_cut:
+                done = went_well(line, is_lone=len(calls) == 1)
+                call = None if done is None else calls.get(done)
+                if done is not None and (call is None or not call.needs_account):
+                    if call is not None:
+                        messages.extend(self._end_call(done, call, NOTHING, is_error=False))
+                    continue
             record = read_line(line)
             if record is not None:
                 messages.extend(self._take(record))
@@ -134,7 +147,7 @@ class ClaudeDecoder:
                     message
                     for block in _blocks(content)
                     if block.type == "tool_result"
-                    for message in self._end_call(block, told)
+                    for message in self._take_result_of_call(block, told)
                 ]
             case SystemRecord():
                 return self._take_system(record)
@@ -151,13 +164,16 @@ class ClaudeDecoder:
     def _take_answer(self, record: AssistantRecord) -> list[Message]:
         is_main = record.parent_tool_use_id is None
         if record.error is not None or record.is_api_error_message:
+            if is_main and record.error == "rate_limit":
+                self._meet_limit(self._limit or Limit())
             texts = [block.text for block in _blocks(record.message) if block.text]
             for text in texts:
-                self._add_errors([text.split("\n")[0]])
+                self._errors.add([text.split("\n")[0]])
             return [self._text(text) for text in texts]
         if is_main:
             # Whatever ended before, the agent is at work again.
             self._result = None
+            self._has_gone_on = True
             self._session_id = record.session_id or self._session_id
             self._model = record.message.model or self._model
         messages: list[Message] = []
@@ -172,39 +188,49 @@ class ClaudeDecoder:
         return messages
 
     def _begin_call(self, block: Block, *, is_main: bool) -> list[Message]:
+        arguments = arguments_of(block.input)
         if is_main:
             self._said.tool_called()
-        arguments = arguments_of(block.input)
+            self._asked = question_in(arguments) if is_asking(block.name) else ""
         call = _Call(
             name=block.name,
             arguments=arguments if block.name in TODO_TOOLS else {},
             summary=summary_of(arguments, self._folder),
             path=file_of(block.name, arguments, self._folder),
+            needs_account=block.name in ACCOUNTED_TOOLS or is_asking(block.name),
         )
         self._calls[block.id] = call
+        forget_oldest(self._calls)
         return [] if block.name in TODO_TOOLS else [self._tool(block.id, call, ToolState.STARTED)]
 
-    def _end_call(self, block: Block, told: msgspec.Raw) -> list[Message]:
+    def _take_result_of_call(self, block: Block, told: msgspec.Raw) -> list[Message]:
         if block.is_error:
-            self._add_errors(find_error_lines(_text_of(block.content)[-READ_OF_FAILURE:]))
-        call = self._calls.pop(block.tool_use_id, None)
+            self._errors.add(find_error_lines(_text_of(block.content)[-READ_OF_FAILURE:]))
+        call = self._calls.get(block.tool_use_id)
         if call is None:
             return []
+        return self._end_call(block.tool_use_id, call, told, is_error=bool(block.is_error))
+
+    def _end_call(
+        self, call_id: str, call: _Call, told: msgspec.Raw, *, is_error: bool
+    ) -> list[Message]:
+        """``told`` is the tool's own account, for the calls that need it."""
+        del self._calls[call_id]
+        if self._asked and is_asking(call.name) and not is_error and has_answer(told):
+            self._asked = ""
         if call.name in TODO_TOOLS:
-            if block.is_error:
+            if is_error:
                 return []
             self._todos.take(call.name, call.arguments, told)
             items = self._todos.items
             return [TodoMessage(iteration=self._iteration, offset=self._offset, items=items)]
-        state = ToolState.FAILED if block.is_error else ToolState.DONE
-        messages: list[Message] = [self._tool(block.tool_use_id, call, state)]
-        if call.path is not None and not block.is_error:
+        state = ToolState.FAILED if is_error else ToolState.DONE
+        messages: list[Message] = [self._tool(call_id, call, state)]
+        if call.path is not None and not is_error:
+            action = action_of(call.name, told)
             messages.append(
                 FileMessage(
-                    iteration=self._iteration,
-                    offset=self._offset,
-                    path=call.path,
-                    action=action_of(call.name, told),
+                    iteration=self._iteration, offset=self._offset, path=call.path, action=action
                 )
             )
         return messages
@@ -229,23 +255,29 @@ class ClaudeDecoder:
         for denial in record.permission_denials or ():
             self._denied[denial.tool_use_id] = denial.tool_name
         if _failure_of(record):
-            self._add_errors([_failure_of(record)])
+            self._errors.add([_failure_of(record)])
         self._meter.end_turn(record, self._model)
         usage = self.final().usage
         return [] if usage is None else [self._usage(usage)]
 
     def _take_limit(self, record: LimitRecord) -> None:
-        found = record.rate_limit_info
-        status = record.status if found is None else found.status
-        seconds = record.resets_at if found is None else found.resets_at
-        if status == "rejected":
-            self._limit = Limit(resets_at=_moment(seconds))
+        found = record.rate_limit_info or record
+        is_paid_for = isinstance(found, LimitInfo) and found.is_using_overage
+        if found.status == "rejected" and not is_paid_for:
+            self._meet_limit(Limit(resets_at=moment_of(found.resets_at)))
 
-    def _add_errors(self, lines: list[str] | tuple[str, ...]) -> None:
-        """Keep error lines; an API error comes once by itself and once more in the result."""
-        for line in lines:
-            if len(self._errors) < KEPT_ERRORS and self._errors[-1:] != [line]:
-                self._errors.append(line)
+    def _meet_limit(self, limit: Limit) -> None:
+        self._limit, self._has_gone_on = limit, False
+
+    def _limit_at_end(self) -> Limit | None:
+        """The limit that ended the agent; one after which it went on to another end is none."""
+        result, limit = self._result, self._limit
+        if result is not None and result.api_error_status == 429:
+            return limit or Limit()
+        is_api_failure = (
+            result is not None and result.is_error and not result.subtype.startswith("error")
+        )
+        return limit if is_api_failure or not self._has_gone_on else None
 
     def _text(self, text: str) -> TextMessage:
         return TextMessage(iteration=self._iteration, offset=self._offset, text=text)
@@ -265,8 +297,7 @@ class ClaudeDecoder:
         return UsageMessage(iteration=self._iteration, offset=self._offset, usage=found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A tool call that has not come back."""
 
     name: str
@@ -274,6 +305,8 @@ class _Call:
     """Kept only where its end needs them: the text of a whole file may be among them."""
     summary: str
     path: str | None
+    needs_account: bool
+    """Whether what the tool itself tells of it is needed at its end."""
 
 
 def _blocks(content: Content) -> list[Block]:
@@ -304,13 +337,6 @@ def _retry_words(record: SystemRecord) -> str:
     status = "" if record.error_status is None else f" ({record.error_status})"
     wait = "" if record.retry_delay_ms is None else f" in {record.retry_delay_ms / 1000:.1f} s"
     return f"API error: {what}{status}; retry {record.attempt} of {record.max_retries}{wait}"
-
-
-def _moment(seconds: float | None) -> datetime | None:
-    try:
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 _RESULT = msgspec.json.Decoder(str | list[Block] | None)

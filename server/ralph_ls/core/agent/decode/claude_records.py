@@ -7,17 +7,22 @@ records mean for a loop.
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-NOTHING = msgspec.Raw(b"null")
+from ralph_ls.core.agent.decode.records import (
+    NOTHING,
+    Words,
+    decode,
+    is_record,
+    kind_of,
+    words_of,
+)
 
 
-class Block(msgspec.Struct):
+class Block(msgspec.Struct, gc=False):
     """One block of a message's content."""
 
     type: str = ""
@@ -30,7 +35,7 @@ class Block(msgspec.Struct):
     content: msgspec.Raw = NOTHING
 
 
-class Tokens(msgspec.Struct):
+class Tokens(msgspec.Struct, gc=False):
     """Counts of one message, or of a whole result."""
 
     input_tokens: int | None = None
@@ -39,7 +44,7 @@ class Tokens(msgspec.Struct):
     cache_creation_input_tokens: int | None = None
 
 
-class Content(msgspec.Struct):
+class Content(msgspec.Struct, gc=False):
     """What the model or the agent's tools said."""
 
     id: str = ""
@@ -48,7 +53,7 @@ class Content(msgspec.Struct):
     usage: Tokens | None = None
 
 
-class AssistantRecord(msgspec.Struct):
+class AssistantRecord(msgspec.Struct, gc=False):
     """One block of the model's answer; ``parent_tool_use_id`` where a sub-agent speaks."""
 
     message: Content
@@ -58,7 +63,7 @@ class AssistantRecord(msgspec.Struct):
     is_api_error_message: bool = False
 
 
-class UserRecord(msgspec.Struct):
+class UserRecord(msgspec.Struct, gc=False):
     """What the model is told: above all the results of its tools."""
 
     message: Content
@@ -114,7 +119,9 @@ class LimitInfo(msgspec.Struct, rename="camel"):
     """How the account stands to its limits."""
 
     status: str = ""
-    resets_at: float | None = None
+    resets_at: float | str | None = None
+    is_using_overage: bool = False
+    """Beyond the limit, and paid for: the agent works on."""
 
 
 class LimitRecord(msgspec.Struct, rename={"resets_at": "resetsAt"}):
@@ -122,67 +129,62 @@ class LimitRecord(msgspec.Struct, rename={"resets_at": "resetsAt"}):
 
     rate_limit_info: LimitInfo | None = None
     status: str = ""
-    resets_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """A line that is no record: a warning of the program, or of something around it."""
-
-    text: str
+    resets_at: float | str | None = None
 
 
 Record = AssistantRecord | UserRecord | SystemRecord | ResultRecord | LimitRecord
-Value = TypeVar("Value")
 
 
 def read_line(line: bytes) -> Record | Words | None:
     """Read one line; None for a record that says nothing to us, or that cannot be read."""
-    if line[:1] != b"{" and line.lstrip()[:1] != b"{":
-        text = line.decode("utf-8", errors="replace").strip()
-        return Words(text=text) if text else None
-    beginning = _TYPE_FIRST.match(line)
-    kind = beginning[1].decode() if beginning else kind_of(line)
+    if line.startswith(_KIND_FIRST):
+        kind = line[_KIND_AT : line.find(b'"', _KIND_AT, _KIND_AT + _LONGEST_KIND)]
+    elif is_record(line):
+        kind = kind_of(line).encode()
+    else:
+        return words_of(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
 
 
-def kind_of(data: bytes | msgspec.Raw) -> str:
-    """The ``type`` of an object wherever it stands; empty where there is none."""
-    found = decode(_KIND, data)
-    return "" if found is None else found.type
+def went_well(line: bytes, *, is_lone: bool) -> str | None:
+    """The id of the one call that a record says went well, without reading what it brought back.
 
-
-def decode(decoder: msgspec.json.Decoder[Value], data: bytes | msgspec.Raw) -> Value | None:
-    """Decode; None where the JSON is broken, or has another shape than ours.
-
-    Bytes that are no UTF-8 and halves of surrogate pairs, which a program that cuts texts anywhere
-    leaves, are replaced first.
+    That is where nearly all bytes of a stream are. No text in JSON can hold a quotation mark that
+    is not escaped, so a key with both of its marks is one. None where the record may say anything
+    else: then it is to be read. ``is_lone`` is whether no other call can have come back in it.
     """
-    try:
-        return decoder.decode(data)
-    except msgspec.ValidationError:
+    result = _RESULT.match(line) if line.startswith(_USER) else None
+    if result is None or not line.endswith(_ENDS):
         return None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        try:
-            mended = json.loads(bytes(data).decode("utf-8", errors="replace"))
-            return decoder.decode(json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace"))
-        except (ValueError, RecursionError, msgspec.DecodeError):
+    behind = result.end()
+    if not is_lone and line.find(_ID_KEY, behind) >= 0:
+        return None
+    flag = line.find(_ERROR_KEY, behind)
+    while flag >= 0:
+        if not line.startswith(b"false", flag + len(_ERROR_KEY)):
             return None
+        flag = line.find(_ERROR_KEY, flag + len(_ERROR_KEY))
+    return result[1].decode()
 
 
-class _Kind(msgspec.Struct):
-    type: str = ""
+_KIND_FIRST = b'{"type":"'
+_KIND_AT = len(_KIND_FIRST)
+_LONGEST_KIND = 40
 
+_USER = b'{"type":"user"'
+_RESULT = re.compile(
+    rb'\{"type":"user","message":\{"role":"user","content":\['
+    rb'\{(?:"type":"tool_result",)?"tool_use_id":"([\w-]+)",(?:"type":"tool_result",)?"content":'
+)
+_ENDS = (b"}", b"}\r")
+_ID_KEY = b'"tool_use_id":'
+_ERROR_KEY = b'"is_error":'
 
-_TYPE_FIRST = re.compile(rb'\s*\{\s*"type"\s*:\s*"(\w+)"')
-
-_KIND = msgspec.json.Decoder(_Kind)
-
-_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
-    "assistant": msgspec.json.Decoder(AssistantRecord),
-    "user": msgspec.json.Decoder(UserRecord),
-    "system": msgspec.json.Decoder(SystemRecord),
-    "result": msgspec.json.Decoder(ResultRecord),
-    "rate_limit_event": msgspec.json.Decoder(LimitRecord),
+_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"assistant": msgspec.json.Decoder(AssistantRecord),
+    b"user": msgspec.json.Decoder(UserRecord),
+    b"system": msgspec.json.Decoder(SystemRecord),
+    b"result": msgspec.json.Decoder(ResultRecord),
+    b"rate_limit_event": msgspec.json.Decoder(LimitRecord),
 }

@@ -1,42 +1,14 @@
-"""What adds up over the records of a ``claude`` stream: its words, and what it used up."""
+"""What a ``claude`` stream says that it used up, and when more may be."""
 
 from __future__ import annotations
 
-from collections import deque
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from ralph_ls.core.agent.decode.claude_records import Content, ModelUsage, ResultRecord, Tokens
 from ralph_ls.core.agent.usage import add_known
 from ralph_ls.protocol.report import Usage
-
-KEPT_CHARACTERS = 1 << 20
-"""Of the agent's text since its last tool call; the end of it counts."""
-
-
-class Said:
-    """The main agent's text: what came after its last tool call, and its last block before."""
-
-    def __init__(self) -> None:
-        self.earlier = ""
-        self._texts: deque[str] = deque()
-        self._n_characters = 0
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._texts)
-
-    def add(self, text: str) -> None:
-        self._texts.append(text)
-        self._n_characters += len(text)
-        while self._n_characters > KEPT_CHARACTERS and len(self._texts) > 1:
-            self._n_characters -= len(self._texts.popleft())
-
-    def tool_called(self) -> None:
-        """What was said so far was not its last word."""
-        said = [text for text in self._texts if "_STATUS" in text.upper()]
-        self.earlier = said[-1] if said else self.earlier
-        self._texts.clear()
-        self._n_characters = 0
 
 
 class Meter:
@@ -95,6 +67,20 @@ class Meter:
         return known if is_going_on or known != _UNKNOWN else None
 
 
+def moment_of(told: float | str | None) -> datetime | None:
+    """A moment as the program tells it: seconds or milliseconds since 1970, or ISO text."""
+    try:
+        if isinstance(told, str) and not _NUMBER.fullmatch(told):
+            moment = datetime.fromisoformat(told)
+            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        number = None if told is None else float(told)
+        if number is None:
+            return None
+        return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
 def _window_of(usage: Mapping[str, ModelUsage], model: str | None) -> int | None:
     """The context window of the model that the main agent used, else of the only one."""
     if model is not None and model in usage:
@@ -102,5 +88,9 @@ def _window_of(usage: Mapping[str, ModelUsage], model: str | None) -> int | None
     windows = [found.context_window for found in usage.values()]
     return windows[0] if len(windows) == 1 else None
 
+
+_NUMBER = re.compile(r"\d+(?:\.\d*)?")
+_MILLISECONDS = 1e11
+"""A number above this is none of seconds: they would lie in the year 5138."""
 
 _UNKNOWN = Usage()

@@ -11,14 +11,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_records import decode, kind_of
+from ralph_ls.core.agent.decode.one_line import in_one_line
+from ralph_ls.core.agent.decode.records import decode, kind_of
 from ralph_ls.protocol.messages import FileAction, TodoItem
-
-LONGEST_SUMMARY = 200
-"""Characters."""
 
 TODO_TOOLS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """Their calls are told as the list that they lead to."""
+
+ACCOUNTED_TOOLS = TODO_TOOLS | {"Write"}
+"""What their calls did is only known from the tool's own account."""
 
 _TELLING = (
     "command",
@@ -56,13 +57,14 @@ def arguments_of(given: msgspec.Raw) -> dict[str, Any]:
 
 def summary_of(arguments: Mapping[str, Any], folder: str) -> str:
     """What the call is used on, in one line."""
-    texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
-    found = next((key for key in _TELLING if key in texts), next(iter(texts), None))
+    given = arguments.get
+    found = next((key for key in _TELLING if isinstance(given(key), str)), None)
+    if found is None:
+        found = next((key for key, value in arguments.items() if isinstance(value, str)), None)
     if found is None:
         return ""
-    text = texts[found]
-    line = " ".join(path_in(text, folder).split() if "path" in found else text.split())
-    return line if len(line) <= LONGEST_SUMMARY else f"{line[: LONGEST_SUMMARY - 1]}…"
+    text: str = arguments[found]
+    return in_one_line(path_in(text, folder) if "path" in found else text)
 
 
 def file_of(name: str, arguments: Mapping[str, Any], folder: str) -> str | None:
@@ -76,6 +78,12 @@ def action_of(name: str, told: msgspec.Raw) -> FileAction:
     if name == "Write" and kind_of(told) == "create":
         return FileAction.CREATED
     return _ACTIONS[name]
+
+
+def has_answer(told: msgspec.Raw) -> bool:
+    """Whether a question that came back was answered; the program counts the answers."""
+    account = arguments_of(told)
+    return "answers" not in account or bool(account["answers"])
 
 
 def path_in(path: str, folder: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import Protocol
 
 from ralph_ls.protocol.messages import Message
@@ -12,9 +12,35 @@ from ralph_ls.protocol.report import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """The agent's account is at its limit, says its own structured output (SPEC §5 "Limits")."""
+    """The agent's account is at its limit, says its own structured output (SPEC §5 "Limits").
+
+    At most one of the three is known. What is none of a moment on its own becomes one by the time
+    at which it was told: see ``reset_of``.
+    """
 
     resets_at: datetime | None = None
+    """With its time zone."""
+    resets_in: float | None = None
+    """Seconds from when the agent said so."""
+    resets_locally: datetime | time | None = None
+    """By the clock on the wall where the agent ran: without a zone, perhaps without a day."""
+
+
+def reset_of(limit: Limit, told_at: datetime) -> datetime | None:
+    """When the limit is lifted; None where the agent did not say.
+
+    ``told_at`` is when it said so, in the time zone in which it ran. A time without a day is the
+    next such time.
+    """
+    told = limit.resets_locally
+    if isinstance(told, datetime):
+        return told.replace(tzinfo=told_at.tzinfo)
+    if told is not None:
+        moment = datetime.combine(told_at.date(), told, told_at.tzinfo)
+        return moment if moment > told_at else moment + timedelta(days=1)
+    if limit.resets_in is not None:
+        return told_at + timedelta(seconds=limit.resets_in)
+    return limit.resets_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +51,16 @@ class Final:
     """The final text of the main agent, as it came: signals are read from it and nothing else."""
     earlier: str = ""
     """The last text before it that holds a status block, else empty."""
+    asked: str = ""
+    """What the agent asked through a tool of its own, where it did nothing more after that."""
     errors: tuple[str, ...] = ()
     """Lines of error events and of tool results that the stream marks as failed."""
     usage: Usage | None = None
+    """Of this process alone; input tokens are those that no cache gave."""
     session_cost_usd: float | None = None
     """The cost of the whole session, with what it had before it was resumed."""
+    session_usage: Usage | None = None
+    """The counts of the whole session, where that is how the agent counts."""
     session_id: str | None = None
     model: str | None = None
     failed: bool = False

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.lines import Pieces
 from ralph_ls.protocol.messages import Message, TextMessage
 
 KEPT_BYTES = 16 << 20
 """Bytes from the end of the output that are read for signals."""
+
+LONGEST_MESSAGE = 1 << 20
+"""Bytes of a line that are held for its end; a longer one is passed on in parts."""
 
 
 class PlainDecoder:
@@ -17,32 +19,35 @@ class PlainDecoder:
     def __init__(self, iteration: int, *, kept: int = KEPT_BYTES) -> None:
         self._iteration = iteration
         self._offset = 0
-        self._partial: list[bytes] = []
+        self._partial = Pieces()
         self._kept = kept
-        self._tail: deque[bytes] = deque()
-        self._n_tail = 0
+        self._tail = Pieces()
 
     def feed(self, data: bytes) -> list[Message]:
         """One message for all the lines that these bytes complete."""
-        self._tail.append(data)
-        self._n_tail += len(data)
-        while self._n_tail - len(self._tail[0]) >= self._kept:
-            self._n_tail -= len(self._tail.popleft())
-        whole, newline, rest = data.rpartition(b"\n")
-        if not newline:
-            self._partial.append(data)
+        self._tail.add(data)
+        self._tail.keep_end(self._kept)
+        end = data.rfind(b"\n") + 1
+        if end:
+            self._partial.add(data[:end])
+            text = self._partial.take()
+            self._partial.add(data[end:])
+            return [self._message(text)]
+        self._partial.add(data)
+        if self._partial.n_bytes <= LONGEST_MESSAGE:
             return []
-        text = b"".join([*self._partial, whole, newline])
-        self._partial = [rest] if rest else []
-        return [self._message(text)]
+        text = self._partial.take()
+        end = _end_of_characters(text)
+        self._partial.add(text[end:])
+        return [self._message(text[:end])]
 
     def finish(self) -> list[Message]:
         """A last line without an end."""
-        rest, self._partial = b"".join(self._partial), []
+        rest = self._partial.take()
         return [self._message(rest)] if rest else []
 
     def final(self) -> Final:
-        data = b"".join(self._tail)
+        data = self._tail.whole()
         if len(data) > self._kept:
             data = _from_character(data[-self._kept :])
         return Final(text=data.decode("utf-8", errors="replace"))
@@ -57,6 +62,19 @@ class PlainDecoder:
 def _from_character(data: bytes) -> bytes:
     """The bytes from where a character begins: a cut is never inside of one."""
     start = 0
-    while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
+    while start < min(3, len(data)) and _goes_on(data[start]):
         start += 1
     return data[start:]
+
+
+def _end_of_characters(data: bytes) -> int:
+    """Where the last character begins, which may not be whole."""
+    start = len(data) - 1
+    while start > len(data) - 4 and _goes_on(data[start]):
+        start -= 1
+    return start
+
+
+def _goes_on(byte: int) -> bool:
+    """Whether a byte is in a character, but not its first."""
+    return byte & 0xC0 == 0x80

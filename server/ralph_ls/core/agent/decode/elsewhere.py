@@ -1,0 +1,176 @@
+"""Signals that stand only where nothing counts, for who asks why theirs was not seen.
+
+Status blocks and promise tags count in the main agent's final text alone (SPEC §5). Agents read
+files and prompts that hold them, quote them to themselves and to sub-agents, and say them too
+early. This tells where each of those stands. It must never become a way for one of them to count:
+no decision is taken on what is found here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ralph_ls.core.agent.decode.choose import decoder_for
+from ralph_ls.core.agent.decode.codex_tools import TOOL_ITEMS
+from ralph_ls.core.agent.decode.lines import LONGEST_LINE
+from ralph_ls.core.agent.decode.one_line import in_one_line
+from ralph_ls.core.agent.promises import find_promise_tags
+from ralph_ls.core.agent.status_block import find_blocks
+from ralph_ls.core.agent.text import clean
+from ralph_ls.protocol.config import Dialect
+
+KEPT = 100
+"""Findings; the last ones of a stream tell most."""
+
+PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """One signal that does not count where it stands."""
+
+    line: int
+    """Of the stream, from 1."""
+    where: str
+    """In words, to be put behind "in": ``a tool's result``."""
+    what: Literal["report", "promise"]
+    text: str
+    """Its beginning, in one line."""
+
+
+def find_elsewhere(stream: bytes, dialect: Dialect) -> tuple[Elsewhere, ...]:
+    """Give the signals that do not count where they stand and stand nowhere else, in their order.
+
+    Plain text has no such place: all of it is the agent's own words. A signal which the final text
+    has as well is left out, for that is the one that was seen.
+    """
+    if dialect is Dialect.TEXT:
+        return ()
+    decoder = decoder_for(dialect)
+    for start in range(0, len(stream), PIECE):
+        decoder.feed(stream[start : start + PIECE])
+    decoder.finish()
+    counted = set(_signals(decoder.final().text))
+    places = _places_of_claude if dialect is Dialect.CLAUDE else _places_of_codex
+    found: deque[Elsewhere] = deque(maxlen=KEPT)
+    for number, record in _records(stream):
+        seen = set(counted)
+        for where, text in places(record):
+            for what, words in _signals(text):
+                if (what, words) not in seen:
+                    seen.add((what, words))
+                    shown = in_one_line(words)
+                    found.append(Elsewhere(line=number, where=where, what=what, text=shown))
+    return tuple(found)
+
+
+def _signals(text: str) -> Iterator[tuple[Literal["report", "promise"], str]]:
+    """The signals of a text, whole, in whatever shape they are."""
+    if _NAMES_IN_TEXT.search(text) is None:
+        return
+    shown = clean(text)
+    for block in find_blocks(shown):
+        yield "report", shown[slice(*block.span)].strip()
+    for tag in find_promise_tags(shown):
+        yield "promise", f"<promise>{tag.body}</promise>"
+
+
+def _records(stream: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records that have a signal's name in them, with the numbers of their lines."""
+    number, counted_to = 1, 0
+    start = 0
+    while (hit := _NAMES.search(stream, start)) is not None:
+        begin = stream.rfind(b"\n", 0, hit.start()) + 1
+        end = stream.find(b"\n", hit.end())
+        end = len(stream) if end < 0 else end
+        number += stream.count(b"\n", counted_to, begin)
+        counted_to, start = begin, end
+        if end - begin <= LONGEST_LINE:
+            record = _json(stream[begin:end])
+            if isinstance(record, dict):
+                yield number, record
+
+
+def _json(line: bytes) -> object:
+    try:
+        return json.loads(line.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _places_of_claude(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with where it stands."""
+    kind = record.get("type")
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    is_main = record.get("parent_tool_use_id") is None
+    if kind in {"assistant", "user"}:
+        for block in blocks:
+            shape = block.get("type") if isinstance(block, dict) else None
+            where = _WHERE_IN_CLAUDE.get((kind, shape)) if isinstance(shape, str) else None
+            if where is not None:
+                is_said_below = kind == "assistant" and not is_main and shape != "tool_use"
+                yield from _told(_BELOW if is_said_below else where, block)
+
+
+def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    item = event.get("item")
+    if event.get("type") != "item.completed" or not isinstance(item, dict):
+        return
+    kind = item.get("type")
+    if kind == "collab_tool_call":
+        yield from _told(_BELOW, item)
+        return
+    if kind in TOOL_ITEMS:
+        given = {key: item.get(key) for key in ("command", "arguments", "query")}
+        back = {key: item.get(key) for key in ("aggregated_output", "result", "error")}
+        yield from _told("a tool's call", given)
+        yield from _told("a tool's result", back)
+    elif kind in _WHERE_IN_CODEX:
+        yield from _told(_WHERE_IN_CODEX[kind], item)
+
+
+def _told(where: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every text in a value, however deep, in order."""
+    waiting = [value]
+    while waiting:
+        given = waiting.pop()
+        match given:
+            case str():
+                yield where, given
+            case dict():
+                waiting.extend(reversed(given.values()))
+            case list():
+                waiting.extend(reversed(given))
+            case _:
+                pass
+
+
+_NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
+"""The mark before ``promise`` may be written as an escape."""
+
+_NAMES_IN_TEXT = re.compile(r"promise>|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
+
+_BELOW = "a sub-agent's words"
+
+_WHERE_IN_CLAUDE = {
+    ("assistant", "text"): "an earlier text",
+    ("assistant", "thinking"): "the reasoning",
+    ("assistant", "tool_use"): "a tool's call",
+    ("user", "tool_result"): "a tool's result",
+    ("user", "text"): "the prompt",
+}
+
+_WHERE_IN_CODEX = {
+    "agent_message": "an earlier text",
+    "reasoning": "the reasoning",
+    "todo_list": "the to-do list",
+    "error": "a warning",
+}
+"""Of the kinds of items that are no calls of tools."""

@@ -1,0 +1,63 @@
+"""Session continuity: whether an iteration goes on in the agent's session of the one before it.
+
+A, Architecture, "Session Continuity" (A22); settled in SPEC §9.7: off by default, for a fresh
+context every time is what the loop is about (S). Only the id that this run's agent reported is
+ever gone on in, never an agent's "latest" session, which may be a person's own. It is dropped
+when it is too old, when the breaker opens, and with another task or mode.
+
+It must never know how an agent is told to go on in a session.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
+from ralph_ls.protocol.state import RunState, Session
+
+_CUT_OFF = frozenset({Outcome.LOST, Outcome.STOPPED})
+"""Nobody knows in what state an agent that was cut off left its session."""
+
+
+def to_resume(run: RunState, *, task: TaskRef | None, mode: Mode, now: datetime) -> Session | None:
+    """The session in which an iteration on ``task`` goes on; None: it begins a fresh one."""
+    known, settings = run.session, run.config.session
+    if not settings.resume or known is None or run.breaker.state is BreakerState.OPEN:
+        return None
+    is_same_work = known.task == _id_of(task) and known.mode is mode
+    age = (now - known.created_at).total_seconds()
+    return known if is_same_work and age < settings.max_age else None
+
+
+def after_iteration(
+    known: Session | None, ended: IterationEnded, *, task: TaskRef | None, now: datetime
+) -> Session | None:
+    """What is known of the agent's session after an iteration on ``task``.
+
+    An iteration at its usage limit may be gone on with, also where its agent came to say nothing.
+    One that was cut off or failed leaves none, and neither does one that told none: to go on is
+    to go on in the session of the iteration before.
+    """
+    seen = ended.session
+    if ended.breaker.state is BreakerState.OPEN or ended.outcome in _CUT_OFF:
+        return None
+    if ended.outcome is Outcome.LIMITED:
+        if seen is None or not seen.id:
+            return known
+    elif ended.crashes or seen is None or not seen.id:
+        return None
+    is_same = known is not None and known.id == seen.id
+    return Session(
+        id=seen.id,
+        cost_usd=seen.cost_usd,
+        created_at=known.created_at if known is not None and is_same else now,
+        last_used_at=now,
+        task=_id_of(task),
+        mode=ended.mode,
+    )
+
+
+def _id_of(task: TaskRef | None) -> str | None:
+    return None if task is None else task.id

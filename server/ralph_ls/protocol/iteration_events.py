@@ -1,0 +1,200 @@
+"""What a run tells of an iteration, in the order in which it happens (SPEC §2).
+
+Everything is imported from ``protocol.events``, which knows them all; nothing here may know of
+people, who stand in ``person_events``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.event_base import EventBase
+from ralph_ls.protocol.evidence import Baseline, Evidence
+from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.run_words import Mode, Outcome, PlanCountsView, TaskRef, Verdict
+
+
+class IterationStarted(EventBase):
+    """One iteration begins; the baseline is what its evidence will be held against."""
+
+    kind: Literal["iterationStarted"] = "iterationStarted"
+    iteration: int = Field(ge=1)
+    max_iterations: int | None = None
+    mode: Mode = Mode.BUILD
+    task: TaskRef | None = None
+    confirming: bool = False
+    """No required task is open: this one only confirms that (SPEC §7)."""
+    counts: PlanCountsView = PlanCountsView()
+    baseline: Baseline
+
+
+class AgentStarted(EventBase):
+    """The agent runs; enough to end it should the engine die."""
+
+    kind: Literal["agentStarted"] = "agentStarted"
+    iteration: int
+    attempt: int = 1
+    """2 when the first one failed and is tried again."""
+    agent: str
+    argv: tuple[str, ...]
+    pid: int
+    process_start_time: float
+    """Seconds since the epoch as the system tells it, to know a pid that was used again."""
+    group: int | None = None
+    prompt_bytes: int = 0
+    dialect: Dialect | None = None
+    """How its output is written; None: plain text."""
+
+
+class AgentExited(EventBase):
+    """The agent and all it started are gone."""
+
+    kind: Literal["agentExited"] = "agentExited"
+    iteration: int
+    attempt: int = 1
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    idle: bool = False
+    stopped: bool = False
+    killed: bool = False
+    """It came to a KILL."""
+    leftovers: int = 0
+    """Processes that outlived the agent and were ended."""
+    seconds: float = 0.0
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+
+
+class RalphStatusUpdate(EventBase):
+    """The agent's report of this iteration (I, 1.1)."""
+
+    kind: Literal["ralphStatusUpdate"] = "ralphStatusUpdate"
+    iteration: int
+    report: Report
+
+
+class PromiseRead(EventBase):
+    """A promise stood in the final text."""
+
+    kind: Literal["promiseRead"] = "promiseRead"
+    iteration: int
+    promise: Promise
+
+
+class EvidenceGathered(EventBase):
+    """What the engine itself saw of this iteration."""
+
+    kind: Literal["evidenceGathered"] = "evidenceGathered"
+    iteration: int
+    evidence: Evidence
+
+
+class PlanChanged(EventBase):
+    """The plan differs from what it was."""
+
+    kind: Literal["planChanged"] = "planChanged"
+    iteration: int | None = None
+    counts: PlanCountsView
+    done: tuple[str, ...] = ()
+    """Ids of the tasks that became done."""
+
+
+class CircuitBreakerStateChange(EventBase):
+    """The breaker moved (I, 2.1)."""
+
+    kind: Literal["circuitBreakerStateChange"] = "circuitBreakerStateChange"
+    iteration: int | None = None
+    """None when a person moved it."""
+    from_state: BreakerState
+    to_state: BreakerState
+    reason: str
+    breaker: Breaker
+
+
+class CompletionRefused(EventBase):
+    """The gate was satisfied, the plan disagrees (SPEC §7)."""
+
+    kind: Literal["completionRefused"] = "completionRefused"
+    iteration: int
+    why: str
+    open_tasks: tuple[TaskRef, ...] = ()
+    """The first of them, at most ten."""
+
+
+class AttemptCounted(EventBase):
+    """An iteration begins on a task that is counted (B, Stuck Detection)."""
+
+    kind: Literal["attemptCounted"] = "attemptCounted"
+    iteration: int
+    task: TaskRef
+    attempt: int
+    """1 for the first one; it is given back where the iteration turns out not to count."""
+    limit: int
+
+
+class TaskSetAside(EventBase):
+    """A task that does not come off makes room for the next one (B; S, Handling Stuck Tasks)."""
+
+    kind: Literal["taskSetAside"] = "taskSetAside"
+    iteration: int
+    task: TaskRef
+    attempts: int = 0
+    reason: str
+    marked: bool = True
+    """It is marked as blocked in the plan; false: it is only not taken any more."""
+
+
+class Validated(EventBase):
+    """The validation script ran."""
+
+    kind: Literal["validated"] = "validated"
+    iteration: int
+    ok: bool
+    exit_code: int | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+    tail: str = ""
+    """The end of what it printed, at most 2000 characters."""
+
+
+class IterationEnded(EventBase):
+    """One iteration is settled: from here on its counters hold."""
+
+    kind: Literal["iterationEnded"] = "iterationEnded"
+    iteration: int
+    mode: Mode = Mode.BUILD
+    outcome: Outcome
+    seconds: float
+    commit: str | None = None
+    """The last commit of the agent in the workspace, whole."""
+    fingerprint: str = ""
+    breaker: Breaker
+    stuck_count: int = 0
+    indicators: int = 0
+    missing_reports: int = 0
+    crashes: int = 0
+    """Iterations in a row in which the agent failed without a result."""
+    recommendation: str = ""
+    counts: PlanCountsView = PlanCountsView()
+    usage: Usage | None = None
+    """What all agents of this iteration used up, as far as they tell."""
+    permission_denials: int | None = None
+    """Tool calls that were not permitted; None where the agent cannot tell."""
+    denied_tools: tuple[str, ...] = ()
+    """Which tools those were, each once."""
+    completion_words: tuple[str, ...] = ()
+    """Names of the completion phrases in the final text."""
+    attempts: dict[str, int] = Field(default_factory=dict)
+    """Failed attempts so far, by task id; a task that has none is not in it."""
+    session: SessionSeen | None = None
+    """The agent's session, where it told one."""
+    errors: tuple[str, ...] = ()
+    """The first error lines, at most five."""
+    verdict: Verdict | None = None
+    """Why the run ends or parks here; None: it goes on. An engine that is killed right after this
+    event leaves enough to end the run as it would have ended."""

@@ -1,0 +1,117 @@
+"""What an agent uses up, what keeps it from working, and what it asks (SPEC §5, §6, §9.6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.cases import Scene, told, warnings
+from tests.engine.steering import answers, parked
+
+pytestmark = pytest.mark.slow
+
+WORKS = "work; commit"
+LIMITED_FIRST = f"""\
+if [ ! -e "$kept/limited" ]; then
+  : >"$kept/limited"; limited $(($(date +%s) + 1)); says one 0.5 'You are at your limit.'; exit
+fi
+{WORKS}; says one 0.5 working
+"""
+DENIED = ',"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1"}]'
+
+
+def test_a_usage_limit_is_waited_for_and_the_iteration_is_not_counted(scene: Scene) -> None:
+    done = scene.run_claude(LIMITED_FIRST, "1")
+    assert done.exit_code == 1
+    first, second = told(done, "iterationEnded")
+    assert (first.outcome, second.outcome) == ("limited", "progress")
+    assert told(done, "runEnded")[0].message == "1 of 1 iterations are used up"
+    (waited,) = told(done, "waitStarted")
+    assert waited.reason == "limit"
+    # The agent says when: on a whole second, and not five minutes from now.
+    assert waited.until.microsecond == 0
+    assert 0 < (waited.until - waited.at).total_seconds() <= 1
+    assert told(done, "iterationStarted")[1].at >= waited.until
+    assert ("waiting", "limit") in [
+        (event.phase, event.reason) for event in told(done, "phaseChanged")
+    ]
+    rows = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.partition(",")[0] for row in rows] == ["iteration", "2"]
+
+
+def test_without_a_time_the_setting_says_how_long_to_wait(scene: Scene) -> None:
+    scene.plan(files={".ralph/config.toml": 'limit_wait = "10ms"\n'})
+    body = LIMITED_FIRST.replace("$(($(date +%s) + 1))", "null")
+    done = scene.run_claude(body, "1")
+    (waited,) = told(done, "waitStarted")
+    assert (waited.until - waited.at).total_seconds() == 0.01
+    assert [event.outcome for event in told(done, "iterationEnded")] == ["limited", "progress"]
+
+
+def test_words_about_a_limit_are_none(scene: Scene) -> None:
+    done = scene.run_claude(f"{WORKS}; says one 0.5 'You have hit your 5-hour limit.'", "1")
+    assert told(done, "waitStarted") == []
+    assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        pytest.param("max_tokens = 2000\n", "2200 of 2000 tokens are used up", id="tokens"),
+        pytest.param("max_cost_usd = 0.75\n", "1 of 0.75 US dollars are used up", id="cost"),
+    ],
+)
+def test_a_budget_that_is_used_up_ends_the_run_with_1(
+    scene: Scene, settings: str, message: str
+) -> None:
+    scene.plan(files={".ralph/config.toml": settings})
+    done = scene.run_claude(f"{WORKS}; says s$RALPH_ITERATION 0.5 working", "9")
+    assert (done.exit_code, len(told(done, "iterationEnded"))) == (1, 2)
+    (end,) = told(done, "runEnded")
+    assert end.reason == "limit"
+    assert message in end.message
+
+
+def test_two_iterations_with_denied_tools_open_the_breaker_and_name_them(scene: Scene) -> None:
+    done = scene.run_claude(f"{WORKS}; says one 0.5 working '{DENIED}'", "9")
+    assert done.exit_code == 4
+    ended = told(done, "iterationEnded")
+    assert [(event.permission_denials, event.denied_tools) for event in ended] == [
+        (1, ("Bash",))
+    ] * 2
+    (end,) = told(done, "runEnded")
+    assert "Bash" in end.message
+    assert "tools.allow" in end.message
+    assert "permission-denied" in warnings(done)
+
+
+CLARIFIES_FIRST = """\
+if [ $RALPH_ITERATION = 1 ]; then
+  work; commit
+  say '---CLARITY_STATUS---' 'STATUS: NEEDS_CLARIFICATION' 'CLARIFICATION_NEEDED: true' \
+    'CLARIFICATION_QUESTIONS: Which colour, red or blue?' '---END_CLARITY_STATUS---'
+  exit
+fi
+work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'
+"""
+
+
+def test_a_clarification_is_a_question_that_a_person_answers(scene: Scene) -> None:
+    running = parked(scene, CLARIFIES_FIRST, "decide")
+    decide = scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
+    assert "Which colour, red or blue?" in decide
+    assert scene.tell("answer", "Blue.").exit_code == 0
+    done = running.wait()
+    assert done.exit_code == 0
+    assert answers(done) == [("answer", "accepted")]
+    assert "Which colour, red or blue?" in scene.prompt(2)
+    assert "Blue." in scene.prompt(2)
+    assert not scene.file(".ralph/decide.txt").exists()
+
+
+def test_a_question_without_a_signal_is_told_and_nothing_is_invented(scene: Scene) -> None:
+    scene.agent("work; commit; say 'I have looked at it.' '' 'Should the lamp be red or blue?'")
+    done = scene.run("1")
+    assert (done.exit_code, told(done, "questionAsked")) == (1, [])
+    warned = {event.code: event.message for event in told(done, "warned")}
+    assert "Should the lamp be red or blue?" in warned["asked-without-signal"]
+    assert not scene.file(".ralph/decide.txt").exists()

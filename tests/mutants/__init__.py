@@ -1,0 +1,1 @@
+"""Mutation testing of the rules that decide about a run: ``make mutants``."""

@@ -1,0 +1,148 @@
+"""Signals that stand where nothing counts are found with their place, and only those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.agent.decode.elsewhere import KEPT, Elsewhere, find_elsewhere
+from ralph_ls.core.agent.decode.lines import LONGEST_LINE
+from ralph_ls.protocol.config import Dialect
+from tests.unit.agent.decode.codex_streams import STARTED, done, ended, ran, said
+from tests.unit.agent.decode.streams import answer, came_back, init, result, stream, use
+
+BLOCK = "---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---"
+TAG = "<promise>COMPLETE</promise>"
+SHOWN = " ".join(BLOCK.split())
+
+
+def claude(*records: Any) -> list[tuple[int, str, str]]:
+    found = find_elsewhere(stream(*records), Dialect.CLAUDE)
+    return [(each.line, each.where, each.what) for each in found]
+
+
+def codex(*records: Any) -> list[tuple[int, str, str]]:
+    found = find_elsewhere(stream(*STARTED, *records, done()), Dialect.CODEX)
+    return [(each.line - len(STARTED), each.where, each.what) for each in found]
+
+
+def prompt(content: Any, parent: str | None = None) -> dict[str, Any]:
+    return {"type": "user", "message": {"content": content}, "parent_tool_use_id": parent}
+
+
+@pytest.mark.parametrize(
+    ("record", "where"),
+    [
+        (came_back(content=f"x\n{BLOCK}"), "a tool's result"),
+        (came_back(content=[{"type": "text", "text": BLOCK}]), "a tool's result"),
+        (prompt(BLOCK), "the prompt"),
+        (prompt([{"type": "text", "text": BLOCK}]), "the prompt"),
+        (answer({"type": "thinking", "thinking": BLOCK}), "the reasoning"),
+        (answer(use("Bash", command=f"cat <<X\n{BLOCK}\nX")), "a tool's call"),
+        (answer(use("X", deep=[{"a": [1, None, BLOCK]}])), "a tool's call"),
+        (answer(BLOCK, use("Bash")), "an earlier text"),
+        (answer(BLOCK, parent="call_0"), "a sub-agent's words"),
+        (answer({"type": "thinking", "t": BLOCK}, parent="call_0"), "a sub-agent's words"),
+        (answer(use("Bash", command=BLOCK), parent="call_0"), "a tool's call"),
+        (prompt(BLOCK, parent="call_0"), "the prompt"),
+    ],
+)
+def test_places_in_the_stream_of_claude(record: Any, where: str) -> None:
+    assert claude(init(), record, result("Done.")) == [(2, where, "report")]
+
+
+@pytest.mark.parametrize(
+    ("item", "where"),
+    [
+        (ran(TAG), "a tool's result"),
+        (ended("command_execution", command=f"echo {TAG}"), "a tool's call"),
+        (
+            ended("mcp_tool_call", result={"content": [{"text": TAG}]}, status="completed"),
+            "a tool's result",
+        ),
+        (ended("collab_tool_call", agents_states={"a": {"message": TAG}}), "a sub-agent's words"),
+        (ended("reasoning", text=TAG), "the reasoning"),
+        (ended("todo_list", items=[{"text": TAG}]), "the to-do list"),
+        (said(TAG), "an earlier text"),
+    ],
+)
+def test_places_in_the_stream_of_codex(item: Any, where: str) -> None:
+    assert codex(said("x"), item, said("Done.")) == [(2, where, "promise")]
+
+
+def test_a_signal_is_shown_in_one_short_line() -> None:
+    long = f"<promise>DECIDE: {'漢' * 500}</promise>"
+    data = stream(came_back(content=f"{BLOCK}\n{long}"), result("Done."))
+    first, second = find_elsewhere(data, Dialect.CLAUDE)
+    assert first == Elsewhere(line=1, where="a tool's result", what="report", text=SHOWN)
+    assert second.text.startswith("<promise>DECIDE: 漢漢")
+    assert second.text.endswith("漢…")
+    assert len(second.text) == 200
+
+
+def test_what_stands_in_the_final_text_too_was_seen() -> None:
+    assert claude(prompt(f"say {TAG}"), answer(TAG), result(TAG)) == []
+    assert claude(prompt(f"say {TAG}"), result("Done.")) == [(1, "the prompt", "promise")]
+
+
+def test_of_a_record_each_signal_is_told_once() -> None:
+    assert claude(came_back(content=f"{TAG} and {TAG}"), result()) == [
+        (1, "a tool's result", "promise")
+    ]
+
+
+def test_of_a_flood_the_last_are_kept() -> None:
+    found = claude(*[came_back(content=TAG)] * (KEPT + 5), result())
+    assert (len(found), found[0][0], found[-1][0]) == (KEPT, 6, KEPT + 5)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"<promise>COMPLETE</promise>",
+        b'{"type":"user","message":"<promise>COMPLETE</promise>',
+        b'["<promise>COMPLETE</promise>"]',
+        b'{"type":"user","message":["<promise>COMPLETE</promise>"]}',
+        b'{"type":"user","message":{"content":["<promise>COMPLETE</promise>"]}}',
+        b'{"type":"user","message":{"content":[{"type":[],"text":"<promise>A</promise>"}]}}',
+        b'{"type":"stream_event","message":{"content":"<promise>COMPLETE</promise>"}}',
+        b'{"type":"user","message":{"content":"a promise, and no more"}}',
+        b'{"promise":' + b"[" * 100_000,
+        b'{"type":"user","message":{"content":"<promise>A</promise>"},"x":"%s"}'
+        % (b"x" * LONGEST_LINE),
+    ],
+)
+def test_what_cannot_be_read_has_none(line: bytes) -> None:
+    assert claude(line, result()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "item.completed", "item": TAG},
+        {"type": "item.started", "item": {"type": "reasoning", "text": TAG}},
+        {"type": "item.completed", "item": {"type": "tea", "text": TAG}},
+    ],
+)
+def test_other_events_of_codex_have_none(line: Any) -> None:
+    assert codex(line, said("Done.")) == []
+
+
+def test_all_of_plain_text_is_the_agents_own() -> None:
+    assert find_elsewhere(TAG.encode(), Dialect.TEXT) == ()
+
+
+def test_a_stream_without_an_end_is_read_to_where_it_ends() -> None:
+    data = stream(init(), came_back(content=TAG)).rstrip(b"\n")
+    assert [each.line for each in find_elsewhere(data, Dialect.CLAUDE)] == [2]
+
+
+@given(st.lists(st.binary(max_size=40) | st.just(stream(came_back(content=TAG)))))
+def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    for dialect in Dialect:
+        for found in find_elsewhere(data, dialect):
+            assert 1 <= found.line <= data.count(b"\n") + 1

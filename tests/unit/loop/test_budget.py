@@ -1,0 +1,140 @@
+"""What ends a run for want of a budget, and when a person is warned of it (SPEC §7, §9.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.loop.budget import limit_reached, nearly_used
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.report import Usage
+
+ALL: dict[str, Any] = {
+    "max_iterations": 10,
+    "max_duration": 1200,
+    "max_tokens": 1000,
+    "max_cost_usd": 5,
+}
+
+
+def spent(tokens: int | None = None, cost: float | None = None, **fields: Any) -> Usage:
+    return Usage(input_tokens=tokens, cost_usd=cost, **fields)
+
+
+def reached(
+    counted: int = 0, seconds: float = 0, usage: Usage | None = None, **settings: Any
+) -> str | None:
+    return limit_reached(Config(**settings), counted=counted, seconds=seconds, usage=usage)
+
+
+def nearly(
+    counted: int = 0, seconds: float = 0, usage: Usage | None = None, **settings: Any
+) -> dict[str, str]:
+    told = nearly_used(Config(**settings), counted=counted, seconds=seconds, usage=usage)
+    assert len(dict(told)) == len(told)
+    return dict(told)
+
+
+@pytest.mark.parametrize(
+    ("used", "message"),
+    [
+        pytest.param({"counted": 9, "seconds": 1199.9, "usage": spent(999, 4.99)}, None, id="none"),
+        pytest.param({"counted": 10}, "10 of 10 iterations are used up", id="iterations"),
+        pytest.param({"counted": 11}, "11 of 10 iterations are used up", id="beyond"),
+        pytest.param({"seconds": 1200}, "the duration of 1200 s is used up", id="duration"),
+        pytest.param({"usage": spent(1000)}, "1000 of 1000 tokens are used up", id="tokens"),
+        pytest.param(
+            {"usage": spent(600, output_tokens=450)},
+            "1050 of 1000 tokens are used up",
+            id="in and out",
+        ),
+        pytest.param({"usage": spent(cached_tokens=9000)}, None, id="cached ones are told apart"),
+        pytest.param({"usage": spent(cost=5)}, "5 of 5 US dollars are used up", id="cost"),
+        pytest.param({"usage": spent(cost=7.12)}, "7.12 of 5 US dollars are used up", id="cents"),
+        pytest.param({"usage": Usage()}, None, id="unknown"),
+        pytest.param({"usage": None}, None, id="nothing told"),
+        pytest.param(
+            {"counted": 10, "seconds": 9e9, "usage": spent(9999, 99)},
+            "10 of 10 iterations are used up",
+            id="the first is told",
+        ),
+    ],
+)
+def test_a_run_ends_where_a_budget_is_used_up(used: dict[str, Any], message: str | None) -> None:
+    assert reached(**used, **ALL) == message
+
+
+def test_long_durations_are_told_in_full() -> None:
+    settings: dict[str, Any] = {"max_duration": "30d"}
+    assert reached(seconds=2592000, **settings) == "the duration of 2592000 s is used up"
+    assert nearly(seconds=2100000.26, **settings) == {
+        "duration": "2100000.3 of 2592000 s are used up"
+    }
+
+
+def test_small_costs_are_told_in_full() -> None:
+    usage = spent(cost=0.0123)
+    assert reached(usage=usage, max_cost_usd=0.001) == "0.0123 of 0.001 US dollars are used up"
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        pytest.param({"counted": 7, "seconds": 959.9, "usage": spent(799, 3.99)}, {}, id="79 %"),
+        pytest.param(
+            {"counted": 8, "seconds": 960, "usage": spent(800, 4)},
+            {
+                "iterations": "8 of 10 iterations are used up",
+                "duration": "960 of 1200 s are used up",
+                "tokens": "800 of 1000 tokens are used up",
+                "cost": "4 of 5 US dollars are used up",
+            },
+            id="80 %",
+        ),
+        pytest.param({"usage": Usage()}, {}, id="unknown"),
+        pytest.param(
+            {"counted": 10, "seconds": 1000.04, "usage": spent(1000, 6)},
+            {"duration": "1000 of 1200 s are used up"},
+            id="what is used up altogether is told by the end",
+        ),
+    ],
+)
+def test_a_person_is_warned_at_80_percent(used: dict[str, Any], expected: dict[str, str]) -> None:
+    assert nearly(**used, **ALL) == expected
+
+
+def test_short_runs_warn_of_no_iterations() -> None:
+    assert nearly(3, max_iterations=4) == {}
+    assert nearly(4, max_iterations=5) == {"iterations": "4 of 5 iterations are used up"}
+
+
+@given(
+    st.integers(0, 100),
+    st.floats(0, 1e6),
+    st.none() | st.builds(Usage, input_tokens=st.none() | st.integers(0), cost_usd=st.none()),
+)
+def test_a_run_without_budgets_never_ends_for_one(
+    counted: int, seconds: float, usage: Usage | None
+) -> None:
+    assert reached(counted, seconds, usage) is None
+    assert nearly(counted, seconds, usage) == {}
+    assert reached(usage=usage, max_cost_usd=1) is None
+
+
+@given(st.integers(1, 200), st.integers(0, 250))
+def test_a_run_warns_before_it_ends(limit: int, used: int) -> None:
+    cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"max_iterations": limit}, {"counted": used}),
+        ({"max_duration": limit}, {"seconds": float(used)}),
+        ({"max_tokens": limit}, {"usage": spent(used)}),
+        ({"max_cost_usd": limit}, {"usage": spent(cost=float(used))}),
+    ]
+    for settings, given_used in cases:
+        is_over = reached(**given_used, **settings) is not None
+        is_told = bool(nearly(**given_used, **settings))
+        assert is_over == (used >= limit)
+        if limit >= 5 or "max_iterations" not in settings:
+            assert is_told == (used * 5 >= limit * 4 and not is_over)

@@ -1,0 +1,162 @@
+"""When an iteration goes on in the session of the one before it (A22; SPEC §9.7)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.loop.session import after_iteration, to_resume
+from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.report import SessionSeen
+from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
+from ralph_ls.protocol.state import RunState, Session
+
+BEGIN = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LATER = BEGIN + timedelta(hours=1)
+A = TaskRef(id="a", title="Do a")
+B = TaskRef(id="b", title="Do b")
+ON: dict[str, Any] = {"resume": True}
+
+
+def session(**fields: Any) -> Session:
+    known = {"id": "s1", "created_at": BEGIN, "last_used_at": BEGIN, "task": "a", **fields}
+    return Session(**known)
+
+
+def run(
+    known: Session | None, *, state: BreakerState = BreakerState.CLOSED, **settings: Any
+) -> RunState:
+    config = Config.model_validate({"session": settings})
+    return RunState(config=config, session=known, breaker=Breaker(state=state))
+
+
+def ended(seen: str | None = "s1", outcome: Outcome = Outcome.PROGRESS, **fields: Any) -> Any:
+    is_open = fields.pop("is_open", False)
+    breaker = Breaker(state=BreakerState.OPEN if is_open else BreakerState.CLOSED)
+    return IterationEnded(
+        seq=1,
+        at=LATER,
+        run="r",
+        iteration=1,
+        outcome=outcome,
+        seconds=1,
+        breaker=breaker,
+        session=None if seen is None else SessionSeen(id=seen, cost_usd=0.5),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        pytest.param(run(session(), **ON), "s1", id="on"),
+        pytest.param(run(session()), None, id="off by default"),
+        pytest.param(run(None, **ON), None, id="none reported"),
+        pytest.param(run(session(task="b"), **ON), None, id="another task"),
+        pytest.param(run(session(task=None), **ON), None, id="it had no task"),
+        pytest.param(run(session(mode=Mode.PLAN), **ON), None, id="another mode"),
+        pytest.param(run(session(), state=BreakerState.OPEN, **ON), None, id="OPEN"),
+        pytest.param(run(session(), state=BreakerState.HALF_OPEN, **ON), "s1", id="HALF_OPEN"),
+        pytest.param(run(session(), max_age="61m", **ON), "s1", id="young enough"),
+        pytest.param(run(session(), max_age="1h", **ON), None, id="too old"),
+        pytest.param(run(session(last_used_at=LATER), max_age="1h", **ON), None, id="age of use"),
+        pytest.param(
+            run(session(created_at=LATER + timedelta(days=2)), **ON), "s1", id="clock set back"
+        ),
+    ],
+)
+def test_the_session_that_is_gone_on_in(state: RunState, expected: str | None) -> None:
+    known = to_resume(state, task=A, mode=Mode.BUILD, now=LATER)
+    assert (known.id if known is not None else None) == expected
+
+
+def test_iterations_without_a_task_go_on_as_well() -> None:
+    state = run(session(task=None), **ON)
+    assert to_resume(state, task=None, mode=Mode.BUILD, now=LATER) == state.session
+
+
+FRESH = session(cost_usd=0.5, created_at=LATER, last_used_at=LATER)
+GONE_ON = session(cost_usd=0.5, last_used_at=LATER)
+
+
+@pytest.mark.parametrize(
+    ("known", "event", "expected"),
+    [
+        pytest.param(None, ended(), FRESH, id="a fresh one"),
+        pytest.param(session(), ended(), GONE_ON, id="the same one keeps its age"),
+        pytest.param(session(id="s0"), ended(), FRESH, id="a new id is a new session"),
+        pytest.param(session(), ended(outcome=Outcome.NO_PROGRESS), GONE_ON, id="no progress"),
+        pytest.param(session(), ended(None), None, id="the agent told none"),
+        pytest.param(session(), ended(""), None, id="an empty id"),
+        pytest.param(session(), ended(is_open=True), None, id="OPEN"),
+        pytest.param(session(), ended(outcome=Outcome.LOST), None, id="lost"),
+        pytest.param(session(), ended(outcome=Outcome.STOPPED), None, id="stopped"),
+        pytest.param(session(), ended(crashes=1), None, id="the agent failed"),
+        pytest.param(session(), ended(outcome=Outcome.LIMITED), GONE_ON, id="limited"),
+        pytest.param(
+            session(),
+            ended(outcome=Outcome.LIMITED, crashes=1),
+            GONE_ON,
+            id="limited after a crash",
+        ),
+        pytest.param(
+            session(), ended(None, Outcome.LIMITED), session(), id="limited before it began"
+        ),
+        pytest.param(session(), ended("", Outcome.LIMITED), session(), id="limited, an empty id"),
+        pytest.param(None, ended(None, Outcome.LIMITED), None, id="limited at once"),
+        pytest.param(
+            session(), ended(outcome=Outcome.LIMITED, is_open=True), None, id="limited, OPEN"
+        ),
+    ],
+)
+def test_what_is_known_of_the_session(
+    known: Session | None, event: IterationEnded, expected: Session | None
+) -> None:
+    assert after_iteration(known, event, task=A, now=LATER) == expected
+
+
+def test_a_session_belongs_to_the_task_and_mode_it_was_last_used_for() -> None:
+    known = after_iteration(session(), ended(mode=Mode.PLAN), task=B, now=LATER)
+    assert known is not None
+    assert (known.task, known.mode) == ("b", Mode.PLAN)
+    bare = after_iteration(None, ended(), task=None, now=LATER)
+    assert bare is not None
+    assert bare.task is None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["s1", "s2", "", None]),
+            st.sampled_from(list(Outcome)),
+            st.booleans(),
+            st.sampled_from([A, B, None]),
+            st.integers(0, 50),
+        ),
+        max_size=10,
+    )
+)
+def test_only_what_the_agent_reported_on_this_work_is_gone_on_in(
+    turns: list[tuple[str | None, Outcome, bool, TaskRef | None, int]],
+) -> None:
+    known, now = None, BEGIN
+    reported: dict[str, datetime] = {}
+    for seen, outcome, is_open, task, hours in turns:
+        now += timedelta(hours=hours)
+        state = run(known, **ON)
+        resumed = to_resume(state, task=task, mode=Mode.BUILD, now=now)
+        if resumed is not None:
+            assert now - reported[resumed.id] < timedelta(days=1)
+            assert resumed.task == (None if task is None else task.id)
+        event = ended(seen, outcome, is_open=is_open)
+        known = after_iteration(known, event, task=task, now=now)
+        if seen:
+            is_known = known is not None and known.created_at < now
+            reported[seen] = reported.get(seen, now) if is_known else now
+        assert not (known is not None and (is_open or outcome in {Outcome.LOST, Outcome.STOPPED}))

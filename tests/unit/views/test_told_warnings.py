@@ -1,0 +1,46 @@
+"""Warnings of the loop that stand at the task of their iteration."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.views.diagnostics import Severity, diagnostics
+from ralph_ls.protocol.events import EventBase, Warned
+from tests.unit.views.sights import CHOOSE, ROUND, begins, ends, event, seen
+from tests.unit.views.situations import WORKS
+
+TOLD = ["asked-without-signal", "completion-not-gate", "person-committed"]
+
+
+def warned(code: str, iteration: int | None = 3) -> Warned:
+    return event(Warned, iteration=iteration, code=code, message="so it\x07 is")
+
+
+def found(*events: EventBase, code: str) -> list[tuple[int, Severity, str, str | None]]:
+    return [
+        (one.line, one.severity, one.message, one.link)
+        for one in diagnostics(seen(*WORKS, *events))
+        if one.code == code
+    ]
+
+
+@pytest.mark.parametrize("code", TOLD)
+def test_what_is_shown_nowhere_else_stands_at_its_task(code: str) -> None:
+    expected = [(CHOOSE, Severity.INFORMATION, "so it\\x07 is", "iteration:3")]
+    assert found(warned(code), code=code) == expected
+    assert found(warned(code), ends(3), code=code) == expected
+    assert found(warned(code), ends(3), begins(4, ROUND), code=code) == expected
+
+
+@pytest.mark.parametrize("code", TOLD)
+def test_a_later_iteration_has_settled_it(code: str) -> None:
+    assert found(warned(code), ends(3), begins(4, ROUND), ends(4), code=code) == []
+
+
+@pytest.mark.parametrize("code", ["logs-removed", "report-missing", "error-repeating"])
+def test_other_warnings_are_told_once_and_not_shown(code: str) -> None:
+    assert found(warned(code), code=code) == []
+
+
+def test_one_that_belongs_to_no_iteration_has_no_place() -> None:
+    assert found(warned(TOLD[0], None), code=TOLD[0]) == []
