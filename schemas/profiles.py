@@ -60,7 +60,9 @@ def settings(model: type[BaseModel] = Config, table: str = "") -> Iterator[Setti
 def _matrix(rows: Sequence[Sequence[str]]) -> str:
     header, *body = rows
     lines = [header, ["---"] * len(header), *body]
-    return "\n".join(f"| {' | '.join(_in_a_cell(cell) for cell in line)} |" for line in lines)
+    shown = "\n".join(f"| {' | '.join(_in_a_cell(cell) for cell in line)} |" for line in lines)
+    # Outside of code a tag would be taken for one.
+    return re.sub(r"<(?=/?promise>)", "&lt;", shown)
 
 
 def _settings() -> str:
