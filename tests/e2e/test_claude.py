@@ -145,7 +145,7 @@ def test_a_signal_counts_only_in_its_last_words(claude: ClaudeScene) -> None:
 
 def test_an_api_error_is_told_and_tried_once_more(claude: ClaudeScene) -> None:
     claude.stub.say(
-        *[Answer(status=429, text="Slow down")] * 2,
+        *[Answer(status=500, text="Out of order")] * 2,
         *does_task(claude.repository, "First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
@@ -154,15 +154,35 @@ def test_an_api_error_is_told_and_tried_once_more(claude: ClaudeScene) -> None:
     exits = told(done, "agentExited")
     assert [event.exit_code for event in exits] == [1, 0]
     assert warnings(done) == ["excluded", "agent-failed"]
-    assert told(done, "warned")[1].message == (
-        "the agent ended with 1 and left no result "
-        "(API Error: Request rejected (429) · Slow down); it is started once more"
+    message = told(done, "warned")[1].message
+    assert message.startswith(
+        "the agent ended with 1 and left no result (API Error: 500 Out of order"
     )
+    assert message.endswith("; it is started once more")
     (ended,) = told(done, "iterationEnded")
     assert ended.outcome.value == "progress"
     assert (ended.usage.input_tokens, ended.usage.output_tokens) == (3600, 102)
-    retried = "API error: rate limit (429); retry 1 of 1"
+    retried = "API error: server error (500); retry 1 of 1"
     assert any(getattr(found, "text", "").startswith(retried) for found in claude.messages())
+
+
+def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: ClaudeScene) -> None:
+    claude.stub.say(
+        *[Answer(status=429, text="Slow down")] * 2,
+        *does_task(claude.repository, "First", "one.txt"),
+        Answer(text=f"Done.\n\n{GOES_ON}"),
+    )
+    config = claude.repository / ".ralph" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('limit_wait = "100ms"\n', encoding="utf-8")
+    git(claude.repository, "add", "-A")
+    git(claude.repository, "commit", "-q", "-m", "Settings")
+    done = claude.run("1")
+    assert done.exit_code == 1
+    assert warnings(done) == ["excluded"]
+    assert [event.reason for event in told(done, "waitStarted")] == ["limit"]
+    outcomes = [event.outcome.value for event in told(done, "iterationEnded")]
+    assert outcomes == ["limited", "progress"]
 
 
 def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: ClaudeScene) -> None:

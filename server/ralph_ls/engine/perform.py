@@ -178,6 +178,8 @@ class Performer:
     def _write(self, effect: Effect) -> str | None:
         """Write a halt file or the plan, at once; the problem in words, if there is one."""
         root, paths = self._workspace.root, self._workspace.config.paths
+        if self._workspace.is_gone():
+            return f"the work tree {root} was removed"
         try:
             match effect:
                 case SetTaskAside():
