@@ -118,6 +118,11 @@ class TestBudgets:
         assert played.warnings() == ["budget-tokens"]
         assert played.run.budgets_warned == ("tokens",)
 
+    def test_that_stay_nearly_used_up_are_not_warned_of_again(self) -> None:
+        little = turn(files=1, commit=True, usage=Usage(input_tokens=90, output_tokens=10))
+        played = check_loop([little] * 10, max_tokens=1000, ends=("limit", 1), iterations=10)
+        assert played.warnings() == ["budget-tokens"]
+
     def test_of_iterations_are_warned_of_before_their_end(self) -> None:
         played = check_loop([progress] * 9, max_iterations=5, ends=("limit", 1))
         assert played.warnings() == ["budget-iterations"]

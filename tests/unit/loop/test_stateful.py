@@ -238,7 +238,7 @@ class RunUnderChance(RuleBasedStateMachine):
 
 @pytest.mark.slow
 class TestRunUnderChance(RunUnderChance.TestCase):  # type: ignore[misc,valid-type]
-    settings = hypothesis_settings(max_examples=150, stateful_step_count=20)
+    settings = hypothesis_settings(max_examples=80, stateful_step_count=20)
 
 
 def test_a_late_command_is_rejected_and_changes_nothing() -> None:
