@@ -41,10 +41,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")
 FOREIGN_NAMES = ("EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
 
-# No deadlines: a busy machine is not a bug. Few examples each time, for there are many properties;
-# HYPOTHESIS_PROFILE=night looks for as long as one likes.
-settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True, max_examples=50)
-settings.register_profile("dev", deadline=None, max_examples=50)
+# No deadlines: a busy machine is not a bug. HYPOTHESIS_PROFILE=night looks for much longer.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("dev", deadline=None)
 settings.register_profile("night", deadline=None, max_examples=2000)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
