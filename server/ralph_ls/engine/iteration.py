@@ -76,8 +76,10 @@ class IterationWork:
         self._stopping = False
         self._validates = self._can_validate()
         """Whether there was a validation script that could run when this engine began."""
-        folder = workspace.root / workspace.config.paths.logs
-        self.log = RunLog(folder, form=workspace.config.log_form, started=clock.local())
+        config = workspace.config
+        self.log = RunLog(
+            workspace.root, config.paths.logs, form=config.log_form, started=clock.local()
+        )
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""

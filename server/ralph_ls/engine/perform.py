@@ -33,11 +33,10 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration import IterationWork
 from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import halts
-from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.runs import save_snapshot
 
@@ -229,11 +228,13 @@ class Performer:
                 known = found
                 self._deliver(HaltFilesChanged(halt=found))
 
-        folders = {(root / path).parent for path in (paths.decide, paths.blocked)}
-        for folder in folders:
-            if not folder.exists():
-                make_private_folder(folder)
-        self._halt_watch = Wakeup(sorted(folders), look)
+        try:
+            folders = halts.make_folders(root, paths)
+        except StateUnusable:
+            if self._workspace.is_gone():
+                return  # The run ends at the next look at its commands.
+            raise
+        self._halt_watch = Wakeup(folders, look)
 
     def _end_waiting(self) -> None:
         if self._halt_watch is not None:

@@ -125,6 +125,16 @@ def make_private_folder(folder: Path) -> Path:
     return folder
 
 
+def make_folders_below(root: Path, folder: Path, *, mode: int = 0o777) -> None:
+    """Create ``folder`` and what is missing between it and ``root``, which must be there.
+
+    Where somebody removed ``root`` it stays removed: raises FileNotFoundError, and any other
+    OSError of making a folder.
+    """
+    for part in reversed([folder, *folder.parents][: len(folder.relative_to(root).parts)]):
+        part.mkdir(mode=mode, exist_ok=True)
+
+
 def resolve_inside(root: Path, relative: str) -> Path:
     """The path of one of the loop's own files in the work tree.
 

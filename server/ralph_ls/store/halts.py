@@ -10,7 +10,13 @@ from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_hal
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config import PathsConfig
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.files import read_if_there, read_regular, resolve_inside, write_atomic
+from ralph_ls.store.files import (
+    make_folders_below,
+    read_if_there,
+    read_regular,
+    resolve_inside,
+    write_atomic,
+)
 
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
@@ -42,7 +48,7 @@ def write_decide(
     known = read_if_there(path)
     if answer is None and known is not None and _holds(known, question):
         return path
-    _make_folder_of(path)
+    _make_folder_of(path, root)
     write_atomic(path, format_decide(question, iteration, asked_at, answer).encode())
     return path
 
@@ -50,9 +56,17 @@ def write_decide(
 def write_blocked(root: Path, paths: PathsConfig, reason: str) -> Path:
     """R §1: the reason and a newline."""
     path = resolve_inside(root, paths.blocked)
-    _make_folder_of(path)
+    _make_folder_of(path, root)
     write_atomic(path, f"{reason.strip()}\n".encode())
     return path
+
+
+def make_folders(root: Path, paths: PathsConfig) -> list[Path]:
+    """The folders of the halt files, made where they were missing; raises ``StateUnusable``."""
+    files = [resolve_inside(root, path) for path in (paths.decide, paths.blocked)]
+    for file in files:
+        _make_folder_of(file, root)
+    return sorted({file.parent for file in files})
 
 
 def remove_decide(root: Path, paths: PathsConfig) -> None:
@@ -85,9 +99,9 @@ def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
     write_atomic(path, text.encode("utf-8", errors="surrogateescape"), expected=data)
 
 
-def _make_folder_of(path: Path) -> None:
+def _make_folder_of(path: Path, root: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders_below(root, path.parent)
     except OSError as error:
         raise StateUnusable(
             f"{path} cannot be written: {error.filename}: {error.strerror}; "

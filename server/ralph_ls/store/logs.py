@@ -22,7 +22,7 @@ from ralph_ls.protocol.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import Outcome
-from ralph_ls.store.files import write_all, write_atomic
+from ralph_ls.store.files import make_folders_below, write_all, write_atomic
 
 _OUR_LOGS = re.compile(
     r"(iteration-\d{3,}|\d{4}-\d\d-\d\d_\d{3,}|\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)\.log"
@@ -34,11 +34,12 @@ _OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
 class RunLog:
     """The log files of one run, written while it goes on."""
 
-    def __init__(self, folder: Path, *, form: LogForm, started: datetime) -> None:
-        """``started`` is local time; it names the file of a run."""
-        self.folder = folder
+    def __init__(self, root: Path, folder: str, *, form: LogForm, started: datetime) -> None:
+        """``folder`` lies below ``root``; ``started`` is local time, and names a run's file."""
+        self.folder = root / folder
         self.problem: str | None = None
         """The first failure to write, in words."""
+        self._root = root
         self._form = form
         self._started = started
         self._file: Path | None = None
@@ -85,7 +86,7 @@ class RunLog:
             return
         # An agent that cleans the tree takes the log with it.
         self.close()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folders_below(self._root, self.folder)
         if self._form is LogForm.ITERATION:
             self._file = self.folder / f"iteration-{iteration:03d}.log"
         elif self._file is None:
@@ -107,7 +108,7 @@ class RunLog:
         whole = _as_csv([CSV_HEADER, *self._rows])
         before = _as_csv([CSV_HEADER, *self._rows[:-1]])
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folders_below(self._root, self.folder)
             size = self.summary.stat().st_size if self.summary.exists() else -1
             if size == len(before) and len(self._rows) > 1:
                 with self.summary.open("ab") as file:

@@ -9,6 +9,7 @@ from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import (
     ChangedMeanwhile,
     content_hash,
+    make_folders_below,
     make_private_folder,
     read_if_there,
     read_regular,
@@ -192,6 +193,20 @@ class TestPrivateFolder:
         (tmp_path / "state").write_bytes(b"")
         with pytest.raises(StateUnusable, match=r"cannot be made: .*; set RALPH_STATE_DIR"):
             make_private_folder(tmp_path / "state" / below)
+
+
+class TestFoldersBelow:
+    def test_what_is_missing_below_the_root_is_made(self, tmp_path: Path) -> None:
+        make_folders_below(tmp_path, tmp_path / "a" / "b", mode=0o700)
+        assert mode_of(tmp_path / "a") == mode_of(tmp_path / "a" / "b") == 0o700
+        make_folders_below(tmp_path, tmp_path / "a" / "b")
+        make_folders_below(tmp_path, tmp_path)
+        assert names_in(tmp_path) == ["a"]
+
+    def test_a_root_that_was_removed_stays_removed(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            make_folders_below(tmp_path / "gone", tmp_path / "gone" / "a" / "b")
+        assert names_in(tmp_path) == []
 
 
 class TestResolveInside:

@@ -13,6 +13,7 @@ from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import ChangedMeanwhile
 from ralph_ls.store.halts import (
     look_at_halt_files,
+    make_folders,
     remove_blocked,
     remove_decide,
     write_answer,
@@ -43,6 +44,23 @@ def decide(root: Path) -> Path:
 
 def answer_in(root: Path) -> str | None:
     return look_at_halt_files(root, PATHS).answer
+
+
+class TestFolders:
+    def test_those_of_both_files_are_made(self, tmp_path: Path) -> None:
+        assert make_folders(tmp_path, PATHS) == [tmp_path / "ralph"]
+        assert (tmp_path / "ralph").is_dir()
+
+    def test_a_work_tree_that_was_removed_is_not_made_again(self, tmp_path: Path) -> None:
+        gone = tmp_path / "gone"
+        for write in (
+            lambda: make_folders(gone, PATHS),
+            lambda: write_blocked(gone, PATHS, "no key"),
+            lambda: ask(gone),
+        ):
+            with pytest.raises(StateUnusable, match="cannot be written"):
+                write()
+        assert not gone.exists()
 
 
 class TestLooking:

@@ -23,7 +23,7 @@ HEADER = (
 
 
 def run_log(folder: Path, form: LogForm = LogForm.RUN) -> RunLog:
-    return RunLog(folder / "logs", form=form, started=MORNING)
+    return RunLog(folder, "logs", form=form, started=MORNING)
 
 
 def iterate(log: RunLog, *numbers: int, said: bytes = b"said\n") -> None:
