@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from ralph_ls.core.agent.decode.claude import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final
 from tests.conftest import GIT_CONFIG
@@ -123,7 +125,7 @@ def understood(recording: bytes) -> tuple[list[Any], Final]:
     """What is read out of a recording, but for where in it: lengths are chance."""
     decoder = ClaudeDecoder(1)
     messages = [*decoder.feed(recording), *decoder.finish()]
-    told = [message.model_copy(update={"offset": 0}) for message in messages]
+    told = [structs.replace(message, offset=0) for message in messages]
     return told, replace(decoder.final(), session_id=None)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.core.agent.decode.final import Final, Limit, reset_of
+from ralph_ls.core.agent.decode.told import FileTold, Told
 from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
@@ -20,7 +21,6 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.messages import MessageLog, decode_recorded
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Dialect
-from ralph_ls.protocol.messages import FileMessage, Message
 from ralph_ls.protocol.report import SessionSeen, Usage
 from ralph_ls.protocol.state import RunState
 
@@ -83,15 +83,15 @@ class Hearing:
         )
         self._heard = (effect.iteration, effect.attempt)
 
-    def take(self, data: bytes) -> list[Message]:
+    def take(self, data: bytes) -> list[Told]:
         """Take what it prints; the messages that are complete now."""
         messages = self._messages.write(data)
         for message in messages:
-            if isinstance(message, FileMessage) and len(self._touched) < KEPT_PATHS:
+            if isinstance(message, FileTold) and len(self._touched) < KEPT_PATHS:
                 self._touched[message.path] = None
         return messages
 
-    def flush(self) -> list[Message]:
+    def flush(self) -> list[Told]:
         """The messages that a last line without an end holds."""
         return self._messages.flush()
 

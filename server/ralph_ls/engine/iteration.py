@@ -12,6 +12,7 @@ import os
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
+from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.loop.effects import (
     LaunchAgent,
     PrepareIteration,
@@ -43,7 +44,6 @@ from ralph_ls.protocol.config import Dialect, PromptBy
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
@@ -299,7 +299,7 @@ class IterationWork:
             self.log.write(data)
         self._log_messages(self._hearing.take(data))
 
-    def _log_messages(self, messages: list[Message]) -> None:
+    def _log_messages(self, messages: list[Told]) -> None:
         """The log is for people: of an agent that prints records they get its words."""
         if self._workspace.agent.dialect is Dialect.TEXT:
             return

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Decoder, Final
 from ralph_ls.core.agent.decode.plain import PlainDecoder
+from ralph_ls.core.agent.decode.told import Told, lines_of
 from ralph_ls.protocol.config import Dialect
-from ralph_ls.protocol.messages import Message
 from ralph_ls.store.files import PRIVATE_FILE, write_all
 
 CHUNK = 1 << 20
@@ -59,11 +58,11 @@ class MessageLog:
             dialect, iteration, folder=folder, earlier_cost_usd=earlier_cost_usd
         )
 
-    def write(self, data: bytes) -> list[Message]:
+    def write(self, data: bytes) -> list[Told]:
         """Take bytes of standard output as they come; what they complete is written at once."""
         return self._write(self._decoder.feed(data))
 
-    def flush(self) -> list[Message]:
+    def flush(self) -> list[Told]:
         """Write what a last line holds that has no end."""
         return self._write(self._decoder.finish())
 
@@ -77,7 +76,7 @@ class MessageLog:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _write(self, messages: list[Message]) -> list[Message]:
+    def _write(self, messages: list[Told]) -> list[Told]:
         if messages:
             try:
                 self._append(messages)
@@ -86,12 +85,8 @@ class MessageLog:
                     self.problem = f"{self._path}: {error.strerror or error}"
         return messages
 
-    def _append(self, messages: Iterable[Message]) -> None:
+    def _append(self, messages: list[Told]) -> None:
         if self._descriptor is None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
             self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
-        lines = [
-            message.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
-            for message in messages
-        ]
-        write_all(self._descriptor, b"".join(lines))
+        write_all(self._descriptor, lines_of(messages))

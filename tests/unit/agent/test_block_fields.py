@@ -196,6 +196,7 @@ def told(report: Report, key: str) -> str:
         ("COMPLETED", "IN_PROGRESS", "it is read as IN_PROGRESS"),
         ("COMPLETE_ISH", "IN_PROGRESS", "it is read as IN_PROGRESS"),
         ("\u2705", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+        ("-COMPLETE", "IN_PROGRESS", "it is read as IN_PROGRESS"),
     ],
 )
 def test_how_a_status_is_read(written: str, status: str, words: str) -> None:

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import json
 
-from ralph_ls.core.agent.status_block import find_blocks
+import pytest
+
+from ralph_ls.core.agent.status_block import find_blocks, quoted_beginnings
+from ralph_ls.core.agent.text import lower
 from tests.unit.agent.blocks import (
     ANY_REPORT,
     BEGIN,
     CLARITY,
+    END,
     clarity,
     fields_of,
     lines_of,
@@ -53,3 +57,45 @@ def test_a_block_in_an_object_knows_its_text_and_its_fields() -> None:
     assert block.body.strip() == written
     assert block.json_fields is not None
     assert block.json_fields["STATUS"] == "COMPLETE"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"> You asked for a report.\n{ralph(ANY_REPORT)}", id="below-a-quote"),
+        pytest.param(f"{BEGIN} STATUS: COMPLETE {END}", id="on-one-line"),
+        pytest.param(
+            "x " * 200 + f"\n{BEGIN} STATUS: COMPLETE\n{END}", id="field-on-a-late-marker-line"
+        ),
+        pytest.param(
+            f"{BEGIN} | STATUS | COMPLETE |\n| EXIT_SIGNAL | true |\n{END}",
+            id="row-on-the-marker-line",
+        ),
+    ],
+)
+def test_what_stands_around_a_beginning_does_not_hide_it(text: str) -> None:
+    assert fields_of(text)["STATUS"] == "COMPLETE"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(
+            f"First {BEGIN} goes here,\nthen {BEGIN} again.",
+            [(BEGIN, "other text follows it on its line")] * 2,
+            id="mentioned-twice-told-twice",
+        ),
+        pytest.param(
+            "Look:\n> RALPH_STATUS:\n>   STATUS: COMPLETE",
+            [("> RALPH_STATUS:", "it stands in a quote")],
+            id="quote-below-text",
+        ),
+        pytest.param(f'Write "{BEGIN}" first', [(BEGIN, "it stands in a quote")], id="double"),
+        pytest.param(f"Write '{BEGIN}' first", [(BEGIN, "it stands in a quote")], id="single"),
+    ],
+)
+def test_a_beginning_that_opens_no_block_is_told_with_its_reason(
+    text: str, told: list[tuple[str, str]]
+) -> None:
+    found = [(text[slice(*span)], why) for span, why in quoted_beginnings(text, lower(text))]
+    assert found == told

@@ -31,7 +31,7 @@ from ralph_ls.protocol.report import (
 
 
 def parse_fields(
-    body: str, kind: ReportKind, *, is_yaml: bool = False
+    body: str, kind: ReportKind, *, is_yaml: bool
 ) -> tuple[dict[str, str], tuple[ReportProblem, ...]] | None:
     """Read the fields of a block's body and the problems; None for a template or no block.
 
@@ -41,7 +41,7 @@ def parse_fields(
     ``unknown-value``, ``bad-value``, ``unknown-field``, ``duplicate-field`` and ``stray-text``.
     """
     draft = _collect(_body_lines(body))
-    if not draft.values and body.strip(_MARKS + " \t\n"):
+    if not draft.values and body.strip(_MARKS_AND_BLANKS):
         return None
     if template_field((key, lines[0]) for key, lines in draft.values.items()):
         return None
@@ -89,6 +89,7 @@ _NUMBER_FIELDS = frozenset[str]().union(*_NUMBERS.values())
 _BOOLEAN_VALUES = ("true", "false", "yes", "no")
 
 _MARKS = "*_`"
+_MARKS_AND_BLANKS = _MARKS + " \t\n"
 _RULE_MARKS = _MARKS + "~- \t\u2013\u2014"
 
 _FIELD = re.compile(
@@ -104,16 +105,6 @@ _ROW = re.compile(
 """A row of a table with two columns."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Style:
-    """How the block's first field was written; an unknown key must be written alike."""
-
-    indent: str
-    bullet: str
-    """The kind of its list mark: ``|`` in a table, ``-`` in any list, else empty."""
-    is_upper: bool
-
-
 @dataclass(slots=True, kw_only=True)
 class _Draft:
     values: dict[str, list[str]] = field(default_factory=dict)
@@ -124,24 +115,20 @@ class _Draft:
 def _body_lines(body: str) -> Sequence[str]:
     """Split the body, without the lines at both ends that hold only marks or a rule."""
     lines = body.split("\n")
-    start, end = 0, len(lines)
-    while start < end and not lines[start].strip(_RULE_MARKS):
-        start += 1
-    while end > start and not lines[end - 1].strip(_RULE_MARKS):
-        end -= 1
-    return lines[start:end]
+    held = [index for index, line in enumerate(lines) if line.strip(_RULE_MARKS)]
+    return lines[held[0] : held[-1] + 1] if held else []
 
 
 def _collect(lines: Sequence[str]) -> _Draft:
     draft = _Draft()
-    style: _Style | None = None
+    first: re.Match[str] | None = None
     current: list[str] | None = None
     has_stray = False
     for line in lines:
         match = _match_field(line)
-        key = _key_of(match, style, draft) if match is not None else None
+        key = _key_of(match, first, draft) if match is not None else None
         if match is not None and key is not None:
-            style = style or _style_of(match)
+            first = first or match
             current = _start_value(draft, key, match)
         elif current is not None:
             current.append(line)
@@ -156,21 +143,14 @@ def _match_field(line: str) -> re.Match[str] | None:
     return (_ROW if line.lstrip().startswith("|") else _FIELD).match(line)
 
 
-def _bullet_of(match: re.Match[str]) -> str:
-    return "|" if match["bullet"] == "|" else "-" if match["bullet"] else ""
+def _key_of(match: re.Match[str], first: re.Match[str] | None, draft: _Draft) -> str | None:
+    """Give the key if the line is a field and not a line of the value before it.
 
-
-def _style_of(match: re.Match[str]) -> _Style:
-    return _Style(indent=match["indent"], bullet=_bullet_of(match), is_upper=match["key"].isupper())
-
-
-def _key_of(match: re.Match[str], style: _Style | None, draft: _Draft) -> str | None:
-    """Give the key if the line is a field and not a line of the value before it."""
+    An unknown key must be written like the block's first field.
+    """
     written = match["key"]
     key = to_key(written)
-    has_style = style is None or (
-        match["indent"] == style.indent and _bullet_of(match) == style.bullet
-    )
+    has_style = first is None or _are_alike(match, first)
     if key in KNOWN_FIELDS:
         return key if has_style or key not in draft.values else None
     looks_like_key = (
@@ -178,9 +158,18 @@ def _key_of(match: re.Match[str], style: _Style | None, draft: _Draft) -> str | 
         and match["bullet"] != "|"
         and " " not in written
         and not match["value"].startswith("//")
-        and (written.isupper() or (style is not None and not style.is_upper))
+        and (written.isupper() or (first is not None and not first["key"].isupper()))
     )
     return key if has_style and looks_like_key else None
+
+
+def _are_alike(one: re.Match[str], other: re.Match[str]) -> bool:
+    """Say whether both are rows or neither is, both are items of any list or neither is."""
+    return (
+        one.re is other.re
+        and one["indent"] == other["indent"]
+        and bool(one["bullet"]) is bool(other["bullet"])
+    )
 
 
 _SHORTEST_UNKNOWN_KEY = 3
@@ -219,10 +208,10 @@ def _is_template(key: str, value: str) -> bool:
     """Say whether a typed value is the prompt's placeholder: ``<number>``, ``A | B``."""
     if key not in _TYPED:
         return False
-    bare = _without_comment(value.strip(_MARKS + " "))
+    bare = _without_comment(value.strip(_MARKS_AND_BLANKS))
     if _PLACEHOLDER.fullmatch(bare) is not None:
         return _FILLED_IN.fullmatch(bare) is None
-    choices = [part.strip(" <>[]{}()").upper() for part in re.split(r"[|/]|\bor\b", bare)]
+    choices = [part.strip(_BRACKETS).upper() for part in re.split(r"[|/]|\bor\b", bare)]
     return sum(choice in _CHOICES for choice in choices) > 1
 
 
@@ -230,6 +219,7 @@ _PLACEHOLDER = re.compile(
     r"<[^<>]*>|\.\.\.|…|[\[{(](?:number|n|int|integer|count|bool|boolean|value)[\])}]",
     re.IGNORECASE,
 )
+_BRACKETS = " <>[]{}()"
 _CHOICES = frozenset(
     {*(value.upper() for value in _BOOLEAN_VALUES), *STATUSES, *TESTS_STATUSES, *WORK_TYPES}
 )
@@ -250,8 +240,7 @@ def _to_value(key: str, lines: Sequence[str], *, is_yaml: bool) -> str:
 
 def _without_comment(value: str) -> str:
     """Leave out what stands behind YAML's mark for a comment."""
-    start = value.find(" #")
-    return value if start < 0 else value[:start].rstrip()
+    return value.partition(" #")[0].rstrip()
 
 
 def _unquoted(value: str) -> str:
@@ -287,7 +276,7 @@ def check_fields(fields: Mapping[str, str], kind: ReportKind) -> list[ReportProb
 
 def _check_value(key: str, value: str, kind: ReportKind) -> list[ReportProblem]:
     shown = value[:80]
-    known = _STATUSES[kind] if key == "STATUS" else _ENUMERATIONS.get(key, ())
+    known = _STATUSES[kind] if key == "STATUS" else _ENUMERATIONS.get(key)
     bare = re.sub(r"[\W_]+", " ", value[:_LONGEST_PLAIN]).strip()
     word = bare.upper().replace(" ", "_")
     if known and (word not in known or word_of(value, known) != word):

@@ -135,7 +135,7 @@ def _reports(looked_at: _Looked, preferred: ReportKind) -> Iterator[Overlooked]:
         else:
             why = "a later one counts"
         yield looked_at.entry("report", block.span, why)
-    for _, span, why in quoted_beginnings(looked_at.text, looked_at.lowered):
+    for span, why in quoted_beginnings(looked_at.text, looked_at.lowered):
         yield looked_at.entry("report", span, why)
     yield from _bare_fields(looked_at, preferred)
 

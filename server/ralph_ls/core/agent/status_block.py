@@ -131,19 +131,19 @@ def why_unread(block: Block) -> str:
     return "no field was found in it" if block.is_closed else "it is cut off before its STATUS"
 
 
-def quoted_beginnings(text: str, lowered: str) -> Iterator[tuple[ReportKind, Span, str]]:
+def quoted_beginnings(text: str, lowered: str) -> Iterator[tuple[Span, str]]:
     """Give the beginnings that open no block, each with the reason in words."""
     names = LiteralHits(lowered, _NAMES)
     position = 0
     while (hit := names.next_from(position)) is not None:
         start, end = line_around(text, hit)
-        for match in _MARKER.finditer(text, max(start, position), end):
+        for match in _MARKER.finditer(text, start, end):
             why = "" if match["kind"] is None else _why_no_beginning(text, match.span())
             if why:
-                yield _KINDS[match["kind"].upper()], match.span(), why
+                yield match.span(), why
         if _QUOTED_LINE.match(text, start) is not None and _QUOTED_YAML.match(text, start):
-            yield _kind_named(text[start:end]), (start, end), _IN_A_QUOTE
-        position = end + 1
+            yield (start, end), _IN_A_QUOTE
+        position = end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,22 +217,19 @@ def _why_no_beginning(text: str, span: Span) -> str:
     return "" if is_known_field_line(rest) else "other text follows it on its line"
 
 
-def _kind_named(line: str) -> ReportKind:
-    return ReportKind.RALPH_STATUS if "ralph" in line.lower() else ReportKind.CLARITY_STATUS
-
-
 def _block_up_to(text: str, opening: _Opening, following: _Opening | _Ending | None) -> Block:
     """Make a block that ends at the following marker, or is cut before it."""
     start, body_start = opening.span
     if isinstance(following, _Ending):
         body_end, end = following.span
-        is_closed = True
     else:
         limit = following.span[0] if following is not None else len(text)
         body_end = end = _end_of_cut_body(text, body_start, limit)
-        is_closed = False
     return Block(
-        kind=opening.kind, span=(start, end), body=text[body_start:body_end], is_closed=is_closed
+        kind=opening.kind,
+        span=(start, end),
+        body=text[body_start:body_end],
+        is_closed=isinstance(following, _Ending),
     )
 
 

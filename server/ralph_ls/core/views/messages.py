@@ -6,21 +6,16 @@ stream a message was read from.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.messages import (
-    FileAction,
-    FileMessage,
-    Message,
-    TextMessage,
-    TodoMessage,
-    ToolMessage,
-    ToolState,
-    UsageMessage,
-)
+from ralph_ls.protocol.messages import FileAction, Message, ToolState
 from ralph_ls.protocol.report import Usage
+
+if TYPE_CHECKING:
+    # Who reads messages need not wait for what makes them.
+    from ralph_ls.core.agent.decode.told import Counts, Told
 
 TOOL_MARKS = {ToolState.STARTED: "⚒", ToolState.FAILED: "✗"}
 
@@ -33,30 +28,30 @@ NOTEWORTHY = {
 }
 
 
-def message_line(message: Message) -> str:
+def message_line(message: Message | Told) -> str:
     """The message for people, harmless to show, without a line end at its end.
 
     Empty for one that says nothing new: a call that went well, a file that was read, counts in the
     middle of the work.
     """
-    match message:
-        case TextMessage(text=text):
-            return "\n".join(tame(line.rstrip()) for line in text.strip("\n").split("\n"))
-        case ToolMessage(state=ToolState.DONE):
+    if message.kind == "text":
+        return "\n".join(tame(line.rstrip()) for line in message.text.strip("\n").split("\n"))
+    if message.kind == "tool":
+        if message.state is ToolState.DONE:
             return ""
-        case ToolMessage(name=name, summary=summary, state=state):
-            return tame(f"{TOOL_MARKS[state]} {name}{': ' if summary else ''}{summary}")
-        case FileMessage(path=path, action=action):
-            return tame(f"✎ {path} {NOTEWORTHY[action]}") if action in NOTEWORTHY else ""
-        case TodoMessage(items=items):
-            return "\n".join(tame(f"{TODO_MARKS[item.state]} {item.text}") for item in items)
-        case UsageMessage(usage=usage):
-            return _usage(usage)
-        case _:
-            assert_never(message)
+        mark, colon = TOOL_MARKS[message.state], ": " if message.summary else ""
+        return tame(f"{mark} {message.name}{colon}{message.summary}")
+    if message.kind == "file":
+        action = NOTEWORTHY.get(message.action)
+        return "" if action is None else tame(f"✎ {message.path} {action}")
+    if message.kind == "todo":
+        return "\n".join(tame(f"{TODO_MARKS[item.state]} {item.text}") for item in message.items)
+    if message.kind == "usage":
+        return _usage(message.usage)
+    assert_never(message)
 
 
-def _usage(usage: Usage) -> str:
+def _usage(usage: Usage | Counts) -> str:
     """The counts at the end of a turn; before it nobody knows what was written."""
     if usage.output_tokens is None:
         return ""

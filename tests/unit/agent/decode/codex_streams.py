@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from ralph_ls.core.agent.decode.codex import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.told import message_of
 from ralph_ls.protocol.messages import Message
 from tests.unit.agent.decode.streams import stream
 
@@ -47,10 +49,10 @@ def error(message: str) -> dict[str, Any]:
     return {"type": "error", "message": message}
 
 
-def decode_codex(data: bytes, **given: Any) -> tuple[list[Message], Final]:
+def decode_codex(*pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
     decoder = CodexDecoder(7, **given)
-    messages = [*decoder.feed(data), *decoder.finish()]
-    return messages, decoder.final()
+    told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
+    return [message_of(one) for one in told], decoder.final()
 
 
 def told_by_codex(*records: Any, **given: Any) -> list[dict[str, Any]]:

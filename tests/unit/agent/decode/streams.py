@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.agent.decode.claude import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.told import message_of
 from ralph_ls.protocol.messages import Message
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "claude"
@@ -57,10 +59,14 @@ def result(text: str | None = "Done.", **fields: Any) -> dict[str, Any]:
     return {"subtype": "success", "is_error": False, "result": text, **fields, "type": "result"}
 
 
-def decode(data: bytes, **given: Any) -> tuple[list[Message], Final]:
+def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
     decoder = ClaudeDecoder(7, **given)
-    messages = [*decoder.feed(data), *decoder.finish()]
-    return messages, decoder.final()
+    told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
+    return [message_of(one) for one in told], decoder.final()
+
+
+def in_pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def told(*records: Any) -> list[dict[str, Any]]:

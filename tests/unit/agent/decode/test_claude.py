@@ -20,6 +20,7 @@ from tests.unit.agent.decode.streams import (
     came_back,
     decode,
     final,
+    in_pieces,
     init,
     recording,
     result,
@@ -51,11 +52,7 @@ class TestRecording:
         data = recording(name)
         whole = decode(data)
         for size in (1, 7, 1000):
-            decoder = ClaudeDecoder(7)
-            messages: list[Message] = []
-            for start in range(0, len(data), size):
-                messages += decoder.feed(data[start : start + size])
-            assert ([*messages, *decoder.finish()], decoder.final()) == whole
+            assert decode(*in_pieces(data, size)) == whole
 
     @pytest.mark.parametrize("name", NAMES)
     def test_each_message_says_where_its_record_begins(self, name: str) -> None:
@@ -493,6 +490,8 @@ class TestQuickWay:
     CONTENT = st.one_of(
         st.text(max_size=30),
         st.sampled_from(['"is_error":true', '{"tool_use_id":"call_2"}', "a\\", '"}]},"x":"']),
+        st.sampled_from(['"is_error":false}]},"parent_tool_use_id":', '","is_error":false}]},']),
+        st.sampled_from([[{"type": "text", "text": "x", "is_error": False}], [{"is_error": True}]]),
         st.lists(st.builds(lambda text: {"type": "text", "text": text}, st.text(max_size=9))),
         st.none(),
     )
@@ -504,12 +503,24 @@ class TestQuickWay:
         content=CONTENT,
         is_error=st.sampled_from([None, True, False]),
         told=st.sampled_from([None, {"type": "create"}, {"is_error": True}, {"is_error": False}]),
-        both=st.booleans(),
+        other=st.sampled_from([None, True, False]),
         order=st.booleans(),
+        ends=st.booleans(),
     )
     def test_it_tells_what_reading_does(
-        self, names: list[str], content: Any, is_error: Any, told: Any, *, both: bool, order: bool
+        self,
+        names: list[str],
+        content: Any,
+        is_error: Any,
+        told: Any,
+        other: Any,
+        *,
+        order: bool,
+        ends: bool,
     ) -> None:
+        """``other`` is how another call went that came back with it; ``ends`` is whether the key
+        follows that shows the end of the message.
+        """
         calls = [
             use(name, f"call_{number}", file_path="/repo/a", subject="s", question="q?")
             for number, name in enumerate(names, start=1)
@@ -520,10 +531,12 @@ class TestQuickWay:
             block["is_error"] = is_error
         if order:
             block = {"tool_use_id": block.pop("tool_use_id"), **block}
-        more = came_back("call_2", "error: x", is_error=True)["message"]["content"] if both else []
-        content_of = {"role": "user", "content": [block, *more]}
-        quick = {**back, "message": content_of}
-        slow = {**back, "message": {"extra": 1, **content_of}}
+        more = came_back("call_2", "error: x", is_error=other)["message"]["content"]
+        content_of = {"role": "user", "content": [block, *(more if other is not None else [])]}
+        account = back.pop("tool_use_result")
+        behind = {**({"parent_tool_use_id": None} if ends else {}), "tool_use_result": account}
+        quick = {**back, "message": content_of, **behind}
+        slow = {**back, "message": {"extra": 1, **content_of}, **behind}
         before = [init(), answer("Words.", *calls)]
         found, expected = (decode(stream(*before, each, result())) for each in (quick, slow))
         assert [message.model_copy(update={"offset": 0}) for message in found[0]] == [

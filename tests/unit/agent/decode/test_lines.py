@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -14,8 +15,13 @@ PIECES = st.lists(st.binary(max_size=6) | st.sampled_from([b"\n", b"a\n", b"\n\n
 
 
 def split(pieces: list[bytes], limit: int = 1000) -> list[tuple[int, bytes]]:
+    """Each line with where it begins."""
     splitter = LineSplitter(limit)
-    return [line for piece in pieces for line in splitter.feed(piece)] + splitter.finish()
+    found: list[tuple[int, bytes]] = []
+    for begins, lines in [*map(splitter.feed, pieces), splitter.finish()]:
+        ends = accumulate(map(len, lines), initial=begins)
+        found.extend(zip(ends, lines, strict=False))
+    return found
 
 
 @given(PIECES)
@@ -23,29 +29,31 @@ def test_the_cuts_make_no_difference(pieces: list[bytes]) -> None:
     whole = b"".join(pieces)
     lines = split(pieces)
     assert lines == split([whole])
-    expected = whole.split(b"\n")
-    assert [line for _, line in lines] == (expected if expected[-1] else expected[:-1])
+    assert b"".join(line for _, line in lines) == whole
+    assert all(line.find(b"\n") in {-1, len(line) - 1} for _, line in lines)
+    assert all(line.endswith(b"\n") for _, line in lines[:-1])
     for offset, line in lines:
         assert whole[offset : offset + len(line)] == line
 
 
 @pytest.mark.parametrize(
-    "pieces",
+    ("pieces", "last"),
     [
-        [b"one\n", b"0123", b"4567", b"8\n", b"two\n"],
-        [b"one\n0123", b"45678", b"\ntwo", b"\n"],
-        [b"one\n0123", b"456", b"78\n", b"two"],
+        ([b"one\n", b"0123", b"4567", b"8\n", b"two\n"], b"two\n"),
+        ([b"one\n0123", b"45678", b"\ntwo", b"\n"], b"two\n"),
+        ([b"one\n0123", b"456", b"78\n", b"two"], b"two"),
     ],
 )
-def test_a_line_over_the_limit_is_dropped_and_the_next_is_whole(pieces: list[bytes]) -> None:
-    assert split(pieces, limit=8) == [(0, b"one"), (14, b"two")]
+def test_a_line_over_the_limit_is_dropped_and_the_next_is_whole(
+    pieces: list[bytes], last: bytes
+) -> None:
+    assert split(pieces, limit=8) == [(0, b"one\n"), (14, last)]
 
 
 def test_a_line_over_the_limit_at_the_end_is_dropped() -> None:
     splitter = LineSplitter(8)
-    assert splitter.feed(b"0123456") == splitter.feed(b"789") == []
-    assert splitter.finish() == []
-    assert splitter.finish() == []
+    assert splitter.feed(b"0123456") == splitter.feed(b"789") == (0, [])
+    assert splitter.finish() == splitter.finish() == (10, [])
 
 
 def test_a_line_without_end_takes_no_memory() -> None:
@@ -53,11 +61,11 @@ def test_a_line_without_end_takes_no_memory() -> None:
     piece = b"x" * (1 << 16)
     tracemalloc.start()
     for _ in range(1 << 10):
-        assert splitter.feed(piece) == []
+        assert splitter.feed(piece) == (0, [])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1 << 20
-    assert splitter.feed(b"\ntwo\n") == [((1 << 26) + 1, b"two")]
+    assert splitter.feed(b"\ntwo\n") == ((1 << 26) + 1, [b"two\n"])
 
 
 @given(

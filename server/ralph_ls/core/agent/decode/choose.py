@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from ralph_ls.core.agent.decode.final import Decoder
-from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.report import Usage
 
@@ -24,11 +23,13 @@ def decoder_for(
     session that it goes on in had cost and used before: ``Final.session_cost_usd`` and
     ``session_usage`` of the process before it. Each agent tells only one of them.
     """
+    # Records are compiled on import, which who decodes nothing, or another dialect, need not wait
+    # for.
     match dialect:
         case Dialect.TEXT:
+            from ralph_ls.core.agent.decode.plain import PlainDecoder
+
             return PlainDecoder(iteration)
-        # The records of the others are compiled on import, which a viewer of plain text need not
-        # wait for.
         case Dialect.CLAUDE:
             from ralph_ls.core.agent.decode.claude import ClaudeDecoder
 

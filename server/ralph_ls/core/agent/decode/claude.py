@@ -33,7 +33,6 @@ from ralph_ls.core.agent.decode.claude_tools import (
     TODO_TOOLS,
     TodoList,
     action_of,
-    arguments_of,
     file_of,
     has_answer,
     summary_of,
@@ -49,17 +48,9 @@ from ralph_ls.core.agent.decode.said import (
     is_asking,
     question_in,
 )
+from ralph_ls.core.agent.decode.told import Teller, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
-from ralph_ls.protocol.messages import (
-    FileMessage,
-    Message,
-    TextMessage,
-    TodoMessage,
-    ToolMessage,
-    ToolState,
-    UsageMessage,
-)
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.messages import ToolState
 
 ENDS = {
     "error_max_turns": "it reached its limit of turns",
@@ -74,10 +65,9 @@ class ClaudeDecoder:
 
     def __init__(self, iteration: int, *, earlier_cost_usd: float = 0.0) -> None:
         """``earlier_cost_usd`` is what a session that is resumed had cost before."""
-        self._iteration = iteration
         self._earlier_cost = earlier_cost_usd
         self._lines = LineSplitter()
-        self._offset = 0
+        self._tell = Teller(iteration)
         self._folder = ""
         self._session_id: str | None = None
         self._model: str | None = None
@@ -93,26 +83,25 @@ class ClaudeDecoder:
         self._meter = Meter()
         self._result: ResultRecord | None = None
 
-    def feed(self, data: bytes) -> list[Message]:
+    def feed(self, data: bytes) -> list[Told]:
         """The messages of the lines that these bytes complete."""
-        return self._read(self._lines.feed(data))
+        return self._read(*self._lines.feed(data))
 
-    def finish(self) -> list[Message]:
-        return self._read(self._lines.finish(), is_cut=True)
+    def finish(self) -> list[Told]:
+        return self._read(*self._lines.finish())
 
     def final(self) -> Final:
         result = self._result
         why = _failure_of(result)
         is_word = result is not None and not why and result.result is not None
-        cost = None if result is None else result.total_cost_usd
-        own_cost = None if cost is None else round(max(0.0, cost - self._earlier_cost), 6)
+        counts = self._meter.counts(self._own_cost())
         return Final(
             text=str(result.result) if result is not None and is_word else self._said.text,
             earlier=self._said.earlier,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=self._meter.usage(own_cost),
-            session_cost_usd=cost,
+            usage=None if counts is None else usage_of(counts),
+            session_cost_usd=None if result is None else result.total_cost_usd,
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),
@@ -121,121 +110,124 @@ class ClaudeDecoder:
             limit=self._limit_at_end(),
         )
 
-    def _read(self, lines: list[tuple[int, bytes]], *, is_cut: bool = False) -> list[Message]:
-        """``is_cut`` is whether they have no ends, and so may not be whole."""
-        messages: list[Message] = []
-        calls = self._calls
-        for self._offset, line in lines:
-            if calls and not is_cut:
-                done = went_well(line, is_lone=len(calls) == 1)
-                call = None if done is None else calls.get(done)
-                if done is not None and (call is None or not call.needs_account):
-                    if call is not None:
-                        messages.extend(self._end_call(done, call, NOTHING, is_error=False))
-                    continue
-            record = read_line(line)
-            if record is not None:
-                messages.extend(self._take(record))
-        return messages
+    def _own_cost(self) -> float | None:
+        """What this process alone cost."""
+        cost = None if self._result is None else self._result.total_cost_usd
+        return None if cost is None else round(max(0.0, cost - self._earlier_cost), 6)
 
-    def _take(self, record: Record | Words) -> list[Message]:
+    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            if not (self._calls and self._passes_over(line)):
+                record = read_line(line)
+                if record is not None:
+                    self._take(record)
+        return self._tell.take()
+
+    def _passes_over(self, line: bytes) -> bool:
+        """Whether all that a line says is that a call went well, which is then taken."""
+        call_id = went_well(line, is_lone=len(self._calls) == 1)
+        if call_id is None:
+            return False
+        call = self._calls.get(call_id)
+        if call is None:
+            return True
+        if call.needs_account:
+            return False
+        self._end_call(call_id, call, NOTHING, is_error=False)
+        return True
+
+    def _take(self, record: Record | Words) -> None:
         match record:
             case AssistantRecord():
-                return self._take_answer(record)
+                self._take_answer(record)
             case UserRecord(message=content, tool_use_result=told):
-                return [
-                    message
-                    for block in _blocks(content)
-                    if block.type == "tool_result"
-                    for message in self._take_result_of_call(block, told)
-                ]
+                for block in _blocks(content):
+                    if block.type == "tool_result":
+                        self._take_result_of_call(block, told)
             case SystemRecord():
-                return self._take_system(record)
+                self._take_system(record)
             case ResultRecord():
-                return self._take_result(record)
+                self._take_result(record)
             case LimitRecord():
                 self._take_limit(record)
-                return []
             case Words(text=text):
-                return [self._text(text)]
+                self._tell.text(text)
             case _:
                 assert_never(record)
 
-    def _take_answer(self, record: AssistantRecord) -> list[Message]:
+    def _take_answer(self, record: AssistantRecord) -> None:
         is_main = record.parent_tool_use_id is None
         if record.error is not None or record.is_api_error_message:
-            if is_main and record.error == "rate_limit":
-                self._meet_limit(self._limit or Limit())
-            texts = [block.text for block in _blocks(record.message) if block.text]
-            for text in texts:
-                self._errors.add([text.split("\n")[0]])
-            return [self._text(text) for text in texts]
+            self._take_api_error(record, is_main=is_main)
+            return
         if is_main:
             # Whatever ended before, the agent is at work again.
             self._result = None
             self._has_gone_on = True
             self._session_id = record.session_id or self._session_id
             self._model = record.message.model or self._model
-        messages: list[Message] = []
         for block in _blocks(record.message):
             if block.type == "tool_use":
-                messages.extend(self._begin_call(block, is_main=is_main))
+                self._begin_call(block, is_main=is_main)
             elif block.type == "text" and is_main:
                 self._said.add(block.text)
-                messages.append(self._text(block.text))
+                self._tell.text(block.text)
         if is_main and self._meter.begin_answer(record.message):
-            messages.append(self._usage(self._meter.usage(None)))
-        return messages
+            self._tell_usage(None)
 
-    def _begin_call(self, block: Block, *, is_main: bool) -> list[Message]:
-        arguments = arguments_of(block.input)
+    def _take_api_error(self, record: AssistantRecord, *, is_main: bool) -> None:
+        """The program itself says, in the model's place, that there is no answer."""
+        if is_main and record.error == "rate_limit":
+            self._meet_limit(self._limit or Limit())
+        for block in _blocks(record.message):
+            if block.text:
+                self._errors.add([block.text.split("\n")[0]])
+                self._tell.text(block.text)
+
+    def _begin_call(self, block: Block, *, is_main: bool) -> None:
+        name = block.name
+        arguments = block.input if isinstance(block.input, dict) else {}
+        asks, is_todo = is_asking(name), name in TODO_TOOLS
         if is_main:
             self._said.tool_called()
-            self._asked = question_in(arguments) if is_asking(block.name) else ""
+            self._asked = question_in(arguments) if asks else ""
         call = _Call(
-            name=block.name,
-            arguments=arguments if block.name in TODO_TOOLS else {},
+            name=name,
+            arguments=arguments if is_todo else {},
             summary=summary_of(arguments, self._folder),
-            path=file_of(block.name, arguments, self._folder),
-            needs_account=block.name in ACCOUNTED_TOOLS or is_asking(block.name),
+            path=file_of(name, arguments, self._folder),
+            needs_account=asks or name in ACCOUNTED_TOOLS,
         )
         self._calls[block.id] = call
         forget_oldest(self._calls)
-        return [] if block.name in TODO_TOOLS else [self._tool(block.id, call, ToolState.STARTED)]
+        if not is_todo:
+            self._tell.tool(block.id, name, call.summary, ToolState.STARTED)
 
-    def _take_result_of_call(self, block: Block, told: msgspec.Raw) -> list[Message]:
+    def _take_result_of_call(self, block: Block, told: msgspec.Raw) -> None:
         if block.is_error:
             self._errors.add(find_error_lines(_text_of(block.content)[-READ_OF_FAILURE:]))
         call = self._calls.get(block.tool_use_id)
-        if call is None:
-            return []
-        return self._end_call(block.tool_use_id, call, told, is_error=bool(block.is_error))
+        if call is not None:
+            self._end_call(block.tool_use_id, call, told, is_error=bool(block.is_error))
 
-    def _end_call(
-        self, call_id: str, call: _Call, told: msgspec.Raw, *, is_error: bool
-    ) -> list[Message]:
+    def _end_call(self, call_id: str, call: _Call, told: msgspec.Raw, *, is_error: bool) -> None:
         """``told`` is the tool's own account, for the calls that need it."""
         del self._calls[call_id]
         if self._asked and is_asking(call.name) and not is_error and has_answer(told):
             self._asked = ""
         if call.name in TODO_TOOLS:
-            if is_error:
-                return []
-            self._todos.take(call.name, call.arguments, told)
-            items = self._todos.items
-            return [TodoMessage(iteration=self._iteration, offset=self._offset, items=items)]
+            if not is_error:
+                self._todos.take(call.name, call.arguments, told)
+                self._tell.todos(self._todos.items)
+            return
         state = ToolState.FAILED if is_error else ToolState.DONE
-        messages: list[Message] = [self._tool(call_id, call, state)]
+        self._tell.tool(call_id, call.name, call.summary, state)
         if call.path is not None and not is_error:
-            action = action_of(call.name, told)
-            messages.append(
-                FileMessage(
-                    iteration=self._iteration, offset=self._offset, path=call.path, action=action
-                )
-            )
-        return messages
+            self._tell.file(call.path, action_of(call.name, told))
 
-    def _take_system(self, record: SystemRecord) -> list[Message]:
+    def _take_system(self, record: SystemRecord) -> None:
         match record.subtype:
             case "init":
                 self._folder = record.cwd
@@ -244,12 +236,11 @@ class ClaudeDecoder:
             case "permission_denied":
                 self._denied[record.tool_use_id] = record.tool_name
             case "api_retry":
-                return [self._text(_retry_words(record))]
+                self._tell.text(_retry_words(record))
             case _:
                 pass
-        return []
 
-    def _take_result(self, record: ResultRecord) -> list[Message]:
+    def _take_result(self, record: ResultRecord) -> None:
         self._result = record
         self._session_id = record.session_id or self._session_id
         for denial in record.permission_denials or ():
@@ -257,8 +248,12 @@ class ClaudeDecoder:
         if _failure_of(record):
             self._errors.add([_failure_of(record)])
         self._meter.end_turn(record, self._model)
-        usage = self.final().usage
-        return [] if usage is None else [self._usage(usage)]
+        self._tell_usage(self._own_cost())
+
+    def _tell_usage(self, cost_usd: float | None) -> None:
+        counts = self._meter.counts(cost_usd)
+        if counts is not None:
+            self._tell.usage(counts)
 
     def _take_limit(self, record: LimitRecord) -> None:
         found = record.rate_limit_info or record
@@ -278,23 +273,6 @@ class ClaudeDecoder:
             result is not None and result.is_error and not result.subtype.startswith("error")
         )
         return limit if is_api_failure or not self._has_gone_on else None
-
-    def _text(self, text: str) -> TextMessage:
-        return TextMessage(iteration=self._iteration, offset=self._offset, text=text)
-
-    def _tool(self, call_id: str, call: _Call, state: ToolState) -> ToolMessage:
-        return ToolMessage(
-            iteration=self._iteration,
-            offset=self._offset,
-            call=call_id,
-            name=call.name,
-            summary=call.summary,
-            state=state,
-        )
-
-    def _usage(self, usage: Usage | None) -> UsageMessage:
-        found = Usage() if usage is None else usage
-        return UsageMessage(iteration=self._iteration, offset=self._offset, usage=found)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -16,8 +16,7 @@ from ralph_ls.core.agent.decode.records import (
     NOTHING,
     Words,
     decode,
-    is_record,
-    kind_of,
+    type_of,
     words_of,
 )
 
@@ -29,7 +28,7 @@ class Block(msgspec.Struct, gc=False):
     text: str = ""
     id: str = ""
     name: str = ""
-    input: msgspec.Raw = NOTHING
+    input: Any = None
     tool_use_id: str = ""
     is_error: bool | None = None
     content: msgspec.Raw = NOTHING
@@ -137,11 +136,8 @@ Record = AssistantRecord | UserRecord | SystemRecord | ResultRecord | LimitRecor
 
 def read_line(line: bytes) -> Record | Words | None:
     """Read one line; None for a record that says nothing to us, or that cannot be read."""
-    if line.startswith(_KIND_FIRST):
-        kind = line[_KIND_AT : line.find(b'"', _KIND_AT, _KIND_AT + _LONGEST_KIND)]
-    elif is_record(line):
-        kind = kind_of(line).encode()
-    else:
+    kind = type_of(line)
+    if kind is None:
         return words_of(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
@@ -152,34 +148,38 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
 
     That is where nearly all bytes of a stream are. No text in JSON can hold a quotation mark that
     is not escaped, so a key with both of its marks is one. None where the record may say anything
-    else: then it is to be read. ``is_lone`` is whether no other call can have come back in it.
+    else, or is cut: then it is to be read. ``is_lone`` is whether no other call can have come back
+    in it.
     """
     result = _RESULT.match(line) if line.startswith(_USER) else None
     if result is None or not line.endswith(_ENDS):
         return None
-    behind = result.end()
-    if not is_lone and line.find(_ID_KEY, behind) >= 0:
-        return None
+    behind, end = result.end(), len(line)
     flag = line.find(_ERROR_KEY, behind)
     while flag >= 0:
-        if not line.startswith(b"false", flag + len(_ERROR_KEY)):
+        if line.startswith(_MESSAGE_ENDS, flag):
+            # All that is left is the tool's own account, which holds the output once more.
+            end = flag
+            break
+        if not line.startswith(_NO_ERROR, flag):
             return None
         flag = line.find(_ERROR_KEY, flag + len(_ERROR_KEY))
+    if not is_lone and line.find(_ID_KEY, behind, end) >= 0:
+        return None
     return result[1].decode()
 
-
-_KIND_FIRST = b'{"type":"'
-_KIND_AT = len(_KIND_FIRST)
-_LONGEST_KIND = 40
 
 _USER = b'{"type":"user"'
 _RESULT = re.compile(
     rb'\{"type":"user","message":\{"role":"user","content":\['
     rb'\{(?:"type":"tool_result",)?"tool_use_id":"([\w-]+)",(?:"type":"tool_result",)?"content":'
 )
-_ENDS = (b"}", b"}\r")
+_ENDS = (b"}\n", b"}\r\n")
 _ID_KEY = b'"tool_use_id":'
 _ERROR_KEY = b'"is_error":'
+_NO_ERROR = _ERROR_KEY + b"false"
+_MESSAGE_ENDS = _NO_ERROR + b'}]},"parent_tool_use_id":'
+"""How a message ends whose last result went well: the key behind it is the record's own."""
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
     b"assistant": msgspec.json.Decoder(AssistantRecord),

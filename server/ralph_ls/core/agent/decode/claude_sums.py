@@ -6,16 +6,18 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from msgspec import structs
+
 from ralph_ls.core.agent.decode.claude_records import Content, ModelUsage, ResultRecord, Tokens
+from ralph_ls.core.agent.decode.told import Counts
 from ralph_ls.core.agent.usage import add_known
-from ralph_ls.protocol.report import Usage
 
 
 class Meter:
     """Counts what is used up: roughly while a turn goes on, exactly once it has ended."""
 
     def __init__(self) -> None:
-        self._ended = Usage()
+        self._ended = Counts()
         """The turns that have ended."""
         self._n_answers = self._n_new = self._n_cached = 0
         """Of the turn that goes on."""
@@ -39,7 +41,7 @@ class Meter:
     def end_turn(self, record: ResultRecord, model: str | None) -> None:
         """Take the exact counts in the place of the rough ones."""
         tokens, ended = record.usage or Tokens(), self._ended
-        self._ended = Usage(
+        self._ended = Counts(
             input_tokens=add_known(ended.input_tokens, tokens.input_tokens),
             output_tokens=add_known(ended.output_tokens, tokens.output_tokens),
             cached_tokens=add_known(ended.cached_tokens, tokens.cache_read_input_tokens),
@@ -48,23 +50,26 @@ class Meter:
         self._n_answers = self._n_new = self._n_cached = 0
         self._window = _window_of(record.model_usage, model) or self._window
 
-    def usage(self, cost_usd: float | None) -> Usage | None:
+    def counts(self, cost_usd: float | None) -> Counts | None:
         """All of it; None where nothing is known."""
-        ended, is_going_on = self._ended, self._n_answers > 0
-        known = Usage(
-            input_tokens=(ended.input_tokens or 0) + self._n_new
-            if is_going_on
-            else ended.input_tokens,
+        ended = self._ended
+        if not self._n_answers:
+            known = structs.replace(
+                ended,
+                cost_usd=cost_usd,
+                context_tokens=self._context,
+                context_window=self._window,
+            )
+            return known if known != _UNKNOWN else None
+        return Counts(
+            input_tokens=(ended.input_tokens or 0) + self._n_new,
             output_tokens=ended.output_tokens,
-            cached_tokens=(ended.cached_tokens or 0) + self._n_cached
-            if is_going_on
-            else ended.cached_tokens,
+            cached_tokens=(ended.cached_tokens or 0) + self._n_cached,
             cost_usd=cost_usd,
-            turns=(ended.turns or 0) + self._n_answers if is_going_on else ended.turns,
+            turns=(ended.turns or 0) + self._n_answers,
             context_tokens=self._context,
             context_window=self._window,
         )
-        return known if is_going_on or known != _UNKNOWN else None
 
 
 def moment_of(told: float | str | None) -> datetime | None:
@@ -93,4 +98,4 @@ _NUMBER = re.compile(r"\d+(?:\.\d*)?")
 _MILLISECONDS = 1e11
 """A number above this is none of seconds: they would lie in the year 5138."""
 
-_UNKNOWN = Usage()
+_UNKNOWN = Counts()

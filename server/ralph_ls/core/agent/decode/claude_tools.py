@@ -7,13 +7,15 @@ server for example, is told by its name and its first word.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
 
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.records import decode, kind_of
-from ralph_ls.protocol.messages import FileAction, TodoItem
+from ralph_ls.core.agent.decode.told import Todo
+from ralph_ls.protocol.messages import FileAction
 
 TODO_TOOLS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """Their calls are told as the list that they lead to."""
@@ -57,14 +59,11 @@ def arguments_of(given: msgspec.Raw) -> dict[str, Any]:
 
 def summary_of(arguments: Mapping[str, Any], folder: str) -> str:
     """What the call is used on, in one line."""
-    given = arguments.get
-    found = next((key for key in _TELLING if isinstance(given(key), str)), None)
-    if found is None:
-        found = next((key for key, value in arguments.items() if isinstance(value, str)), None)
-    if found is None:
-        return ""
-    text: str = arguments[found]
-    return in_one_line(path_in(text, folder) if "path" in found else text)
+    for key in chain(_TELLING, arguments):
+        text = arguments.get(key)
+        if isinstance(text, str):
+            return in_one_line(path_in(text, folder) if "path" in key else text)
+    return ""
 
 
 def file_of(name: str, arguments: Mapping[str, Any], folder: str) -> str | None:
@@ -96,10 +95,10 @@ class TodoList:
     """The agent's own list, put together from the calls that change it."""
 
     def __init__(self) -> None:
-        self._items: dict[str, TodoItem] = {}
+        self._items: dict[str, Todo] = {}
 
     @property
-    def items(self) -> tuple[TodoItem, ...]:
+    def items(self) -> tuple[Todo, ...]:
         return tuple(self._items.values())
 
     def take(self, name: str, arguments: Mapping[str, Any], told: msgspec.Raw) -> None:
@@ -130,7 +129,7 @@ class TodoList:
             return
         text = str(arguments.get("subject", known.text))
         state = known.state if status is None else _item(text, status).state
-        self._items[task_id] = TodoItem(text=text, state=state)
+        self._items[task_id] = Todo(text=text, state=state)
 
 
 def _rows(todos: object) -> list[dict[str, Any]]:
@@ -138,5 +137,5 @@ def _rows(todos: object) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _item(text: str, status: object) -> TodoItem:
-    return TodoItem(text=text, state=_STATES.get(str(status), "pending"))
+def _item(text: str, status: object) -> Todo:
+    return Todo(text=text, state=_STATES.get(str(status), "pending"))

@@ -16,7 +16,6 @@ import msgspec
 from ralph_ls.core.agent.decode.claude_tools import arguments_of
 from ralph_ls.core.agent.decode.codex_limits import limit_in
 from ralph_ls.core.agent.decode.codex_records import (
-    CommandDone,
     ErrorEvent,
     Event,
     InputRequested,
@@ -29,6 +28,7 @@ from ralph_ls.core.agent.decode.codex_records import (
     TurnCompleted,
     TurnFailed,
     TurnStarted,
+    command_that_went_well,
     read_line,
 )
 from ralph_ls.core.agent.decode.codex_tools import (
@@ -50,17 +50,9 @@ from ralph_ls.core.agent.decode.said import (
     is_asking,
     question_in,
 )
+from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
-from ralph_ls.protocol.messages import (
-    FileMessage,
-    Message,
-    TextMessage,
-    TodoItem,
-    TodoMessage,
-    ToolMessage,
-    ToolState,
-    UsageMessage,
-)
+from ralph_ls.protocol.messages import ToolState
 from ralph_ls.protocol.report import Usage
 
 NO_END = "its output ended before its turn did"
@@ -73,17 +65,16 @@ class CodexDecoder:
         self, iteration: int, *, folder: str = "", earlier_usage: Usage | None = None
     ) -> None:
         """``earlier_usage`` is what a thread that is resumed had used before."""
-        self._iteration = iteration
         self._folder = folder
         self._earlier_usage = earlier_usage or Usage()
         self._lines = LineSplitter()
-        self._offset = 0
+        self._tell = Teller(iteration)
         self._thread_id: str | None = None
         self._said = Said()
         self._asked = ""
         self._calls: dict[str, tuple[str, str]] = {}
         """Name and summary of each call that has not ended."""
-        self._todos: tuple[TodoItem, ...] = ()
+        self._todos: tuple[Todo, ...] = ()
         self._errors = Errors()
         self._denied: list[str] = []
         self._tokens: Tokens | None = None
@@ -92,24 +83,25 @@ class CodexDecoder:
         """Why the turn failed; None where it ended well."""
         self._last_error = ""
 
-    def feed(self, data: bytes) -> list[Message]:
+    def feed(self, data: bytes) -> list[Told]:
         """The messages of the lines that these bytes complete."""
-        return self._read(self._lines.feed(data))
+        return self._read(*self._lines.feed(data))
 
-    def finish(self) -> list[Message]:
-        return self._read(self._lines.finish())
+    def finish(self) -> list[Told]:
+        return self._read(*self._lines.finish())
 
     def final(self) -> Final:
         why, limit = self._why, None
         if why is not None:
             limit = limit_in(why) or limit_in(self._last_error)
+        own, whole = self._counts(), _normalised(self._tokens)
         return Final(
             text=self._said.last,
             earlier=self._said.last_block,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=self._usage(),
-            session_usage=_normalised(self._tokens),
+            usage=None if own is None else usage_of(own),
+            session_usage=None if whole is None else usage_of(whole),
             session_id=self._thread_id,
             failed=why is not None,
             why=_first_line(why or ""),
@@ -117,143 +109,122 @@ class CodexDecoder:
             limit=limit,
         )
 
-    def _read(self, lines: list[tuple[int, bytes]]) -> list[Message]:
-        messages: list[Message] = []
-        for self._offset, line in lines:
-            event = read_line(line, self._calls)
+    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            done = command_that_went_well(line)
+            if done is not None and done in self._calls:
+                self._tell.tool(done, *self._calls.pop(done), ToolState.DONE)
+                continue
+            event = read_line(line)
             if event is not None:
-                messages.extend(self._take(event))
-        return messages
+                self._take(event)
+        return self._tell.take()
 
-    def _take(self, event: Event) -> list[Message]:
+    def _take(self, event: Event) -> None:
         match event:
-            case CommandDone(id=call_id):
-                return self._end_call(call_id, None)
             case ItemStarted(item=item):
-                return self._begin_item(item)
+                self._begin_item(item)
             case ItemUpdated(item=item):
-                return self._take_todos(item) if item.type == "todo_list" else []
+                if item.type == "todo_list":
+                    self._take_todos(item)
             case ItemCompleted(item=item):
-                return self._end_item(item)
+                self._end_item(item)
             case ThreadStarted(thread_id=thread_id):
                 self._thread_id = thread_id
-                return []
             case TurnStarted():
                 self._is_in_turn, self._why = True, NO_END
-                return []
             case TurnCompleted(usage=tokens):
                 self._why, self._last_error = None, ""
                 self._tokens = tokens or self._tokens
-                usage = self._usage()
-                return [] if usage is None else [self._usage_message(usage)]
+                counts = self._counts()
+                if counts is not None:
+                    self._tell.usage(counts)
             case TurnFailed(error=error):
-                return self._fail("" if error is None else error.message)
+                self._fail("" if error is None else error.message)
             case ErrorEvent(message=message):
-                return self._note_error(message)
+                self._note_error(message)
             case InputRequested(questions=questions):
                 self._asked = question_in({"questions": questions})
-                return []
             case Words(text=text):
-                return [self._text(text)]
+                self._tell.text(text)
             case _:
                 assert_never(event)
 
-    def _begin_item(self, item: Item) -> list[Message]:
+    def _begin_item(self, item: Item) -> None:
         if item.type == "todo_list":
-            return self._take_todos(item)
-        return self._begin_call(item) if item.type in TOOL_ITEMS else []
+            self._take_todos(item)
+        elif item.type in TOOL_ITEMS:
+            self._begin_call(item)
 
-    def _end_item(self, item: Item) -> list[Message]:
+    def _end_item(self, item: Item) -> None:
         match item.type:
             case "agent_message":
                 self._said.add(item.text)
-                return [self._text(item.text)]
+                self._tell.text(item.text)
             case "todo_list":
-                return self._take_todos(item)
+                self._take_todos(item)
             case "error":
                 if self._is_in_turn:
                     self._errors.add([_first_line(item.message)])
-                return [self._text(item.message)]
+                self._tell.text(item.message)
             case kind if kind in TOOL_ITEMS:
-                begun = [] if item.id in self._calls else self._begin_call(item)
-                return [*begun, *self._end_call(item.id, item)]
+                if item.id not in self._calls:
+                    self._begin_call(item)
+                self._end_call(item)
             case _:
-                return []
+                pass
 
-    def _begin_call(self, item: Item) -> list[Message]:
+    def _begin_call(self, item: Item) -> None:
         self._said.tool_called()
-        name = name_of(item)
+        name, summary = name_of(item), summary_of_item(item, self._folder)
         self._asked = question_in(arguments_of(item.arguments)) if is_asking(name) else ""
-        call = self._calls[item.id] = (name, summary_of_item(item, self._folder))
+        self._calls[item.id] = (name, summary)
         forget_oldest(self._calls)
-        return [self._tool(item.id, call, ToolState.STARTED)]
+        self._tell.tool(item.id, name, summary, ToolState.STARTED)
 
-    def _end_call(self, call_id: str, item: Item | None) -> list[Message]:
-        """``item`` is None for a command that went well."""
-        call = self._calls.pop(call_id)
-        has_failed = item is not None and _has_failed(item)
-        messages: list[Message] = [
-            self._tool(call_id, call, ToolState.FAILED if has_failed else ToolState.DONE)
-        ]
-        if item is None:
-            return messages
-        if has_failed:
+    def _end_call(self, item: Item) -> None:
+        call = self._calls.pop(item.id)
+        if _has_failed(item):
+            self._tell.tool(item.id, *call, ToolState.FAILED)
             self._errors.add(_error_lines(item))
             if item.status == "declined":
                 self._denied.append(call[0])
-        elif call[0] == PATCH:
-            messages.extend(
-                FileMessage(
-                    iteration=self._iteration, offset=self._offset, path=path, action=action
-                )
-                for path, action in files_of(item.changes, self._folder)
-            )
-        return messages
+            return
+        self._tell.tool(item.id, *call, ToolState.DONE)
+        if call[0] == PATCH:
+            for path, action in files_of(item.changes, self._folder):
+                self._tell.file(path, action)
 
-    def _take_todos(self, item: Item) -> list[Message]:
+    def _take_todos(self, item: Item) -> None:
         items = todo_items(item.items)
-        if items == self._todos:
-            return []
-        self._todos = items
-        return [TodoMessage(iteration=self._iteration, offset=self._offset, items=items)]
+        if items != self._todos:
+            self._todos = items
+            self._tell.todos(items)
 
-    def _note_error(self, message: str) -> list[Message]:
+    def _note_error(self, message: str) -> None:
         """It is not the end yet: one that says that it tries again is told, and that is all."""
         if not message.startswith(_TRIES_AGAIN):
             self._last_error = message
             self._errors.add([_first_line(message)])
-        return [self._text(message)]
+        self._tell.text(message)
 
-    def _fail(self, message: str) -> list[Message]:
+    def _fail(self, message: str) -> None:
         self._why = message or self._last_error or "its turn failed"
         self._errors.add([_first_line(self._why)])
-        return [] if message == self._last_error else [self._text(self._why)]
+        if message != self._last_error:
+            self._tell.text(self._why)
 
-    def _usage(self) -> Usage | None:
+    def _counts(self) -> Counts | None:
         """What this process used of what the thread did."""
         found, earlier = _normalised(self._tokens), self._earlier_usage
         if found is None:
             return None
-        return Usage(
+        return Counts(
             input_tokens=_less(found.input_tokens, earlier.input_tokens),
             output_tokens=_less(found.output_tokens, earlier.output_tokens),
             cached_tokens=_less(found.cached_tokens, earlier.cached_tokens),
-        )
-
-    def _usage_message(self, usage: Usage) -> UsageMessage:
-        return UsageMessage(iteration=self._iteration, offset=self._offset, usage=usage)
-
-    def _text(self, text: str) -> TextMessage:
-        return TextMessage(iteration=self._iteration, offset=self._offset, text=text)
-
-    def _tool(self, call_id: str, call: tuple[str, str], state: ToolState) -> ToolMessage:
-        return ToolMessage(
-            iteration=self._iteration,
-            offset=self._offset,
-            call=call_id,
-            name=call[0],
-            summary=call[1],
-            state=state,
         )
 
 
@@ -267,12 +238,12 @@ def _error_lines(item: Item) -> tuple[str, ...]:
     return (*find_error_lines(output[-READ_OF_FAILURE:]), *told)
 
 
-def _normalised(tokens: Tokens | None) -> Usage | None:
+def _normalised(tokens: Tokens | None) -> Counts | None:
     """Counts as all agents have them here: what a cache gave is not among the input."""
     if tokens is None or tokens == Tokens():
         return None
     cached = tokens.cached_input_tokens
-    return Usage(
+    return Counts(
         input_tokens=_less(tokens.input_tokens, cached),
         output_tokens=tokens.output_tokens,
         cached_tokens=cached,

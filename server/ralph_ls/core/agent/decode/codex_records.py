@@ -8,8 +8,6 @@ being built. It must never know what the events mean for a loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -18,8 +16,7 @@ from ralph_ls.core.agent.decode.records import (
     NOTHING,
     Words,
     decode,
-    is_record,
-    kind_of,
+    type_of,
     words_of,
 )
 
@@ -125,13 +122,6 @@ class InputRequested(msgspec.Struct):
     questions: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandDone:
-    """The end of a command that went well, read from the two ends of its line alone."""
-
-    id: str
-
-
 Event = (
     ItemStarted
     | ItemUpdated
@@ -142,44 +132,44 @@ Event = (
     | TurnFailed
     | ErrorEvent
     | InputRequested
-    | CommandDone
     | Words
 )
 
 
-def read_line(line: bytes, begun: Container[str]) -> Event | None:
-    """Read one line; None for an event that says nothing to us, or that cannot be read.
-
-    ``begun`` are the ids of the items of which all is known but how they ended.
-    """
-    if line.endswith(_WENT_WELL):
-        # Most of a stream's bytes are what commands printed, and nothing is asked of those.
-        command = _COMMAND.match(line)
-        if command is not None and (item_id := command[1].decode()) in begun:
-            return CommandDone(id=item_id)
-    if not is_record(line):
+def read_line(line: bytes) -> Event | None:
+    """Read one line; None for an event that says nothing to us, or that cannot be read."""
+    kind = type_of(line)
+    if kind is None:
         return words_of(line)
-    beginning = _TYPE_FIRST.match(line)
-    decoder = _DECODERS.get(beginning[1].decode() if beginning else kind_of(line))
+    decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
 
 
-_TYPE_FIRST = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.]+)"')
+def command_that_went_well(line: bytes) -> str | None:
+    """The id of the command that a line says went well, read from its two ends alone.
+
+    Most of a stream's bytes are what commands printed, and nothing is asked of those.
+    """
+    if not line.endswith(_WENT_WELL):
+        return None
+    command = _COMMAND.match(line)
+    return None if command is None else command[1].decode()
+
 
 _COMMAND = re.compile(
     rb'\{"type":"item\.completed","item":\{"id":"([\w-]+)","type":"command_execution","command":"'
 )
-_WENT_WELL = b'","exit_code":0,"status":"completed"}}'
+_WENT_WELL = b'","exit_code":0,"status":"completed"}}\n'
 """Behind a quotation mark that no text can hold unescaped, so these are the item's own fields."""
 
-_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
-    "item.started": msgspec.json.Decoder(ItemStarted),
-    "item.updated": msgspec.json.Decoder(ItemUpdated),
-    "item.completed": msgspec.json.Decoder(ItemCompleted),
-    "thread.started": msgspec.json.Decoder(ThreadStarted),
-    "turn.started": msgspec.json.Decoder(TurnStarted),
-    "turn.completed": msgspec.json.Decoder(TurnCompleted),
-    "turn.failed": msgspec.json.Decoder(TurnFailed),
-    "error": msgspec.json.Decoder(ErrorEvent),
-    "request_user_input": msgspec.json.Decoder(InputRequested),
+_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"item.started": msgspec.json.Decoder(ItemStarted),
+    b"item.updated": msgspec.json.Decoder(ItemUpdated),
+    b"item.completed": msgspec.json.Decoder(ItemCompleted),
+    b"thread.started": msgspec.json.Decoder(ThreadStarted),
+    b"turn.started": msgspec.json.Decoder(TurnStarted),
+    b"turn.completed": msgspec.json.Decoder(TurnCompleted),
+    b"turn.failed": msgspec.json.Decoder(TurnFailed),
+    b"error": msgspec.json.Decoder(ErrorEvent),
+    b"request_user_input": msgspec.json.Decoder(InputRequested),
 }

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from ralph_ls.core.agent.decode.claude_tools import arguments_of, path_in, summary_of
 from ralph_ls.core.agent.decode.codex_records import Change, Item, Step
 from ralph_ls.core.agent.decode.one_line import in_one_line
-from ralph_ls.protocol.messages import FileAction, TodoItem
+from ralph_ls.core.agent.decode.told import Todo
+from ralph_ls.protocol.messages import FileAction
 
 SHELL = "shell"
 PATCH = "apply_patch"
@@ -71,10 +72,10 @@ def files_of(changes: Sequence[Change], folder: str) -> list[tuple[str, FileActi
     ]
 
 
-def todo_items(steps: Sequence[Step]) -> tuple[TodoItem, ...]:
+def todo_items(steps: Sequence[Step]) -> tuple[Todo, ...]:
     """The agent's list; it does not say which step it is at."""
     return tuple(
-        TodoItem(text=step.text, state="done" if step.completed else "pending") for step in steps
+        Todo(text=step.text, state="done" if step.completed else "pending") for step in steps
     )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.report import Usage
+
+if TYPE_CHECKING:
+    # The loop and its viewers deal with what is left alone, and need not wait for the decoders.
+    from ralph_ls.core.agent.decode.told import Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +78,11 @@ class Final:
 class Decoder(Protocol):
     """Reads the standard output of one agent process."""
 
-    def feed(self, data: bytes) -> list[Message]:
+    def feed(self, data: bytes) -> list[Told]:
         """Take the next bytes; give the messages that they complete."""
         ...
 
-    def finish(self) -> list[Message]:
+    def finish(self) -> list[Told]:
         """Give what a last line without an end holds; idempotent."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.lines import Pieces
-from ralph_ls.protocol.messages import Message, TextMessage
+from ralph_ls.core.agent.decode.told import TextTold, Told
 
 KEPT_BYTES = 16 << 20
 """Bytes from the end of the output that are read for signals."""
@@ -23,7 +23,7 @@ class PlainDecoder:
         self._kept = kept
         self._tail = Pieces()
 
-    def feed(self, data: bytes) -> list[Message]:
+    def feed(self, data: bytes) -> list[Told]:
         """One message for all the lines that these bytes complete."""
         self._tail.add(data)
         self._tail.keep_end(self._kept)
@@ -41,7 +41,7 @@ class PlainDecoder:
         self._partial.add(text[end:])
         return [self._message(text[:end])]
 
-    def finish(self) -> list[Message]:
+    def finish(self) -> list[Told]:
         """A last line without an end."""
         rest = self._partial.take()
         return [self._message(rest)] if rest else []
@@ -52,9 +52,9 @@ class PlainDecoder:
             data = _from_character(data[-self._kept :])
         return Final(text=data.decode("utf-8", errors="replace"))
 
-    def _message(self, data: bytes) -> TextMessage:
+    def _message(self, data: bytes) -> TextTold:
         text = data.decode("utf-8", errors="replace")
-        message = TextMessage(iteration=self._iteration, offset=self._offset, text=text)
+        message = TextTold(iteration=self._iteration, offset=self._offset, text=text)
         self._offset += len(data)
         return message
 

@@ -6,6 +6,7 @@ It must never know what the records of any agent mean.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,9 +24,12 @@ class Words:
     text: str
 
 
-def is_record(line: bytes) -> bool:
-    """Whether a line looks like a JSON object."""
-    return line[:1] == b"{" or line.lstrip()[:1] == b"{"
+def type_of(line: bytes) -> bytes | None:
+    """The ``type`` of a record, empty where it has none; None for a line that is no record."""
+    first = _TYPE_FIRST.match(line)
+    if first is not None:
+        return first[1]
+    return kind_of(line).encode() if line.lstrip().startswith(b"{") else None
 
 
 def words_of(line: bytes) -> Words | None:
@@ -63,3 +67,6 @@ class _Kind(msgspec.Struct):
 
 
 _KIND = msgspec.json.Decoder(_Kind)
+
+_TYPE_FIRST = re.compile(rb'\{"type":"([\w.]+)"')
+"""How a record begins as the programs write it, which then needs no reading to know its type."""

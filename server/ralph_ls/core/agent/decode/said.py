@@ -66,7 +66,9 @@ class Said:
     def tool_called(self) -> None:
         """What was said so far was not its last word."""
         if self._texts:
-            self.earlier = next(filter(_has_block, reversed(self._texts)), self.earlier)
+            for text in self._texts:
+                if _has_block(text):
+                    self.earlier = text
             self._texts.clear()
             self._n_characters = 0
 

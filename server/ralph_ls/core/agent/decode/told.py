@@ -1,0 +1,155 @@
+"""What decoders tell viewers: the messages of ``protocol.messages``, made and written cheaply.
+
+A stream is told in millions of small messages, and each is written down as soon as it is made. As
+structs they cost about a tenth of what the models cost that readers check them with; a test holds
+the two to the same bytes. It must never know in which dialect an agent speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ralph_ls.protocol.messages import MESSAGE_ADAPTER, FileAction, Message, ToolState
+from ralph_ls.protocol.report import Usage
+
+
+class Counts(
+    msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel", omit_defaults=True
+):
+    """A ``Usage``."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+    context_tokens: int | None = None
+    context_window: int | None = None
+
+
+class Todo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ``TodoItem``."""
+
+    text: str
+    state: Literal["pending", "inProgress", "done"] = "pending"
+
+
+class TextTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ``TextMessage``."""
+
+    iteration: int
+    offset: int
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class ToolTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ``ToolMessage``."""
+
+    iteration: int
+    offset: int
+    kind: Literal["tool"] = "tool"
+    call: str
+    name: str
+    summary: str
+    state: ToolState
+
+
+class FileTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ``FileMessage``."""
+
+    iteration: int
+    offset: int
+    kind: Literal["file"] = "file"
+    path: str
+    action: FileAction
+
+
+class TodoTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ``TodoMessage``."""
+
+    iteration: int
+    offset: int
+    kind: Literal["todo"] = "todo"
+    items: tuple[Todo, ...]
+
+
+class UsageTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ``UsageMessage``."""
+
+    iteration: int
+    offset: int
+    kind: Literal["usage"] = "usage"
+    usage: Counts
+
+
+Told = TextTold | ToolTold | FileTold | TodoTold | UsageTold
+
+
+def lines_of(told: Sequence[Told]) -> bytes:
+    """The messages as they stand in ``messages.jsonl``, a line each."""
+    try:
+        return _ENCODER.encode_lines(told)
+    except OverflowError:
+        # A count that no machine could count to is one of an odd stream, and is told as it is.
+        lines = (message_of(one).model_dump_json(by_alias=True, exclude_none=True) for one in told)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+
+def message_of(told: Told) -> Message:
+    """The message for who looks into it."""
+    return MESSAGE_ADAPTER.validate_python(msgspec.to_builtins(told))
+
+
+def usage_of(counts: Counts) -> Usage:
+    """The counts for the loop."""
+    return Usage.model_validate(msgspec.to_builtins(counts))
+
+
+class Teller:
+    """Puts down what is told of one agent process, and where in its output that was read."""
+
+    __slots__ = ("_iteration", "_told", "offset")
+
+    def __init__(self, iteration: int) -> None:
+        self._iteration = iteration
+        self._told: list[Told] = []
+        self.offset = 0
+        """Where what is being read begins."""
+
+    def take(self) -> list[Told]:
+        """All that was told since the last time."""
+        told, self._told = self._told, []
+        return told
+
+    def text(self, text: str) -> None:
+        self._told.append(TextTold(iteration=self._iteration, offset=self.offset, text=text))
+
+    def tool(self, call: str, name: str, summary: str, state: ToolState) -> None:
+        self._told.append(
+            ToolTold(
+                iteration=self._iteration,
+                offset=self.offset,
+                call=call,
+                name=name,
+                summary=summary,
+                state=state,
+            )
+        )
+
+    def file(self, path: str, action: FileAction) -> None:
+        self._told.append(
+            FileTold(iteration=self._iteration, offset=self.offset, path=path, action=action)
+        )
+
+    def todos(self, items: tuple[Todo, ...]) -> None:
+        self._told.append(TodoTold(iteration=self._iteration, offset=self.offset, items=items))
+
+    def usage(self, counts: Counts) -> None:
+        self._told.append(UsageTold(iteration=self._iteration, offset=self.offset, usage=counts))
+
+
+_ENCODER = msgspec.json.Encoder()
