@@ -13,7 +13,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 GIT_CONFIG = """\
 [user]
@@ -41,15 +41,33 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")
 FOREIGN_NAMES = ("EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
 
-# No deadlines: a busy machine is not a bug. HYPOTHESIS_PROFILE=night looks for much longer.
-settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-settings.register_profile("dev", deadline=None)
-settings.register_profile("night", deadline=None, max_examples=2000)
+# A busy machine is not a bug. HYPOTHESIS_PROFILE=night looks for much longer.
+settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
+settings.register_profile("night", settings.get_profile("dev"), max_examples=2000)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
 
+# The core's tests, whose folders are named as its packages are.
+UNIT = Path(__file__).parent / "unit"
+CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "views")]
+CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
+
 _numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests which cover the core: quick ones with known inputs, the same every time.
+
+    To watch every line makes a test three times as slow, and what only chance covers is uncovered.
+    """
+    for item in items:
+        is_quick = item.get_closest_marker("slow") is None
+        is_known = not is_hypothesis_test(getattr(item, "obj", None))
+        is_core = any(item.path.is_relative_to(place) for place in CORE)
+        if is_quick and is_known and is_core:
+            item.add_marker("measured")
 
 
 @pytest.fixture(scope="session")

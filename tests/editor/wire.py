@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a server that says nothing has failed the test."""
 
 Message = dict[str, Any]

@@ -56,6 +56,9 @@ def read(text: str, complete_word: str = "COMPLETE") -> list[tuple[str, str]]:
             id="several-in-order",
         ),
         pytest.param(
+            f"the </promise> tag\n{COMPLETE}", [("complete", "")], id="after-an-end-without-start"
+        ),
+        pytest.param(
             f"the <promise> tag\n{COMPLETE}", [("complete", "")], id="after-an-unclosed-mention"
         ),
         pytest.param(

@@ -106,6 +106,7 @@ def test_a_played_run_decides_again_as_it_did(name: str) -> None:
     assert simulated(events) == decided(events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORIES)
 def test_a_run_that_was_killed_and_resumed_decides_again_as_it_did(name: str) -> None:
     story = STORIES[name]
@@ -164,6 +165,15 @@ class TestOtherPolicies:
     def test_a_run_that_is_still_parked_ends_with_what_it_waits_for(self) -> None:
         events = play(is_blocked("no key"), wait=True).events
         assert simulated(events) == [(1, "CLOSED", "blocked", 2)]
+
+    def test_a_block_that_was_resolved_between_two_engines_is_none_for_the_second(self) -> None:
+        played = play(is_blocked("no key"), finishes, wait=True)
+        played.world.blocked = None
+        events = played.resume().events
+        told = [event.kind for event in events]
+        assert told.index("runResumed") < told.index("blockedResolved")
+        assert simulated(events) == decided(events)
+        assert decided(events)[-1] == (2, "CLOSED", "complete", 0)
 
     def test_a_task_that_is_set_aside_is_not_counted_again(self) -> None:
         world = World(script=[no_progress] * 4, afterwards=no_progress)

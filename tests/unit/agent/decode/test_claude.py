@@ -544,6 +544,35 @@ class TestQuickWay:
         ]
         assert found[1] == expected[1]
 
+    @pytest.mark.parametrize("states", [["done"], ["failed"], ["done", "done"], ["done", "failed"]])
+    def test_calls_come_back_as_they_went(self, states: list[str]) -> None:
+        calls = {f"call_{number}": state for number, state in enumerate(states)}
+        content = [
+            {
+                "tool_use_id": call,
+                "type": "tool_result",
+                "content": "ok",
+                "is_error": state != "done",
+            }
+            for call, state in calls.items()
+        ]
+        quick = {"type": "user", "message": {"role": "user", "content": content}}
+        slow = {"message": quick["message"], "type": "user"}
+        begun = answer(*(use("Bash", call, command="ls") for call in calls))
+        found = told(begun, quick)
+        assert found == told(begun, slow)
+        assert [(one["call"], one["state"]) for one in found[len(calls) :]] == [*calls.items()]
+
+    def test_a_call_that_nobody_made_does_not_come_back(self) -> None:
+        back = {
+            "type": "user",
+            "message": {
+                "role": "user",
+                "content": [{"tool_use_id": "other", "type": "tool_result", "content": "ok"}],
+            },
+        }
+        assert len(told(answer(use("Bash", command="ls")), back)) == 1
+
     def test_a_record_that_was_cut_off_brings_nothing_back(self) -> None:
         whole = stream(
             {

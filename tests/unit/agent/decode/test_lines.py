@@ -68,15 +68,19 @@ def test_a_line_without_end_takes_no_memory() -> None:
     assert splitter.feed(b"\ntwo\n") == ((1 << 26) + 1, [b"two\n"])
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [b"", b"a", b"b" * (SMALL_PIECE - 1), b"c" * SMALL_PIECE, b"d" * LARGE_PIECE]
-        ),
-        max_size=8,
-    )
-)
+SOME_PIECES = [b"", b"a", b"b" * (SMALL_PIECE - 1), b"c" * SMALL_PIECE, b"d" * LARGE_PIECE]
+
+
+def test_small_and_large_pieces_come_out_as_they_went_in() -> None:
+    check_pieces([*SOME_PIECES, *reversed(SOME_PIECES)])
+
+
+@given(st.lists(st.sampled_from(SOME_PIECES), max_size=8))
 def test_pieces_come_out_as_they_went_in(given_pieces: list[bytes]) -> None:
+    check_pieces(given_pieces)
+
+
+def check_pieces(given_pieces: list[bytes]) -> None:
     pieces = Pieces()
     for piece in given_pieces:
         pieces.add(piece)
