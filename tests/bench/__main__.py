@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
-from tests.bench import follow, keystroke, lines, overhead, reading, replay, start
+from tests.bench import follow, keystroke, lines, overhead, plan, reading, replay, start
 from tests.bench.figures import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
@@ -14,6 +14,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "overhead": overhead.measure,
     "reading": reading.measure,
     "lines": lines.measure,
+    "plan": plan.measure,
     "start": start.measure,
     "keystroke": keystroke.measure,
 }

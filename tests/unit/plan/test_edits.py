@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.edits import block, tick
+from ralph_ls.core.plan.editing.edits import block, tick
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.errors import RalphError
 from tests.unit.plan.shown import PLANS

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.headings import Section, SectionKind, open_document, open_section
+from ralph_ls.core.plan.reading.headings import Section, SectionKind, open_document, open_section
 from ralph_ls.protocol.plan import Priority
 
 

@@ -177,6 +177,15 @@ def test_severity_is_the_priority_of_a_bug(severity: str, priority: Priority | N
     assert only_task(*lines).priority is priority
 
 
+def test_a_task_of_its_own_may_be_worded_as_a_field() -> None:
+    plan = plan_of("- [ ] a", "  - [ ] Blocked by: b", "- [ ] Blocked by: c")
+    assert [(task.title, task.blocked_by) for task in plan.tasks] == [
+        ("a", None),
+        ("Blocked by: b", None),
+        ("Blocked by: c", None),
+    ]
+
+
 def test_severity_is_nothing_to_other_tasks() -> None:
     assert only_task("- [ ] a", "  - Severity: High").priority is None
 
@@ -298,6 +307,30 @@ def test_ids_are_explicit_or_of_the_title_and_numbered_when_they_repeat() -> Non
 )
 def test_problems_have_a_code_and_a_line(text: str, expected: list[tuple[str, int]]) -> None:
     assert problems_of(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("\ufeff  - [?] b\n", ["[?]"], id="box"),
+        pytest.param("- [ ] a\r\n\t1. [ ]  \r\n", ["[ ]"], id="empty-task"),
+        pytest.param("- [ ] A-1: a\n- [ ] [P0] **A-1** b\n", ["A-1"], id="id"),
+        pytest.param("- [ ] a\n  ```sh \n", ["```sh"], id="fence"),
+        pytest.param("- [ ] a\n- ~~~\n", ["~~~"], id="fence-in-an-item"),
+        pytest.param("- [ ] a\n\n<!-- b\n", ["<!-- b"], id="comment"),
+        pytest.param("\ufeff# Plan \nb\n", ["# Plan"], id="no-tasks"),
+        pytest.param("", [""], id="empty"),
+        pytest.param("\n\n- [ ] a\n- [?] b [?]\n- [ ]\n", ["[?]", "[ ]"], id="several"),
+    ],
+)
+def test_problems_stand_where_they_are(text: str, expected: list[str]) -> None:
+    parsed = parse(text)
+    lines = text.splitlines() or [""]
+    found = [
+        lines[problem.line - 1][start:end]
+        for problem, (start, end) in zip(parsed.problems, parsed.spans, strict=True)
+    ]
+    assert found == expected
 
 
 def test_problems_say_what_to_do_and_show_little_of_a_long_title() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.marker import has_marker
+from ralph_ls.core.plan.marker import find_marker, has_marker
 from tests.unit.plan.shown import plan_texts
 
 WORD = "PROJECT_COMPLETE"
@@ -211,3 +211,17 @@ class TestProperties:
             lines = text.replace("\r", "\n").split("\n")
             stripped = [line.strip(" \t-+*#_.)[]xX<!>\ufeff0123456789\x0b\x0c") for line in lines]
             assert WORD.strip("xX") in stripped
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("- [x] a\n\nPROJECT_COMPLETE\nPROJECT_COMPLETE\n", 2),
+        ("\ufeffPROJECT_COMPLETE\r\n", 0),
+        ("```\nPROJECT_COMPLETE\n```\r\nPROJECT_COMPLETE", 3),
+        ("```\nPROJECT_COMPLETE\n```\n", None),
+        ("nothing", None),
+    ],
+)
+def test_the_first_line_that_counts_is_found(text: str, line: int | None) -> None:
+    assert find_marker(text, WORD) == line

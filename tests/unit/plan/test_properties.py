@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.edits import block, tick
+from ralph_ls.core.plan.editing.edits import block, tick
 from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task
@@ -24,9 +23,9 @@ any_texts = st.one_of(
 
 def unplaced(plan: Plan, changed: str) -> list[Task]:
     """The tasks without their places; the changed one without what an edit changes."""
-    tasks = [replace(task, line=0, start=0, end=0, end_line=0) for task in plan.tasks]
+    tasks = [task._replace(line=0, start=0, end=0, end_line=0, mark=None) for task in plan.tasks]
     return [
-        replace(task, state=TaskState.TODO, blocked_by=None) if task.id == changed else task
+        task._replace(state=TaskState.TODO, blocked_by=None) if task.id == changed else task
         for task in tasks
     ]
 

@@ -70,6 +70,8 @@ def test_tasks_are_counted_by_state_and_need() -> None:
         pytest.param(("- [ ] A-1: a",), (), (), id="gone"),
         pytest.param(("- [ ] A-1: a",), ("- [-] A-1: a",), (), id="skipped"),
         pytest.param((), ("- [x] A-1: a",), ("A-1",), id="new-and-done"),
+        pytest.param(("- [x] Fix logn",), ("- [x] Fix login",), (), id="done-and-reworded"),
+        pytest.param(("- [ ] Fix logn page",), ("- [x] Fix login page",), ("cbba638b",), id="both"),
         pytest.param(("- [ ] a",), ("- [x] A-1: b",), ("A-1",), id="reworded"),
         pytest.param(
             ("- [ ] A-1: a", "- [ ] A-2: b"),

@@ -1,32 +1,31 @@
-"""Read a plan from markdown: which list items are tasks, and what state each is in (SPEC §8).
+"""Read a plan from markdown (SPEC §8), whole or after a keystroke.
 
-The rules, in the order in which they decide:
-
-1. Nothing below a ``Notes`` heading is a task, nor is anything in a fence, a comment or a quote,
-   nor a criterion (``scanner`` and ``items`` know those).
-2. An item with a box is a task, nested ones too; a parent is done when its own box is ticked.
-3. An item without a box is one only outside other tasks, and only where the heading says so:
-   below ``Completed`` every item (done), below ``Issues Discovered`` each ``[BUG]``, below
-   ``Tasks`` or a priority heading each numbered one. In a plan without any box, also each bullet
-   there, and each numbered item below a heading that says nothing. A numbered item beside numbered
-   ones with a box counts as they do.
-4. Guidelines and the like, dates, notes, versions, issue numbers and links are no tasks without a
-   box.
+The text is cut into ``blocks``, which are read each by itself. What the whole plan has to say to
+each of them (is there any box, which headings hold tasks) is put together here, and so are the
+places in the text, the ids and the problems, when somebody asks for them.
 
 Reading is total and linear; it never raises, whatever the text.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
 
-from ralph_ls.core.plan.headings import Section, SectionKind
-from ralph_ls.core.plan.items import Item, Role
-from ralph_ls.core.plan.model import Parsed, Plan, Task
-from ralph_ls.core.plan.scanner import scan
-from ralph_ls.core.plan.titles import TitleParts, is_no_task, make_sayable, read_title, title_id
-from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
+from ralph_ls.core.plan.lines import find_marks, lines_of
+from ralph_ls.core.plan.model import LateTuple, Parsed, Plan, Tally
+from ralph_ls.core.plan.reading.blocks import Block, Reading, Sections, move_block, read_block
+from ralph_ls.core.plan.reading.headings import Section, open_document
+from ralph_ls.core.plan.reading.line_kinds import Finding
+from ralph_ls.core.plan.reading.made import make_tasks, pick_tasks, placed
+from ralph_ls.core.plan.reading.rules import Context
+from ralph_ls.core.plan.reading.scanner import begins_block
+from ralph_ls.protocol.plan import PlanProblem, TaskState
 
 
 def parse(text: str, *, optional_sections: Sequence[str] = ()) -> Parsed:
@@ -36,160 +35,243 @@ def parse(text: str, *, optional_sections: Sequence[str] = ()) -> Parsed:
     other mark is told and read as todo. A title struck through is done. ``optional_sections``
     names the headings whose tasks are optional (SPEC §7), with their sub-headings.
     """
-    scanned = scan(text, optional_sections=optional_sections)
-    problems = list(scanned.problems)
-    rules = _Rules(scanned.items)
-    tasks: list[Task] = []
-    task_of: dict[Item, Task] = {}
+    names = tuple(optional_sections)
+    blocks: list[Block] = []
+    sections: Sections = (open_document(),)
+    position = 0
+    while position < len(text):
+        block = read_block(text, position, len(text), sections, names)
+        blocks.append(block)
+        position += len(block.text)
+        sections = block.leave
+    known = _Known(0, 0, Counter()).step(blocks, ())
+    return _show_all(text, names, blocks, known)
+
+
+def reparse(previous: Parsed, change: tuple[int, int, str]) -> Parsed:
+    """Read the plan again after a change of its text; equal to parsing the new text.
+
+    Only the blocks that the change touches are read, and those below a heading that it touches.
+    ``previous`` is what ``parse`` or ``reparse`` gave, else it counts as the empty plan; places
+    beyond the text are those of its end.
+    """
+    source = previous.source
+    if not isinstance(source, _Source):
+        return reparse(parse(""), change)
+    start = min(max(change[0], 0), len(source.text))
+    end = min(max(change[1], start), len(source.text))
+    text = source.text[:start] + change[2] + source.text[end:]
+    readings, names = source.readings, source.optional_sections
+    begins = [0, *accumulate(source.lengths)]
+    first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
+    if first > 0 and not begins_block(text, begins[first]):
+        # What began a block is part of the one before it now.
+        first -= 1
+    sections: Sections = readings[first].block.enter if readings else (open_document(),)
+    fresh: list[Block] = []
+    position, shift = begins[first], len(text) - len(source.text)
+    # Where an old block begins beyond the change a new one may: from there on the text is known.
+    last = bisect_right(begins, end, hi=len(readings))
+    while position < len(text) and (last == len(readings) or position != begins[last] + shift):
+        block = read_block(text, position, begins[last] + shift, sections, names)
+        fresh.append(block)
+        position += len(block.text)
+        sections = block.leave
+        while last < len(readings) and begins[last] + shift < position:
+            last += 1
+    while last < len(readings) and not _is_below(readings[last].block, sections):
+        for block in move_block(readings[last].block, sections, names):
+            fresh.append(block)
+            sections = block.leave
+        last += 1
+    return _replace(source, text, fresh, first, last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Source:
+    """What a plan was read from, and what is known of the whole of it."""
+
+    text: str
+    optional_sections: tuple[str, ...]
+    readings: list[Reading]
+    """Nobody changes the list afterwards."""
+    lengths: list[int]
+    context: Context
+    tally: Counter[tuple[TaskState, bool]]
+    known: _Known
+
+
+class _Known(NamedTuple):
+    """What the blocks say for the whole plan, added up."""
+
+    n_boxes: int
+    n_states: int
+    numbered: Counter[Section]
+
+    def step(self, fresh: Sequence[Block], gone: Sequence[Block]) -> _Known:
+        """Add the blocks that came, and take away those that went."""
+        numbered = self.numbered.copy()
+        for block in fresh:
+            numbered.update(block.numbered)
+        for block in gone:
+            numbered.subtract(block.numbered)
+        came = sum(block.n_boxes for block in fresh), sum(len(block.states) for block in fresh)
+        went = sum(block.n_boxes for block in gone), sum(len(block.states) for block in gone)
+        return _Known(
+            self.n_boxes + came[0] - went[0], self.n_states + came[1] - went[1], +numbered
+        )
+
+
+def _is_below(block: Block, sections: Sections) -> bool:
+    """Say whether a block stands below these headings; one that it begins with closes some."""
+    if block.level == 0:
+        return block.enter == sections
+    around = [section for section in sections if section.level < block.level]
+    return around == [section for section in block.enter if section.level < block.level]
+
+
+def _show_all(text: str, names: tuple[str, ...], blocks: Sequence[Block], known: _Known) -> Parsed:
+    context = _context_of(known, blocks)
+    readings = [block.read_in(context) for block in blocks]
+    tally: Counter[tuple[TaskState, bool]] = Counter()
+    for reading in readings:
+        tally.update(reading.tally)
+    lengths = [len(block.text) for block in blocks]
+    source = _Source(
+        text=text,
+        optional_sections=names,
+        readings=readings,
+        lengths=lengths,
+        context=context,
+        tally=tally,
+        known=known,
+    )
+    return _show(source)
+
+
+def _replace(before: _Source, text: str, fresh: Sequence[Block], first: int, last: int) -> Parsed:
+    """Put fresh blocks in the place of some, and judge again only what has to be."""
+    gone = before.readings[first:last]
+    known = before.known.step(fresh, [reading.block for reading in gone])
+    names, context = before.optional_sections, before.context
+    if known.n_states or context != _context_of(known, ()):
+        kept = [reading.block for reading in before.readings]
+        return _show_all(text, names, [*kept[:first], *fresh, *kept[last:]], known)
+    came = [block.read_in(context) for block in fresh]
+    tally = before.tally.copy()
+    for reading in gone:
+        tally.subtract(reading.tally)
+    for reading in came:
+        tally.update(reading.tally)
+    readings = [*before.readings[:first], *came, *before.readings[last:]]
+    lengths = before.lengths.copy()
+    lengths[first:last] = [len(block.text) for block in fresh]
+    source = replace(
+        before,
+        text=text,
+        readings=readings,
+        lengths=lengths,
+        tally=+tally,
+        known=known,
+    )
+    return _show(source)
+
+
+def _context_of(known: _Known, blocks: Sequence[Block]) -> Context:
+    """Tell which headings are tasks: those with a state and no other task below them."""
+    context = Context(
+        has_box=known.n_boxes > 0,
+        has_states=known.n_states > 0,
+        numbered=frozenset(known.numbered),
+        headings=frozenset(),
+    )
+    if not known.n_states:
+        return context
+    occupied: set[Section | None] = set()
+    for block in blocks:
+        for section in block.read_in(context).occupied():
+            _occupy(section, occupied)
+    headings: set[Section] = set()
+    for block in reversed(blocks):
+        for section in reversed(block.states):
+            if section not in occupied:
+                headings.add(section)
+                _occupy(section.parent, occupied)
+    return context._replace(headings=frozenset(headings))
+
+
+def _occupy(section: Section | None, occupied: set[Section | None]) -> None:
+    while section is not None and section not in occupied:
+        occupied.add(section)
+        section = section.parent
+
+
+def _show(source: _Source) -> Parsed:
+    readings, tally = source.readings, source.tally
+    tasks = LateTuple(lambda: make_tasks(readings), tally.total())
+    plan = Plan(tasks=tasks, known_tally=tally, pick=partial(pick_tasks, readings))
+    found = LateTuple(lambda: _make_problems(readings, tally))
+    problems = LateTuple(lambda: tuple(problem for problem, _ in found))
+    spans = LateTuple(lambda: tuple(span for _, span in found))
+    return Parsed(plan=plan, problems=problems, spans=spans, source=source)
+
+
+_Problem = tuple[PlanProblem, tuple[int, int]]
+"""With its place in its line."""
+
+
+def _make_problems(readings: Sequence[Reading], tally: Tally) -> tuple[_Problem, ...]:
+    """Give every problem its place, in the order of the text."""
+    ids = Counter(task_id for reading in readings for task_id in reading.explicit())
+    repeated = {task_id for task_id, n_tasks in ids.items() if n_tasks > 1}
     seen_ids: Counter[str] = Counter()
-    for item in scanned.items:
-        around = task_of.get(item.parent) if item.parent is not None else None
-        task = None
-        if rules.may_be_task(item, is_in_task=around is not None):
-            parts = read_title(item.text)
-            problems.extend(_check(item, parts))
-            if parts.title and rules.is_task(item, parts):
-                problems.extend(_check_id(item, parts, seen_ids))
-                task = _to_task(item, parts, around=around, seen_ids=seen_ids)
-                tasks.append(task)
-        holder = task or around
-        if holder is not None:
-            task_of[item] = holder
-    if not tasks:
+    problems: list[_Problem] = []
+    is_odd = bool(repeated) or any(reading.findings for reading in readings)
+    for reading, line, _ in placed(readings if is_odd else ()):
+        found = list(reading.findings)
+        if repeated and not repeated.isdisjoint(reading.explicit()):
+            found += _repeats(reading, repeated, seen_ids)
+        if found:
+            problems += _place(found, reading.block.text, line)
+    if not any(tally.values()):
         message = "no task was found in the plan; add one such as: - [ ] Describe the first task"
-        problems.append(PlanProblem(code="no-tasks", message=message, line=1))
-    problems.sort(key=lambda problem: problem.line)
-    return Parsed(plan=Plan(tasks=tuple(tasks)), problems=tuple(problems))
+        first = next(lines_of(readings[0].block.text))[1] if readings else ""
+        problem = PlanProblem(code="no-tasks", message=message, line=1)
+        problems.append((problem, _words_of(first)))
+        problems.sort(key=lambda found: found[0].line)
+    return tuple(problems)
 
 
-class _Rules:
-    """The rules that need to know the whole plan before they can judge one item."""
-
-    __slots__ = ("has_box", "numbered_with_box")
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        boxed = [item for item in items if _counts_with_box(item)]
-        self.has_box = bool(boxed)
-        self.numbered_with_box: frozenset[Section] = frozenset(
-            item.section for item in boxed if item.is_numbered and item.parent is None
-        )
-
-    def may_be_task(self, item: Item, *, is_in_task: bool) -> bool:
-        """Judge an item by where it stands, before its text is looked at."""
-        if item.box is not None:
-            return _counts_with_box(item)
-        if item.role is not Role.ITEM or is_in_task or not item.text:
-            return False
-        match item.section.kind:
-            case SectionKind.DONE | SectionKind.ISSUES:
-                return True
-            case SectionKind.TASKS:
-                return item.is_numbered or (item.parent is None and not self.has_box)
-            case SectionKind.PLAIN:
-                is_like_others = item.section in self.numbered_with_box
-                return item.is_numbered and (is_like_others or not self.has_box)
-            case _:
-                return False
-
-    def is_task(self, item: Item, parts: TitleParts) -> bool:
-        """Judge an item by its text."""
-        if item.box is not None:
-            return True
-        if item.section.kind is SectionKind.ISSUES:
-            return parts.is_bug
-        return not is_no_task(parts.title)
+def _place(found: Iterable[Finding], text: str, first: int) -> Iterator[_Problem]:
+    """Give what was found in a block its places in the whole text, in their order."""
+    lines = [line for _, line in lines_of(text)]
+    for finding in sorted(found, key=lambda finding: finding.line):
+        number = first + finding.line + 1
+        message = finding.message
+        if finding.code.startswith("unclosed-"):
+            message = message.replace("{line}", str(number))
+        problem = PlanProblem(code=finding.code, message=message, line=number)
+        yield problem, finding.span or _words_of(lines[finding.line])
 
 
-_TITLE_SHOWN = 60
-_KNOWN_BOXES = frozenset({"", "x", "X", "-", "~", "!"})
-_SEVERITIES = {
-    "critical": Priority.P0,
-    "high": Priority.P0,
-    "medium": Priority.P1,
-    "low": Priority.P2,
-}
+def _words_of(line: str) -> tuple[int, int]:
+    """Where the words of a line stand, without the marks of an item and without its box."""
+    marks = find_marks(line)
+    begin = len(line) - len(line.lstrip("\ufeff \t")) if marks is None else marks.text
+    end = len(line.rstrip())
+    return min(begin, end), end
 
 
-def _counts_with_box(item: Item) -> bool:
-    is_item = item.box is not None and item.role is Role.ITEM
-    return is_item and item.section.kind is not SectionKind.NOTES
-
-
-def _check(item: Item, parts: TitleParts) -> list[PlanProblem]:
-    problems: list[PlanProblem] = []
-    if item.box is None:
-        return problems
-    if item.box not in _KNOWN_BOXES:
-        message = (
-            f"the box [{make_sayable(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is not known "
-            "and is read as open; use [ ], [x], [~], [!] or [-]"
-        )
-        problems.append(PlanProblem(code="unknown-box", message=message, line=item.line + 1))
-    if not parts.title:
-        message = "the item has a box but no text, so it is no task; describe it or remove it"
-        problems.append(PlanProblem(code="empty-task", message=message, line=item.line + 1))
-    return problems
-
-
-def _check_id(item: Item, parts: TitleParts, seen_ids: Counter[str]) -> list[PlanProblem]:
-    task_id = parts.explicit_id
-    if task_id is None or task_id not in seen_ids:
-        return []
-    message = (
-        f"the id {task_id} stands at more than one task; this one is called "
-        f"{task_id}-{seen_ids[task_id] + 1} until it gets an id of its own"
-    )
-    return [PlanProblem(code="duplicate-id", message=message, line=item.line + 1)]
-
-
-def _to_task(item: Item, parts: TitleParts, *, around: Task | None, seen_ids: Counter[str]) -> Task:
-    task_id = parts.explicit_id or title_id(parts.title)
-    seen_ids[task_id] += 1
-    if seen_ids[task_id] > 1:
-        task_id = f"{task_id}-{seen_ids[task_id]}"
-    state = _state_of(item, parts)
-    reason = item.blocked_by or parts.blocked_reason
-    if reason is None and state is TaskState.BLOCKED:
-        reason = item.needs
-    return Task(
-        id=task_id,
-        title=parts.title,
-        state=state,
-        priority=_priority_of(item, parts),
-        section=item.section.title,
-        optional=item.section.optional,
-        line=item.line,
-        start=item.start,
-        end=item.end,
-        end_line=item.end_line,
-        depth=0 if around is None else around.depth + 1,
-        parent=None if around is None else around.id,
-        blocked_by=reason,
-        criteria=tuple(item.criteria),
-    )
-
-
-def _state_of(item: Item, parts: TitleParts) -> TaskState:
-    """Tell the state; what says that a task is settled goes before what says that it is not."""
-    is_finished = item.section.kind is SectionKind.DONE or parts.is_done
-    if item.box in {"x", "X"} or (item.box is None and is_finished):
-        return TaskState.DONE
-    if item.box == "-":
-        return TaskState.SKIPPED
-    if parts.is_struck:
-        return TaskState.DONE
-    if item.box == "!" or parts.is_blocked:
-        return TaskState.BLOCKED
-    if item.box == "~" or parts.is_in_progress:
-        return TaskState.IN_PROGRESS
-    return TaskState.TODO
-
-
-def _priority_of(item: Item, parts: TitleParts) -> Priority | None:
-    """A tag goes before a bug's severity, and both before the heading."""
-    if parts.priority is not None:
-        return parts.priority
-    if parts.is_bug and item.severity is not None:
-        word = item.severity.strip("*_ ").partition(" ")[0].rstrip(".,;:)")
-        return _SEVERITIES.get(word, item.section.priority)
-    return item.section.priority
+def _repeats(reading: Reading, repeated: set[str], seen_ids: Counter[str]) -> Iterator[Finding]:
+    for row in reading.rows():
+        task_id = row.explicit_id
+        if task_id is None or task_id not in repeated:
+            continue
+        seen_ids[task_id] += 1
+        if seen_ids[task_id] > 1:
+            message = (
+                f"the id {task_id} stands at more than one task; this one is called "
+                f"{task_id}-{seen_ids[task_id]} until it gets an id of its own"
+            )
+            at = reading.block.text.find(task_id, row.start, row.end) - row.start
+            yield Finding("duplicate-id", row.line, message, (at, at + len(task_id)))

@@ -21,8 +21,17 @@ from ralph_ls.core.plan.lines import Marks, advance_column, find_marks
 
 def has_marker(text: str, word: str) -> bool:
     """Whether ``word`` stands on a line of its own outside fences; linear in the text."""
+    return next(_marker_lines(text, word), None) is not None
+
+
+def find_marker(text: str, word: str) -> int | None:
+    """The first line, from 0, that is the marker; None where there is none."""
+    return next(_marker_lines(text, word), None)
+
+
+def _marker_lines(text: str, word: str) -> Iterator[int]:
     if word not in text:
-        return False
+        return
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -30,10 +39,11 @@ def has_marker(text: str, word: str) -> bool:
     # name the marker is read in every iteration.
     candidates = set(_candidates(text, word))
     if not candidates or ("```" not in text and "~~~" not in text):
-        return bool(candidates)
+        yield from sorted(candidates)
+        return
     n_lines = max(candidates) + 1
     lines = text.split("\n", n_lines)[:n_lines]
-    return any(number in candidates for number in _outside_fences(lines))
+    yield from (number for number in _outside_fences(lines) if number in candidates)
 
 
 def _candidates(text: str, word: str) -> Iterator[int]:

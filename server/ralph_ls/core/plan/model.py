@@ -5,15 +5,31 @@ The model is the same for every kind of plan, so it must never know a dialect or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One item of the plan (SPEC §1), with the place in the text that it was read from."""
+class TaskKind(Enum):
+    """How a task is written down."""
+
+    ITEM = auto()
+    """A list item."""
+    HEADING = auto()
+    """A heading with a state, and nothing below it that is a task."""
+    ROW = auto()
+    """A row of a table."""
+
+
+class Task(NamedTuple):
+    """One item of the plan (SPEC §1), with the place in the text that it was read from.
+
+    A named tuple, as elsewhere in reading: long plans have ten thousand of them.
+    """
 
     id: str
     """Explicit (``US-001``), else 8 hex digits of the normalised title; ``-2``, ``-3`` repeat."""
@@ -42,17 +58,100 @@ class Task:
     """The reason as the plan gives it, whatever the state."""
     criteria: tuple[str, ...]
     """What must hold when the task is done, one text each."""
+    kind: TaskKind = TaskKind.ITEM
+    mark: tuple[int, int] | None = None
+    """Where in the text its state stands: inside the box, or the emoji or cell; else None."""
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class LateTuple(Sequence[T_co], Generic[T_co]):
+    """A tuple whose members are made when somebody asks for one; equal to the tuple that it is.
+
+    Reading a plan costs little, and most who hold one ask only for its counts.
+    """
+
+    __slots__ = ("_length", "_made", "_make")
+
+    def __init__(self, make: Callable[[], tuple[T_co, ...]], length: int | None = None) -> None:
+        self._make = make
+        self._made: tuple[T_co, ...] | None = None
+        self._length = length
+
+    @property
+    def is_made(self) -> bool:
+        """Whether they have been made."""
+        return self._made is not None
+
+    def whole(self) -> tuple[T_co, ...]:
+        """All of them; made once."""
+        if self._made is None:
+            self._made = self._make()
+            self._length = len(self._made)
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self.whole()) if self._length is None else self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        return self.whole()[index]
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self.whole())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LateTuple):
+            return self.whole() == other.whole()
+        return self.whole() == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.whole())
+
+    def __repr__(self) -> str:
+        return repr(self.whole())
+
+
+Tally = Mapping[tuple[TaskState, bool], int]
+"""How many tasks there are of a state, apart by whether they are optional."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The tasks in the order of the text."""
 
-    tasks: tuple[Task, ...] = ()
+    tasks: Sequence[Task] = ()
+    """A tuple, or what is equal to one and made late."""
+    known_tally: Tally | None = field(default=None, repr=False, compare=False)
+    pick: Callable[[Collection[TaskState], Collection[str]], tuple[Task, ...]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """How to make ``some`` of the tasks, where not all of them have been made."""
+
+    def tally(self) -> Tally:
+        """Count the tasks by state; costs nothing where reading has counted them."""
+        if self.known_tally is not None:
+            return self.known_tally
+        return Counter((task.state, task.optional) for task in self.tasks)
+
+    def some(
+        self, *, states: Collection[TaskState] = (), ids: Collection[str] = ()
+    ) -> tuple[Task, ...]:
+        """The tasks with one of these states or ids, in order; of a long plan no others are made.
+
+        It looks at the whole plan, so ask once for all.
+        """
+        if self.pick is not None and isinstance(self.tasks, LateTuple) and not self.tasks.is_made:
+            return self.pick(states, ids)
+        return tuple(task for task in self.tasks if task.state in states or task.id in ids)
 
     def find(self, task_id: str) -> Task | None:
         """The task with this id, if there is one; looks at each task once."""
-        return next((task for task in self.tasks if task.id == task_id), None)
+        return next(iter(self.some(ids={task_id})), None)
 
     def by_id(self) -> Mapping[str, Task]:
         """Every task under its id; ids are unique in a plan. Build it once for many look-ups."""
@@ -69,4 +168,9 @@ class Parsed:
     """A plan and what in its text could not be read as meant, by line."""
 
     plan: Plan
-    problems: tuple[PlanProblem, ...] = ()
+    problems: Sequence[PlanProblem] = ()
+    """A tuple, or what is equal to one and made late."""
+    spans: Sequence[tuple[int, int]] = ()
+    """Where in its line each of the problems stands: from and to, in characters of the line."""
+    source: object = field(default=None, repr=False, compare=False)
+    """What ``reparse`` goes on from; nothing to anybody else."""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ralph_ls.core.plan.follow import follow
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.protocol.plan import Priority, TaskState
 
@@ -34,7 +35,7 @@ class PlanCounts:
 
 def count(plan: Plan) -> PlanCounts:
     """Count the tasks of a plan by state, and apart by whether they are required."""
-    states = Counter((task.state, task.optional) for task in plan.tasks)
+    states = Counter(plan.tally())
     n_open = {
         optional: states[TaskState.TODO, optional] + states[TaskState.IN_PROGRESS, optional]
         for optional in (False, True)
@@ -42,7 +43,7 @@ def count(plan: Plan) -> PlanCounts:
     done_required = states[TaskState.DONE, False]
     blocked_required = states[TaskState.BLOCKED, False]
     return PlanCounts(
-        total=len(plan.tasks),
+        total=states.total(),
         done=done_required + states[TaskState.DONE, True],
         required=n_open[False] + done_required + blocked_required,
         done_required=done_required,
@@ -76,17 +77,19 @@ def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
     """Tell the ids of the tasks that became done, in the order of the later plan.
 
     A task counts when it is done now and was not done before: it was ticked, or it is new and came
-    in done (a title reworded while it was ticked looks like that). Tasks of the same title differ
-    in their number only (``-2``), and the numbers shift when one is added or moved; so for each
-    title as many are left out as were done before. A task that is gone is never counted.
+    in done. One that was done already is none for being reworded (``follow``). Tasks of the same
+    title differ in their number only (``-2``), and the numbers shift when one is added or moved;
+    so for each title as many are left out as were done before. A task that is gone is never
+    counted.
     """
     done_before = {task.id for task in before.tasks if task.state is TaskState.DONE}
     done_after = [task.id for task in after.tasks if task.state is TaskState.DONE]
+    was = follow(before, after)
     known = Counter(_without_number(task_id) for task_id in done_before)
     known.subtract(_without_number(task_id) for task_id in done_after if task_id in done_before)
     result: list[str] = []
     for task_id in done_after:
-        if task_id in done_before:
+        if task_id in done_before or was.get(task_id) in done_before:
             continue
         name = _without_number(task_id)
         if known[name] > 0:

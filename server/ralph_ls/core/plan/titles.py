@@ -37,7 +37,7 @@ class TitleParts(NamedTuple):
 def read_title(text: str) -> TitleParts:
     """Take the text after marker and box apart; total, and linear in its length."""
     rest = fold(strip_comments(text))
-    if not _needs_a_closer_look(rest):
+    if is_bare(rest):
         return TitleParts(title=rest)
     rest, was_struck = _strip_strike(rest)
     rest, first_tags = _split_tags(_unwrap_bold(rest))
@@ -59,16 +59,30 @@ def read_title(text: str) -> TitleParts:
     )
 
 
+def is_bare(text: str) -> bool:
+    """Say whether a text, folded and without comments, is the title as it stands."""
+    return not (
+        text.startswith(("[", "*", "~"))
+        or text.endswith("]")
+        or "**" in text
+        or _EXPLICIT_ID.match(text) is not None
+    )
+
+
 def title_id(title: str) -> str:
     """Derive the id of a task without an explicit one (SPEC §8): 8 hex digits.
 
     Case, white space and the marks for bold, code and strike do not change it, and tags and the
     box are no part of a title, so a task keeps its id when it is ticked, blocked or moved.
     """
+    return folded_title_id(fold(title))
+
+
+def folded_title_id(title: str) -> str:
+    """The same for a title in which white space is folded, as in every one that was read."""
     normalised = title.lower()
     if "*" in normalised or "`" in normalised or "~" in normalised:
-        normalised = normalised.translate(_MARKS)
-    normalised = fold(normalised)
+        normalised = fold(normalised.translate(_MARKS))
     return hashlib.sha256(normalised.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
@@ -86,6 +100,11 @@ def is_no_task(text: str) -> bool:
     if text[opening.end() : opening.end() + 1] in {"(", "[", ":"}:
         return True
     return _REFERENCE.match(opening[1].strip()) is not None
+
+
+def is_explicit_id(text: str) -> bool:
+    """Say whether the text is an id such as ``US-001``, and nothing else."""
+    return _ONLY_ID.fullmatch(text) is not None
 
 
 def fold(text: str) -> str:
@@ -131,6 +150,7 @@ _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
 _EXPLICIT_ID = re.compile(
     rf"(?:\*\*({_ID})(?:\*\*:?|:\*\*)|({_ID})(?::|\Z)|\*\*({_ID}):(?=\s))\s*(?:[-\u2013\u2014]\s+)?"
 )
+_ONLY_ID = re.compile(_ID)
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
 _STRUCK_THEN_WORDS = frozenset({"", "done", "completed", "complete", "fixed"})
 
@@ -158,15 +178,6 @@ _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
 _PLACEHOLDERS = frozenset({"", "none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "empty"})
-
-
-def _needs_a_closer_look(text: str) -> bool:
-    return (
-        text.startswith(("[", "*", "~"))
-        or text.endswith("]")
-        or "**" in text
-        or _EXPLICIT_ID.match(text) is not None
-    )
 
 
 def _strip_strike(text: str) -> tuple[str, bool]:

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
-from ralph_ls.core.plan.headings import Section
+from ralph_ls.core.plan.model import TaskKind
+from ralph_ls.core.plan.reading.headings import Section
+from ralph_ls.core.plan.reading.states import read_state
 from ralph_ls.core.plan.titles import fold
+from ralph_ls.protocol.plan import TaskState
 
 
 class Role(Enum):
@@ -28,7 +31,10 @@ class Role(Enum):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Item:
-    """One list item, filled in while the scan stands inside it; nobody changes it afterwards."""
+    """What may be a task, filled in while the scan stands inside it; nobody changes it afterwards.
+
+    A heading or a row of a table is one like a list item that nothing is nested in.
+    """
 
     line: int
     start: int
@@ -44,6 +50,11 @@ class Item:
     """What follows marker and box."""
     section: Section
     parent: Item | None = field(repr=False)
+    kind: TaskKind = TaskKind.ITEM
+    mark: tuple[int, int] | None = None
+    """Where in its line the state stands: inside the box, or the emoji."""
+    said: TaskState | None = None
+    """The state that an emoji or a ``Status:`` line says."""
     role: Role = Role.ITEM
     end_line: int = 0
     criteria: list[str] = field(default_factory=list)
@@ -86,10 +97,20 @@ def note_field(owner: Item, found: Field) -> None:
         owner.needs = owner.needs or found.value or None
     elif found.name == "severity":
         owner.severity = owner.severity or found.value.lower() or None
+    elif found.name == "status":
+        owner.said = owner.said or read_state(found.value)
     elif found.value:
         owner.criteria.append(found.value)
     else:
         owner.takes_criteria = True
+
+
+def add_criterion(owner: Item | None, item: Item) -> None:
+    """Make an item a criterion of what it stands below."""
+    item.role = Role.CRITERION
+    text = fold(item.text)
+    if owner is not None and text:
+        owner.criteria.append(text)
 
 
 def settle(item: Item) -> None:
@@ -102,14 +123,16 @@ def settle(item: Item) -> None:
     if around is None:
         if is_label and found is not None and not found.value:
             item.role = Role.LABEL
+        elif found is not None and found.name == "status":
+            item.role = Role.DETAIL
         return
     around.is_bare_label = False
     if around.role in {Role.CRITERION, Role.DETAIL}:
         item.role = Role.DETAIL
     elif around.role is Role.LABEL:
-        _add_criterion(around.parent, item)
+        add_criterion(around.parent, item)
     elif around.takes_criteria and found is None and not _announces(item):
-        _add_criterion(around, item)
+        add_criterion(around, item)
     else:
         around.takes_criteria = False
         if is_label:
@@ -120,7 +143,7 @@ def settle(item: Item) -> None:
 
 
 _FIELD = re.compile(
-    r"[*_]{0,3}(acceptance criteria|criteria|done when|blocked by|needs|severity)"
+    r"[*_]{0,3}(acceptance criteria|criteria|done when|blocked by|needs|severity|status)"
     r"[*_]{0,3}[ \t]*:[*_]{0,3}(.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -133,10 +156,3 @@ def _announces(item: Item) -> bool:
     if item.box is not None or len(item.text) > _LONGEST_LABEL:
         return False
     return item.text.rstrip(" \t*_").endswith(":") and len(item.text.split()) == 1
-
-
-def _add_criterion(owner: Item | None, item: Item) -> None:
-    item.role = Role.CRITERION
-    text = fold(item.text)
-    if owner is not None and text:
-        owner.criteria.append(text)

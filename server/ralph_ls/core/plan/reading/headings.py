@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import lru_cache
 
 from ralph_ls.protocol.plan import Priority
 
@@ -41,6 +42,10 @@ class Section:
     kind: SectionKind
     priority: Priority | None
     optional: bool
+    may_be_task: bool = False
+    """True for a sub-heading whose words say nothing: with a state it is a task (SPEC §8)."""
+    parent: Section | None = field(default=None, repr=False)
+    """The section around this one."""
 
 
 def open_document() -> Section:
@@ -57,17 +62,15 @@ def open_section(
     sub-heading may say something of its own, except that notes stay notes, and that finished
     things stay finished whatever priority they once had.
     """
-    words = _normalise(title)
-    own_priority = _read_priority(title, words)
-    own_kind = _read_kind(words)
-    if own_kind is SectionKind.PLAIN and own_priority is not None:
-        own_kind = SectionKind.TASKS
+    own_kind, own_priority, is_optional = _judge_title(title, tuple(optional_sections))
     return Section(
         title=title,
         level=level,
         kind=_combine(own_kind, parent.kind),
         priority=own_priority or parent.priority,
-        optional=parent.optional or _is_optional(title, words, optional_sections),
+        optional=parent.optional or is_optional,
+        may_be_task=level > 1 and own_kind is SectionKind.PLAIN,
+        parent=parent,
     )
 
 
@@ -119,6 +122,18 @@ _PROSE = frozenset({
     "warnings", "workflow",
 })  # fmt: skip
 _PROSE_LAST_WORDS = ("guideline", "guidelines", "conventions", "principles", "references")
+
+
+@lru_cache(maxsize=1024)
+def _judge_title(
+    title: str, optional_sections: tuple[str, ...]
+) -> tuple[SectionKind, Priority | None, bool]:
+    """Judge a heading by its words; the same few are read again with every change of a plan."""
+    words = _normalise(title)
+    priority, kind = _read_priority(title, words), _read_kind(words)
+    if kind is SectionKind.PLAIN and priority is not None:
+        kind = SectionKind.TASKS
+    return kind, priority, _is_optional(title, words, optional_sections)
 
 
 def _normalise(title: str) -> str:

@@ -1,0 +1,293 @@
+"""Specifications: what each says of itself, what their index says of them, and what does not fit.
+
+S, specs/: a person writes them, with front matter; ``specs/README.md`` is their index; what lies in
+``specs/archive/`` is history and is not read. A specification is implemented only when all its
+tasks are done (S, Maintenance), and a task belongs to one that it names. This module works on
+texts by their name within ``specs/``; it must never know a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from posixpath import join, normpath
+
+from ralph_ls.core.plan.front_matter import Field, FrontMatter, Remark, read_front_matter
+from ralph_ls.core.plan.lines import lines_of
+from ralph_ls.core.plan.model import Plan
+from ralph_ls.core.plan.titles import fold
+from ralph_ls.protocol.plan import TaskState
+
+FOLDER = "specs"
+INDEX = "README.md"
+"""Within ``specs/``."""
+ARCHIVE = "archive"
+"""The folder within ``specs/`` that is not read."""
+
+
+class SpecStatus(StrEnum):
+    """S, Spec Metadata Headers."""
+
+    ACTIVE = "active"
+    IMPLEMENTED = "implemented"
+    OBSOLETE = "obsolete"
+    SUPERSEDED_BY = "superseded-by"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One specification."""
+
+    name: str
+    """Within ``specs/``."""
+    status: SpecStatus
+    """Active where it does not say, or says something else."""
+    created: date | None
+    updated: date | None
+    tags: tuple[str, ...]
+    dependencies: tuple[str, ...]
+    """Names within ``specs/``."""
+    supersedes: tuple[str, ...]
+    front_matter: FrontMatter
+    remarks: tuple[Remark, ...]
+    """What it says that cannot be read as meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexEntry:
+    """What the index says of one specification."""
+
+    title: str
+    name: str
+    """Within ``specs/``; empty where the heading names no file."""
+    part: SpecStatus
+    """From the section that it stands in; the archived ones are obsolete."""
+    fields: Mapping[str, str]
+    """S's fields by their names in lower case: status, priority, dependencies, last updated,
+    completed, summary."""
+    line: int
+    """From 0."""
+    start: int
+    end: int
+
+
+def is_spec(name: str) -> bool:
+    """Whether a file of that name within ``specs/`` is a specification that is read."""
+    first, _, _ = name.partition("/")
+    return name.lower().endswith(".md") and name != INDEX and first != ARCHIVE
+
+
+def read_spec(name: str, text: str) -> Spec:
+    """Read what a specification says of itself; total."""
+    matter = read_front_matter(text)
+    remarks = list(matter.remarks)
+    folder = name.rpartition("/")[0]
+    return Spec(
+        name=name,
+        status=_status_of(matter, remarks),
+        created=_date_of(matter, "created", remarks),
+        updated=_date_of(matter, "updated", remarks),
+        tags=matter.values("tags"),
+        dependencies=_names(matter.values("dependencies"), folder),
+        supersedes=_names(matter.values("supersedes"), folder),
+        front_matter=matter,
+        remarks=tuple(remarks),
+    )
+
+
+def read_index(text: str) -> tuple[IndexEntry, ...]:
+    """Read the entries of ``specs/README.md``: sub-headings with fields below them; total."""
+    entries: list[IndexEntry] = []
+    part: SpecStatus | None = None
+    fields: dict[str, str] | None = None
+    for number, (start, line) in enumerate(lines_of(text)):
+        heading = _HEADING.match(line)
+        if heading is None:
+            said = _FIELD.match(line)
+            if fields is not None and said is not None:
+                fields.setdefault(fold(said[1]).lower(), fold(said[2]))
+            continue
+        title = fold(heading[2])
+        fields = None
+        if len(heading[1]) <= _SECTION_LEVEL:
+            part = _PARTS.get(title.split(" ")[0].lower())
+        elif part is not None:
+            fields = {}
+            named = _NAMED.search(title)
+            entry = IndexEntry(
+                title=title[: named.start()].strip(" []") if named else title,
+                name=normpath(named[1].removeprefix(f"{FOLDER}/")) if named else "",
+                part=part,
+                fields=fields,
+                line=number,
+                start=start,
+                end=start + len(line),
+            )
+            entries.append(entry)
+    return tuple(entries)
+
+
+def check_specs(
+    specs: Sequence[Spec], index: Sequence[IndexEntry] | None, plan: Plan, plan_text: str
+) -> dict[str, tuple[Remark, ...]]:
+    """What does not fit, by name within ``specs/``; ``index`` is None where there is none.
+
+    ``plan_text`` is what the plan was read from. Linear in it and in what the specifications say.
+    """
+    found: dict[str, list[Remark]] = {spec.name: list(spec.remarks) for spec in specs}
+    known = {spec.name: spec for spec in specs}
+    named_open = _open_tasks_by_spec(plan, plan_text, known)
+    for spec in specs:
+        remarks = found[spec.name]
+        remarks += _check_names(spec, known)
+        open_tasks = named_open.get(spec.name, [])
+        if spec.status is SpecStatus.IMPLEMENTED and open_tasks:
+            shown = "; ".join(open_tasks[:_SHOWN_TASKS])
+            more = "; …" if len(open_tasks) > _SHOWN_TASKS else ""
+            message = (
+                f"it says implemented, but the plan has open tasks of it: {shown}{more}; "
+                "do them first, or set its status to active"
+            )
+            remarks.append(_remark(OPEN_TASKS, message, spec.front_matter.find("status")))
+    if index is not None:
+        found[INDEX] = list(_check_index(index, known))
+    return {name: tuple(remarks) for name, remarks in found.items() if remarks}
+
+
+OPEN_TASKS = "spec-implemented-with-open-tasks"
+
+_SHOWN_TASKS = 3
+_SECTION_LEVEL = 2
+_PARTS = {
+    "active": SpecStatus.ACTIVE,
+    "implemented": SpecStatus.IMPLEMENTED,
+    "archived": SpecStatus.OBSOLETE,
+}
+_HEADING = re.compile(r"\ufeff?(#{1,6})[ \t]+(.*)")
+_FIELD = re.compile(r"[ \t]*[-*+][ \t]+\*\*([^*:]+):?\*\*:?(.*)")
+_NAMED = re.compile(r"[\[(]([^\[\]()\s]+\.md)[\])]", re.IGNORECASE)
+_WORD = re.compile(r"[\w./-]+")
+
+
+def _status_of(matter: FrontMatter, remarks: list[Remark]) -> SpecStatus:
+    """A specification that says nothing is active; ``superseded-by`` may name the other one."""
+    field = matter.find("status")
+    if field is None or not field.values:
+        return SpecStatus.ACTIVE
+    word = field.values[0].lower().partition(" ")[0].rstrip(":")
+    if word in set(SpecStatus):
+        return SpecStatus(word)
+    known = ", ".join(SpecStatus)
+    message = f"the status {field.values[0]!r} is not known, and is read as active; use {known}"
+    remarks.append(_remark("spec-status-unknown", message, field))
+    return SpecStatus.ACTIVE
+
+
+def _date_of(matter: FrontMatter, key: str, remarks: list[Remark]) -> date | None:
+    field = matter.find(key)
+    if field is None or not field.values:
+        return None
+    try:
+        return date.fromisoformat(field.values[0])
+    except ValueError:
+        message = f"{key}: {field.values[0]!r} is no date; write it as YYYY-MM-DD"
+        remarks.append(_remark("spec-date-invalid", message, field))
+        return None
+
+
+def _names(values: Iterable[str], folder: str) -> tuple[str, ...]:
+    """Names within ``specs/``, of names beside the specification or below the root."""
+    below = f"{FOLDER}/"
+    return tuple(
+        normpath(value.removeprefix(below) if value.startswith(below) else join(folder, value))
+        for value in values
+    )
+
+
+def _check_names(spec: Spec, known: Mapping[str, Spec]) -> Iterator[Remark]:
+    for key, names in (("dependencies", spec.dependencies), ("supersedes", spec.supersedes)):
+        for name in names:
+            # What was superseded may lie in the archive, which is not read.
+            is_there = name in known or (key == "supersedes" and name.startswith(f"{ARCHIVE}/"))
+            if name == spec.name:
+                message = f"{key}: it names itself; take that out"
+                yield _remark("spec-names-itself", message, spec.front_matter.find(key))
+            elif not is_there:
+                message = (
+                    f"{key}: there is no specification {name}; "
+                    f"write it into {FOLDER}/, or take the name out"
+                )
+                yield _remark("spec-dependency-unknown", message, spec.front_matter.find(key))
+
+
+def _open_tasks_by_spec(plan: Plan, text: str, known: Mapping[str, Spec]) -> dict[str, list[str]]:
+    """The titles of tasks that are not done, by the specifications that they name.
+
+    A task names one in its title, its notes, or the heading that it stands under.
+    """
+    found: dict[str, dict[str, str]] = {}
+    by_id = plan.by_id()
+    first_lines = [task.line for task in plan.tasks]
+    of_sections: dict[str, tuple[str, ...]] = {}
+    for number, (_, line) in enumerate(lines_of(text)):
+        for name in _named_in(line, known):
+            nth = bisect_right(first_lines, number) - 1
+            task = plan.tasks[nth] if nth >= 0 else None
+            while task is not None and task.end_line < number:
+                task = None if task.parent is None else by_id[task.parent]
+            if task is not None:
+                found.setdefault(name, {})[task.id] = task.title
+    for task in plan.tasks:
+        if task.section not in of_sections:
+            of_sections[task.section] = _named_in(task.section, known)
+        for name in of_sections[task.section]:
+            found.setdefault(name, {})[task.id] = task.title
+    settled = {TaskState.DONE, TaskState.SKIPPED}
+    return {
+        name: [title for task_id, title in titles.items() if by_id[task_id].state not in settled]
+        for name, titles in found.items()
+    }
+
+
+def _named_in(text: str, known: Mapping[str, Spec]) -> tuple[str, ...]:
+    """The specifications that a line names, by their file below the root or within ``specs/``."""
+    if ".md" not in text.lower():
+        return ()
+    names = (normpath(word.rstrip(".").removeprefix(f"{FOLDER}/")) for word in _WORD.findall(text))
+    return tuple(name for name in names if name in known)
+
+
+def _check_index(index: Sequence[IndexEntry], known: Mapping[str, Spec]) -> Iterator[Remark]:
+    for entry in index:
+        spec = known.get(entry.name)
+        is_archived = entry.part is SpecStatus.OBSOLETE
+        if spec is None:
+            if entry.name and not is_archived:
+                message = f"there is no {FOLDER}/{entry.name}; take the entry out, or write it"
+                yield _of_entry("spec-index-missing-file", message, entry)
+        elif spec.status is not entry.part and not (
+            is_archived and spec.status is SpecStatus.SUPERSEDED_BY
+        ):
+            message = (
+                f"{entry.name} says {spec.status.value}, but stands here below "
+                f"{'archived' if is_archived else entry.part.value}; make both say the same"
+            )
+            yield _of_entry("spec-index-differs", message, entry)
+    listed = {entry.name for entry in index}
+    for name in sorted(known.keys() - listed):
+        message = f"{name} is not in the index; add a section for it"
+        yield Remark(code="spec-not-in-index", message=message, line=0, start=0, end=0)
+
+
+def _of_entry(code: str, message: str, entry: IndexEntry) -> Remark:
+    return Remark(code=code, message=message, line=entry.line, start=entry.start, end=entry.end)
+
+
+def _remark(code: str, message: str, field: Field | None) -> Remark:
+    """A remark at the field that it is about; at the beginning where there is none."""
+    line, start, end = (0, 0, 0) if field is None else (field.line, field.start, field.end)
+    return Remark(code=code, message=message, line=line, start=start, end=end)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ralph_ls.core.plan.changes import find_change
+
+texts = st.text(alphabet="ab\n", max_size=20)
+
+
+@given(texts, texts)
+@example("aa", "aaa")
+@example("", "")
+def test_the_change_makes_one_text_of_the_other(before: str, after: str) -> None:
+    start, end, piece = find_change(before, after)
+    assert before[:start] + piece + before[end:] == after
+    assert 0 <= start <= end <= len(before)
+
+
+@given(texts, texts, texts, texts)
+def test_no_more_is_told_than_what_changed(first: str, old: str, new: str, last: str) -> None:
+    start, end, piece = find_change(first + old + last, first + new + last)
+    assert end - start <= len(old)
+    assert len(piece) <= len(new)
+
+
+def test_a_letter_is_found_in_a_long_text() -> None:
+    text = "- [ ] Mend a part of it\n" * 40_000
+    for at in (0, 1, 1 << 15, (1 << 15) + 1, 500_000, len(text)):
+        assert find_change(text, f"{text[:at]}!{text[at:]}") == (at, at, "!")
+        assert find_change(f"{text[:at]}!{text[at:]}", text) == (at, at + 1, "")

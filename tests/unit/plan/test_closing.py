@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.plan.checking.checks import check
+from ralph_ls.core.plan.checking.closing import says_nothing
+from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
+from ralph_ls.core.plan.markdown import parse
+
+
+def told(text: str) -> list[Remark]:
+    found = check(parse(text), text)
+    return [one for one in found if one.code is CheckCode.CLOSE_WITHOUT_EVIDENCE]
+
+
+class TestCriteria:
+    def test_an_open_criterion_of_a_finished_task_is_told_where_it_stands(self) -> None:
+        text = (
+            "- [x] Log in\n"
+            "  - Acceptance criteria:\n"
+            "    - [x] `make test` passes (make test - exit 0)\n"
+            "    - [ ] the page shows the name\n"
+            "    - a wrong password is refused\n"
+        )
+        (remark,) = told(text)
+        assert (remark.place.line, remark.place.start, remark.place.end) == (3, 10, 33)
+        assert remark.message == (
+            "“Log in” is done, and its criterion “the page shows the name” is not ticked; "
+            "look at it and tick it, or open the task again"
+        )
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "- [ ] Log in\n  - Done when:\n    - [ ] the page shows the name\n",
+            "- [x] Log in\n  - Done when:\n    - [x] the page shows the name\n",
+            "- [x] Log in\n  - Done when:\n    - the page shows the name\n",
+            "- [x] Log in\n  - Done when: `make test` passes\n",
+            "- [x] Log in\n  - [ ] a task of its own\n",
+            "- [x] Log in\n",
+        ],
+    )
+    def test_what_is_open_itself_or_ticked_or_no_box_is_left_alone(self, text: str) -> None:
+        assert told(text) == []
+
+
+class TestCloseReasons:
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ("Closed:", "nothing says how that was seen"),
+            ("**Close reason:** done", "only “done” says how that was seen"),
+            ("Closed because: it works correctly", "only “it works correctly” says"),
+            ("Verified: yes.", "only “yes.” says"),
+            ("Evidence: TBD", "only “TBD” says"),
+        ],
+    )
+    def test_a_missing_or_vague_one_is_told(self, line: str, words: str) -> None:
+        text = f"- [x] Log in\n  - {line}\n"
+        (remark,) = told(text)
+        assert words in remark.message
+        assert text.splitlines()[1][remark.place.start : remark.place.end] == line
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "- [x] Log in\n  - Closed: `make test` passes (make test - exit 0)\n",
+            "- [x] Log in\n  - Evidence: see tests/login.py\n",
+            "- [ ] Log in\n  - Closed:\n",
+            "- [x] Log in\n  - the door is not Closed: knock\n",
+            "- [x] Log in\n  ```\n  Closed:\n  ```\n",
+        ],
+    )
+    def test_one_that_can_be_looked_at_is_left_alone(self, text: str) -> None:
+        assert told(text) == []
+
+    @given(st.text(max_size=30))
+    def test_whatever_is_said_is_judged(self, reason: str) -> None:
+        assert says_nothing(reason) in {True, False}
+        assert not says_nothing(f"{reason} (make test - exit 0)")
