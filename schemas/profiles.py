@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ralph_ls.core.loop.profiles import matrix
+from ralph_ls.core.loop.profile_matrix import matrix
 from ralph_ls.protocol.config import Config, to_seconds
 from schemas.docstrings import member_docstrings, plain
 

@@ -191,6 +191,7 @@ report 'STATUS: IN_PROGRESS'
     ),
     "fatal-as-the-plan-vanishes": Ending(
         agent="work; rm @fix_plan.md; report 'STATUS: IN_PROGRESS'",
+        config="[guard]\nenabled = false\n",
         code=5,
         reason="fatal",
         message="@fix_plan.md cannot be read: No such file or directory; put it back, "

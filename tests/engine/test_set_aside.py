@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan.edits import block
+from ralph_ls.core.plan.editing.edits import block
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.engine import plans
 from ralph_ls.engine.plans import facts_of, parse_plan, set_task_aside
+from ralph_ls.engine.task_names import renamed_tasks
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
+from ralph_ls.protocol.run_words import TaskRef
 from tests.engine.cases import Scene, told
 from tests.engine.loop import git
 
@@ -39,6 +41,24 @@ class TestEdit:
         (task,) = parse(plans.read_plan_text(tmp_path, "plan.md")).plan.tasks
         self.aside(tmp_path, task.id)
         assert plan.read_bytes().startswith(b"- [ ] [BLOCKED] half a sign: \xe4\xb8\n  - Bl")
+
+    @pytest.mark.parametrize(
+        ("plan", "after"),
+        [
+            ("### A-1: a 🔴\n", "### A-1: a 🔴 [BLOCKED]\n- Blocked by: no key\n- Needs: a key\n"),
+            ("|T|D|\n|-|-|\n|A-1|[ ]|\n", "|T|D|\n|-|-|\n|[BLOCKED: no key] A-1|[ ]|\n"),
+            (
+                "1. 🚧 A-1: a\n",
+                "1. 🚧 [BLOCKED] A-1: a\n   - Blocked by: no key\n   - Needs: a key\n",
+            ),
+        ],
+    )
+    def test_headings_rows_and_plain_items_are_set_aside_too(
+        self, tmp_path: Path, plan: str, after: str
+    ) -> None:
+        (tmp_path / "plan.md").write_text(plan, encoding="utf-8")
+        (task,) = parse(plan).plan.tasks
+        assert self.aside(tmp_path, task.id) == after
 
     def test_link_and_mode_are_kept(self, tmp_path: Path) -> None:
         real = tmp_path / "docs" / "real.md"
@@ -137,8 +157,62 @@ def test_the_loop_learns_what_is_held_and_why() -> None:
     assert len(facts_of(parse_plan(many, config), many, config).held) == 10
 
 
+def test_a_task_is_followed_through_the_texts_of_a_plan() -> None:
+    texts = ("- [ ] Fix logn\n- [ ] b\n", "- [ ] b\n- [ ] Fix login\n", "- [ ] Fix the login\n")
+    first, second, third = texts
+    was, now, later = (
+        next(task for task in parse(text).plan.tasks if "log" in task.title) for text in texts
+    )
+    renamed = renamed_tasks(first, second)
+    assert renamed == {was.id: TaskRef(id=now.id, title="Fix login")}
+    assert renamed_tasks(second, second, renamed) == renamed
+    reworded = TaskRef(id=later.id, title="Fix the login")
+    assert renamed_tasks(second, third, renamed) == {was.id: reworded}
+    assert renamed_tasks(second, third) == {now.id: reworded}
+
+
 @pytest.mark.slow
 class TestRun:
+    @pytest.mark.parametrize("settings", ["", "mark = false\n"], ids=["marked", "unmarked"])
+    def test_a_task_that_is_reworded_again_and_again_has_no_more_attempts(
+        self, scene: Scene, settings: str
+    ) -> None:
+        files = {".ralph/config.toml": ATTEMPTS + settings + PATIENT}
+        scene.plan("Mend the part", "Another thing", files=files)
+        scene.agent(
+            f"""\
+case $RALPH_ITERATION in
+[12]) sed -i 's/Mend the/Mend the very/' @fix_plan.md;;
+*) work; sed -i 's/\\[ \\] Another/[x] Another/' @fix_plan.md; commit;;
+esac
+{IDLES}
+"""
+        )
+        done = scene.run("3")
+        titles = [event.task.title for event in told(done, "iterationStarted")]
+        assert titles == ["Mend the part", "Mend the very part", "Another thing"]
+        (aside,) = told(done, "taskSetAside")
+        assert (aside.task.title, aside.attempts) == ("Mend the very very part", 2)
+        plan = scene.file("@fix_plan.md").read_text(encoding="utf-8")
+        assert ("- [ ] [BLOCKED] Mend the very very part\n" in plan) == (settings == "")
+
+    def test_the_one_task_of_a_run_may_be_reworded(self, scene: Scene) -> None:
+        scene.plan("Mend the part", "Another thing", files={".ralph/config.toml": PATIENT})
+        (task, _) = parse(scene.file("@fix_plan.md").read_text(encoding="utf-8")).plan.tasks
+        scene.agent(
+            f"""\
+case $RALPH_ITERATION in
+3) work; sed -i 's/\\[ \\] Mend/[x] Mend/' @fix_plan.md; commit;;
+*) sed -i 's/Mend the/Mend the very/' @fix_plan.md;;
+esac
+{IDLES}
+"""
+        )
+        done = scene.run("9", "--task", task.id)
+        assert done.exit_code == 0
+        titles = [event.task.title for event in told(done, "iterationStarted")]
+        assert titles == ["Mend the part", "Mend the very part", "Mend the very very part"]
+
     def test_after_its_attempts_a_task_is_marked_and_the_next_one_is_taken(
         self, scene: Scene
     ) -> None:

@@ -17,6 +17,8 @@ SCRIPT = ".ralph/validate.sh"
 WORKS = "work; commit; report 'STATUS: IN_PROGRESS'"
 COUNTS = 'echo "validated $RALPH_ITERATION" >>"$SEEN"; '
 
+UNGUARDED = "[guard]\nenabled = false\n"
+
 
 def with_script(scene: Scene, body: str, agent: str = WORKS, *, config: str = "") -> Scene:
     """A repository that brings the script, whose owner has allowed it."""
@@ -131,7 +133,8 @@ def test_one_that_was_never_allowed_keeps_the_run_from_starting(scene: Scene) ->
     ],
 )
 def test_one_that_the_agent_changes_is_not_run_and_the_run_ends(scene: Scene, change: str) -> None:
-    with_script(scene, COUNTS, f"{change}; {WORKS}")
+    """Where nothing is put back, trust is what holds."""
+    with_script(scene, COUNTS, f"{change}; {WORKS}", config=UNGUARDED)
     done = run(scene, "5")
     assert (done.exit_code, seen(scene)) == (5, [])
     assert told(done, "validated") == []
@@ -140,7 +143,7 @@ def test_one_that_the_agent_changes_is_not_run_and_the_run_ends(scene: Scene, ch
 
 
 def test_one_that_the_agent_makes_is_not_run(scene: Scene) -> None:
-    scene.agent(
+    scene.plan(files={".ralph/config.toml": UNGUARDED}).agent(
         "mkdir -p .ralph; printf '#!/bin/sh\\ntouch owned\\n' >.ralph/validate.sh\n"
         f"chmod +x .ralph/validate.sh; {WORKS}"
     )

@@ -37,6 +37,7 @@ from ralph_ls.core.loop.inputs import (
     PlanFacts,
     Prepared,
     Resumed,
+    Reverted,
     Started,
     TimeCame,
     ValidationFinished,
@@ -106,6 +107,17 @@ def replay(events: Sequence[Event]) -> Iterator[Move]:
 def take(state: LoopState, given: Input, now: datetime) -> Step:
     """One step; a new engine knows no more than the journal."""
     return step(LoopState(run=state.run) if isinstance(given, Resumed) else state, given, now)
+
+
+def _reverted(event: Any) -> Reverted:
+    return Reverted(
+        path=event.path,
+        what=event.what,
+        tasks=event.tasks,
+        n_tasks=event.n_tasks,
+        text=event.text,
+        kept=event.kept,
+    )
 
 
 def _denied(end: Any) -> tuple[str, ...] | None:
@@ -290,6 +302,7 @@ class _Finder:
             tasks_done=evidence.tasks_done,
             plan=self._plan_after(counts, of_kind.get("completionRefused")),
             must_validate=self._is_validated(),
+            reverted=tuple(_reverted(event) for event in mine if event.kind == "guardReverted"),
             notices=self._notices([event for event in mine if event.kind == "warned"]),
         )
 

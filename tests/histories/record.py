@@ -66,8 +66,16 @@ def _all_blocked_at_the_start(scene: Scene) -> None:
 
 
 def _plan_vanishes(scene: Scene) -> None:
-    scene.agent("rm @fix_plan.md; report 'STATUS: IN_PROGRESS'")
+    scene.plan(files={".ralph/config.toml": "[guard]\nenabled = false\n"}).agent(
+        "rm @fix_plan.md; report 'STATUS: IN_PROGRESS'"
+    )
     scene.run("5")
+
+
+def _drops_a_task(scene: Scene) -> None:
+    scene.plan("First task", "Second task")
+    scene.agent("sed -i /Second/d @fix_plan.md; work; commit; report 'STATUS: IN_PROGRESS'")
+    scene.run("2")
 
 
 def _ended_by_term(scene: Scene) -> None:
@@ -214,6 +222,7 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
     "spends-its-budget": _spends_its_budget,
     "all-blocked-at-the-start": _all_blocked_at_the_start,
     "plan-vanishes": _plan_vanishes,
+    "drops-a-task": _drops_a_task,
     "ended-by-term": _ended_by_term,
     "killed-and-resumed": _killed_and_resumed,
     "stuck-and-resumed": _stuck_and_resumed,

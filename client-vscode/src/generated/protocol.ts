@@ -341,6 +341,8 @@ export interface Config {
   readonly onBlocked: OnBlocked;
   /** Absent: exit in the foreground, wait when detached. */
   readonly onHalt?: OnHalt;
+  /** What a run begins with (SPEC §8, plan mode); Absent: `build`. */
+  readonly mode?: FirstMode;
   /** Only this task. */
   readonly task?: string;
   /** Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7). */
@@ -358,6 +360,7 @@ export interface Config {
   readonly promise: PromiseConfig;
   readonly attempts: AttemptsConfig;
   readonly session: SessionConfig;
+  readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly env: EnvConfig;
 }
@@ -505,6 +508,32 @@ export interface FileMessage {
   readonly action: FileAction;
 }
 
+/** What a run begins with (SPEC §8, plan mode). */
+export const FIRST_MODES = [
+  /** A task of the plan; where its agent is to write a missing plan, that comes first. */
+  "build",
+  /** The plan: tasks in progress are reset, and the first iteration writes the plan anew. */
+  "plan",
+] as const;
+export type FirstMode = (typeof FIRST_MODES)[number];
+
+/** What an agent did that it may not do (SPEC §8, Separation of powers). */
+export const FORBIDDENS = [
+  /** An open task is gone from the plan, and was neither split nor finished. */
+  "dropped",
+  /** An open task was marked as skipped; that is for people to say. */
+  "skipped",
+  /** What must hold when a task is done was changed or taken away. */
+  "criteria",
+  /** A file that no iteration may change: settings, a prompt, the validation script. */
+  "changed",
+  /** Such a file, or the plan, was removed. */
+  "deleted",
+  /** Such a file was made where none was. */
+  "created",
+] as const;
+export type Forbidden = (typeof FORBIDDENS)[number];
+
 /** When the run is complete. */
 export interface GateConfig {
   readonly rule: GateRule;
@@ -528,6 +557,35 @@ export const GATE_RULES = [
   "status",
 ] as const;
 export type GateRule = (typeof GATE_RULES)[number];
+
+/** What of an agent's changes is put back (SPEC §8, Separation of powers). */
+export interface GuardConfig {
+  /** Put back dropped tasks, changed criteria, and changes of settings, prompts and scripts. */
+  readonly enabled: boolean;
+  /** A `plan` iteration may do anything to the plan, also one that nobody ordered. */
+  readonly planningIsFree: boolean;
+}
+
+/** Something that the agent may not do was put back; it is no progress (SPEC §8). */
+export interface GuardReverted {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "guardReverted";
+  readonly iteration: number;
+  /** The file, relative to the work tree. */
+  readonly path: string;
+  readonly what: Forbidden;
+  /** The tasks of the plan that it is about, at most fifty. */
+  readonly tasks: readonly TaskRef[];
+  /** How many those are in all. */
+  readonly nTasks: number;
+  /** The agent's version, at most 4000 characters; empty where it left nothing. */
+  readonly text: string;
+  /** Where the whole file lies as the agent left it, in the folder of the run; Absent: nowhere. */
+  readonly kept?: string;
+}
 
 /** One iteration is settled: from here on its counters hold. */
 export interface IterationEnded {
@@ -1583,6 +1641,7 @@ export type Event =
   | CompletionRefused
   | AttemptCounted
   | TaskSetAside
+  | GuardReverted
   | Validated
   | WaitStarted
   | WaitEnded

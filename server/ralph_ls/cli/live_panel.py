@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ralph_ls.cli.renderers import decoders, lines_of
+from ralph_ls.core.loop.budget import tokens_of
 from ralph_ls.core.loop.fold import active_seconds, apply
 from ralph_ls.core.views.budgets import (
     cost_of,
     cost_words,
     duration_words,
-    tokens_of,
     tokens_words,
 )
 from ralph_ls.core.views.lines import Weight

@@ -21,6 +21,7 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.overlooked import Overlooked, find_overlooked
 from ralph_ls.core.loop.gate import NOT_COMPLETE, GateInputs, check_gate, foreign_signals, wanted
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.checking.checks import check, to_problems
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.wire import to_json as plan_to_json
@@ -58,8 +59,9 @@ def show_plan(
     file: Annotated[Path | None, typer.Argument(help="The plan; found by itself here.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the tasks of a plan and what in it could not be read."""
-    parsed = parse(_plan_text(file), optional_sections=_optional_sections())
+    """Show the tasks of a plan, what in it could not be read, and what its checks found."""
+    text, config = _plan_text(file), _plan_settings()
+    parsed = _with_checks(parse(text, optional_sections=config.optional_sections), text, config)
     if as_json:
         emit_json(plan_to_json(parsed))
     else:
@@ -154,13 +156,19 @@ def _find_plan() -> Path:
     )
 
 
-def _optional_sections() -> tuple[str, ...]:
+def _plan_settings() -> Config:
     """The settings of this work tree, where there is one that can be read."""
     try:
-        root = here().worktree.root
-        return load_settings(root, os.environ, {}).config.optional_sections
+        return load_settings(here().worktree.root, os.environ, {}).config
     except RalphError:
-        return ()
+        return Config()
+
+
+def _with_checks(parsed: Parsed, text: str, config: Config) -> Parsed:
+    """The plan with what its checks found beside its other problems, by line."""
+    found = to_problems(check(parsed, text, marker=config.gate.marker))
+    problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
+    return dataclasses.replace(parsed, problems=tuple(problems))
 
 
 def _show_plan(parsed: Parsed) -> None:

@@ -13,13 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from ralph_ls.cli.background import run_detached
+from ralph_ls.cli.choosing import ask_profile
 from ralph_ls.cli.context import here
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.protocol.config import PromptBy, to_seconds
+from ralph_ls.protocol.config import FirstMode, PromptBy, to_seconds
 from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.runs import load_state
 from ralph_ls.store.starting import telling_refusals
@@ -41,6 +42,9 @@ def run_verb(
         str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
     ] = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="What comes first: build, or plan to make the plan anew.")
+    ] = None,
     task: Annotated[str | None, typer.Option(help="Work on this task alone.")] = None,
     max_stuck: Annotated[
         int | None, typer.Option(min=1, help="Stop after so many iterations without a commit.")
@@ -64,12 +68,15 @@ def run_verb(
         "profile": profile,
         "agent": agent,
         "paths.plan": plan,
+        "mode": mode,
         "task": task,
         "max_stuck": max_stuck,
         "timeout": _duration("--timeout", timeout),
         "on_halt": on_halt,
         **_agent_command(agent_command, agent_prompt, agent),
     }
+    if not resume and not as_json and run_id is None:
+        overrides["profile"] = profile or ask_profile(overrides)
     if dry_run:
         _show_preview(overrides, as_json=as_json)
     elif detach:
@@ -81,6 +88,34 @@ def run_verb(
                 Path.cwd(), overrides, resume=resume, as_json=as_json, run_id=run_id, by=by
             )
         raise typer.Exit(code)
+
+
+def replan_verb(
+    n: Iterations = None,
+    profile: Annotated[str | None, typer.Option(help="spec, fixplan")] = None,
+    agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
+    agent_command: Annotated[
+        str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
+    ] = None,
+    agent_prompt: Annotated[
+        str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
+    ] = None,
+    plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a loop that makes the plan anew first: what is in progress is opened again."""
+    run_verb(
+        n=n,
+        profile=profile,
+        agent=agent,
+        agent_command=agent_command,
+        agent_prompt=agent_prompt,
+        plan=plan,
+        mode=FirstMode.PLAN.value,
+        detach=detach,
+        as_json=as_json,
+    )
 
 
 def run_in_foreground(
@@ -149,6 +184,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
         emit_json(
             {
                 "argv": list(seen.argv),
+                "mode": seen.mode.value,
                 "task": seen.task,
                 "plan": seen.plan_path,
                 "prompt": prompt,
@@ -158,7 +194,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
         )
         return
     say(f"Plan: {seen.plan_path}")
-    say(f"Task: {seen.task or 'none is open'}")
+    say(f"Task: {seen.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}")
     say(f"Agent: {shlex.join(seen.argv)}")
     if seen.not_allowed:
         say(f"Not allowed yet: {', '.join(seen.not_allowed)} (ralph allow)")

@@ -19,6 +19,7 @@ from ralph_ls.protocol.errors import WorkspaceMissing
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "run": ("run_command", "run_verb"),
+    "replan": ("run_command", "replan_verb"),
     "watch": ("watch", "watch"),
     "status": ("status", "status"),
     "plan": ("reading", "show_plan"),

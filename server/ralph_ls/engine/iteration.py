@@ -8,11 +8,11 @@ once for each.
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Awaitable, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Mapping, Sequence
+from datetime import datetime
 
 from ralph_ls.core.agent.decode.told import Told
+from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.effects import (
     LaunchAgent,
     PrepareIteration,
@@ -35,25 +35,31 @@ from ralph_ls.engine import process
 from ralph_ls.engine.agent_choice import fill_argv, resume_flags
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.hearing import Heard, Hearing
 from ralph_ls.engine.looking import Looking, tell_persons
-from ralph_ls.engine.plans import facts_of, parse_plan, read_plan_text, set_task_aside
+from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
+from ralph_ls.engine.planning import mode_of, writes_plan
+from ralph_ls.engine.plans import (
+    facts_of,
+    parse_plan,
+    read_plan_text,
+    set_task_aside,
+)
 from ralph_ls.engine.prompts import fill_template, template_path
+from ralph_ls.engine.specifications import check_tree, notices_of
+from ralph_ls.engine.task_names import TaskNames
+from ralph_ls.engine.validation import can_validate, must_validate, run_validation
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Dialect, PromptBy
-from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.logs import RunLog
-
-TAIL_CHARACTERS = 2000
-
-GRACE_SECONDS = 1.5
-"""Between TERM and KILL, so that Ctrl-C ends a run within two seconds."""
 
 KEPT_ERRORS = 200
 """Error lines of one iteration that are passed on; a flood says nothing more."""
@@ -66,15 +72,20 @@ class IterationWork:
         self._workspace = workspace
         self._clock = clock
         self._looking = Looking(workspace, clock=clock)
+        self._guarding = Guarding(workspace, clock=clock)
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
         """The tree and the plan as the last iteration left them."""
         self._plan_before: str | None = None
+        self._names = TaskNames(workspace.config.task)
+        self._plan_read_at: datetime | None = None
+        """When that was read; what people save later is new."""
         self._hearing = Hearing(workspace, clock=clock)
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
+        self._specs_told: set[str] = set()
         self._stopping = False
-        self._validates = self._can_validate()
+        self._validates = can_validate(workspace)
         """Whether there was a validation script that could run when this engine began."""
         config = workspace.config
         self.log = RunLog(
@@ -86,14 +97,24 @@ class IterationWork:
         if effect.reuse and self._after is not None:
             baseline, text = self._after
         else:
+            self._plan_read_at = self._clock.now()
             baseline, text = await asyncio.gather(
                 asyncio.to_thread(self._looking.look), asyncio.to_thread(self._plan_text)
             )
+            if self._after is not None:
+                self._names.follow(self._after[1], text)
+        await asyncio.to_thread(self._guarding.remember)
         if text != self._plan_before:
             self._remember_plan(text)
             self._plan_before = text
-        plan = parse_plan(text, self._workspace.config)
-        return Prepared(baseline=baseline, plan=self._facts(plan, text, effect.skip, run))
+        config = self._workspace.config
+        plan = self._parse(text)
+        return Prepared(
+            baseline=baseline,
+            plan=self._facts(plan, text, effect.skip, run, self._names.renamed),
+            mode=mode_of(config, text, counted=run.counted),
+            notices=await asyncio.to_thread(self._look_at_specs, plan, text),
+        )
 
     async def launch(
         self, effect: LaunchAgent, run: RunState
@@ -132,7 +153,7 @@ class IterationWork:
             marker=workspace.marker(effect.iteration),
             timeout_seconds=workspace.config.timeout or None,
             idle_timeout_seconds=workspace.config.idle_timeout or None,
-            grace_seconds=GRACE_SECONDS,
+            grace_seconds=process.GRACE_SECONDS,
         )
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
@@ -158,6 +179,13 @@ class IterationWork:
     async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent said and what changed since the iteration's baseline."""
         workspace = self._workspace
+        mode = Mode.BUILD if run.current is None else run.current.started.mode
+        # What is put back is neither evidence nor progress, so that comes first.
+        began = None if run.current is None else run.current.started.at
+        reverted = await asyncio.to_thread(
+            self._guarding.put_back, effect.iteration, mode, began=began
+        )
+        read_at = self._clock.now()
         heard, after, text = await asyncio.gather(
             asyncio.to_thread(self._hearing.read, effect, run),
             asyncio.to_thread(self._looking.look),
@@ -166,9 +194,16 @@ class IterationWork:
         found = await asyncio.to_thread(self._looking.changes, effect, run, after, heard.touched)
         self._after = (after, text)
         said = heard.reading
-        plan = parse_plan(text, workspace.config)
         text_before = self._remembered_plan(text)
-        must_validate, notices = self._validation(lost=effect.lost)
+        plan_before = self._parse(text_before)
+        self._names.follow(text_before, text)
+        plan = self._parse(text)
+        renamed = self._names.settle()
+        done = newly_done(plan_before, plan)
+        edits = find_plan_edits(workspace, text_before, text, since=self._plan_read_at or began)
+        self._plan_read_at = read_at
+        is_due, notices = must_validate(workspace, could_at_start=self._validates, lost=effect.lost)
+        of_specs = await asyncio.to_thread(self._look_at_specs, plan, text)
         return IterationRead(
             report=said.report,
             promises=said.promises,
@@ -183,13 +218,23 @@ class IterationWork:
             limit=heard.limit,
             session=heard.session,
             question=said.question,
-            plan_changed=text_before not in {text, workspace.redactor.redact(text)},
+            plan_changed=not edits.alone
+            and text_before not in {text, workspace.redactor.redact(text)},
             changes=found,
-            tasks_done=newly_done(parse_plan(text_before, workspace.config), plan),
-            plan=self._facts(plan, text, effect.skip, run),
+            tasks_done=tuple(task for task in done if task not in edits.ticked),
+            renamed=renamed,
+            plan=self._facts(plan, text, effect.skip, run, renamed),
             halt=look_at_halt_files(workspace.root, workspace.config.paths),
-            must_validate=must_validate,
-            notices=(*notices, *_denials(heard), *tell_persons(found), *self._new_notices()),
+            must_validate=is_due,
+            reverted=reverted,
+            notices=(
+                *notices,
+                *_denials(heard),
+                *tell_persons(found),
+                *of_specs,
+                *tell_plan_edits(edits, done),
+                *self._new_notices(),
+            ),
         )
 
     def set_task_aside(self, effect: SetTaskAside) -> None:
@@ -210,57 +255,19 @@ class IterationWork:
 
     async def validate(self, iteration: int) -> ValidationFinished:
         """Run the validation script, if it is still the one that was allowed."""
-        workspace = self._workspace
-        path = workspace.config.paths.validate_script
-        if not self._can_validate():
-            raise RalphError(
-                f"{path} could run when the loop began and cannot now; put it back, "
-                f"for example with: git checkout -- {path}"
+
+        def begun(started: process.RunningProcess) -> None:
+            self._process = started
+            if self._stopping:
+                # The order came while the script was being started.
+                started.stop()
+
+        try:
+            return await run_validation(
+                self._workspace, iteration, on_output=self.log.write, on_start=begun
             )
-        now_there = trust.claims_of(workspace.root, workspace.config, {})
-        trust.require_allowed(workspace.state, [claim for claim in now_there if claim.key == path])
-        files = workspace.files
-        outcome_path = files.folder / f"validate-{iteration:03d}.out"
-        launch = process.Launch(
-            argv=(str(self._validate_script),),
-            cwd=workspace.root,
-            environment=agent_environment(
-                workspace.environment,
-                marker=workspace.marker(iteration),
-                iteration=iteration,
-                max_iterations=workspace.config.max_iterations,
-                scratch=None,
-            ),
-            stdin=None,
-            stdout_path=outcome_path,
-            stderr_path=outcome_path.with_suffix(".err"),
-            marker=workspace.marker(iteration),
-            timeout_seconds=workspace.config.validate_timeout or None,
-            idle_timeout_seconds=None,
-            grace_seconds=GRACE_SECONDS,
-        )
-        printed = bytearray()
-
-        def keep(_stream: str, data: bytes) -> None:
-            self.log.write(data)
-            printed.extend(data)
-            del printed[: -4 * (TAIL_CHARACTERS + 1)]
-
-        started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
-        self._process = started
-        if self._stopping:
-            # The order came while the script was being started.
-            started.stop()
-        ended = await started.wait()
-        self._process = None
-        tail = printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
-        return ValidationFinished(
-            ok=ended.exit_code == 0 and not ended.timed_out,
-            exit_code=ended.exit_code,
-            timed_out=ended.timed_out,
-            seconds=round(ended.seconds, 3),
-            tail=tail,
-        )
+        finally:
+            self._process = None
 
     def close_iteration(self, ended: IterationEnded) -> None:
         """Close the logs for people and write the summary's row."""
@@ -309,7 +316,7 @@ class IterationWork:
 
     def _prompt(self, effect: LaunchAgent) -> str:
         workspace = self._workspace
-        path = template_path(workspace.config)
+        path = template_path(workspace.config, effect.context.mode)
         if (workspace.root / path).exists():
             claims = trust.claims_of(workspace.root, workspace.config, {})
             wanted = [claim for claim in claims if claim.key == path]
@@ -320,35 +327,41 @@ class IterationWork:
         data = self._workspace.redactor.redact_bytes(text.encode("utf-8", errors="replace"))
         write_atomic(self._workspace.files.plan_before, data, mode=PRIVATE_FILE)
 
-    def _facts(self, plan: Plan, text: str, skip: Sequence[str], run: RunState) -> PlanFacts:
+    def _parse(self, text: str) -> Plan:
+        return parse_plan(text, self._workspace.config, task=self._names.only)
+
+    def _facts(
+        self,
+        plan: Plan,
+        text: str,
+        skip: Sequence[str],
+        run: RunState,
+        renamed: Mapping[str, TaskRef],
+    ) -> PlanFacts:
         config = self._workspace.config
         failed = {task: run.attempts.get(task, config.attempts.limit) for task in skip}
+        failed = attempts.rename(failed, renamed)
         return facts_of(plan, text, config, set_aside=failed)
 
+    def _look_at_specs(self, plan: Plan, text: str) -> tuple[Notice, ...]:
+        """What does not fit in the specifications, each thing once in this engine's life."""
+        if not writes_plan(self._workspace.config):
+            return ()
+        found = notices_of(check_tree(self._workspace.root, plan, text))
+        fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
+        self._specs_told.update(notice.message for notice in fresh)
+        return fresh
+
     def _plan_text(self) -> str:
-        return read_plan_text(self._workspace.root, self._workspace.plan_path)
+        workspace = self._workspace
+        may_be_missing = writes_plan(workspace.config)
+        return read_plan_text(workspace.root, workspace.plan_path, may_be_missing=may_be_missing)
 
     def _remembered_plan(self, fallback: str) -> str:
         if self._plan_before is None:
             data = read_if_there(self._workspace.files.plan_before)
             self._plan_before = fallback if data is None else data.decode("utf-8", "replace")
         return self._plan_before
-
-    @property
-    def _validate_script(self) -> Path:
-        return self._workspace.root / self._workspace.config.paths.validate_script
-
-    def _can_validate(self) -> bool:
-        return self._validate_script.is_file() and os.access(self._validate_script, os.X_OK)
-
-    def _validation(self, *, lost: bool) -> tuple[bool, tuple[Notice, ...]]:
-        path = self._workspace.config.paths.validate_script
-        if lost or not (self._validates or self._validate_script.is_file()):
-            return False, ()
-        if not self._validates and not self._can_validate():
-            message = f"{path} is not executable and was skipped; make it so with: chmod +x {path}"
-            return False, (Notice(code="validate-not-executable", message=message),)
-        return True, ()
 
     def _note(self, code: str, message: str) -> None:
         self._notices.setdefault(code, Notice(code=code, message=message))

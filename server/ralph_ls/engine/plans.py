@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import HeldTask, PlanFacts
-from ralph_ls.core.plan.edits import block
+from ralph_ls.core.plan.editing.edits import block
+from ralph_ls.core.plan.editing.replanning import Reset, reset_in_progress
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.marker import has_marker
 from ralph_ls.core.plan.model import Plan, Task
@@ -39,17 +40,25 @@ def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
     )
 
 
-def read_plan_text(root: Path, path: str) -> str:
-    """The plan's text; raises ``PlanMissing`` where it is gone or unreadable."""
+def read_plan_text(root: Path, path: str, *, may_be_missing: bool = False) -> str:
+    """The plan's text; raises ``PlanMissing`` where it is gone or unreadable.
+
+    One that ``may_be_missing`` has no text then: an iteration is there to write it.
+    """
+    if may_be_missing and not (root / path).exists():
+        return ""
     return _read_plan(root, path).decode("utf-8", errors="replace")
 
 
-def parse_plan(text: str, config: Config) -> Plan:
-    """The plan as this run sees it: with ``task``, that task alone is all there is to do."""
+def parse_plan(text: str, config: Config, *, task: str | None = None) -> Plan:
+    """The plan as this run sees it: with ``task``, that task alone is all there is to do.
+
+    ``task`` is what the one of the settings is called now, if it is called otherwise.
+    """
     plan = parse(text, optional_sections=config.optional_sections).plan
     if config.task is None:
         return plan
-    return Plan(tasks=tuple(task for task in plan.tasks if task.id == config.task))
+    return Plan(tasks=plan.some(ids={task or config.task}))
 
 
 def facts_of(
@@ -92,22 +101,25 @@ def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: s
     plan does not have any more needs no mark. Raises ``PlanMissing``, and ``StateUnusable`` where
     the plan cannot be written or is changed again and again.
     """
-    target = resolve_inside(root, path)
-    for _ in range(MERGES):
-        data = _read_plan(root, path)
-        text = data.decode("utf-8", errors="replace")
-        edited = _blocked(data, text, task_id, reason, needs)
-        if edited == data:
-            return text
-        try:
-            write_atomic(target, edited, expected=data)
-        except ChangedMeanwhile:
-            continue
-        return edited.decode("utf-8", errors="replace")
-    raise StateUnusable(
-        f"the plan {target} is being written again and again by somebody else; "
-        f"stop that, then mark the task {task_id} as blocked, or run on: ralph run --resume"
+    edited = _edit(
+        root,
+        path,
+        lambda data: _blocked(data, task_id, reason, needs),
+        f"mark the task {task_id} as blocked",
     )
+    return edited.decode("utf-8", errors="replace")
+
+
+def reset_for_replanning(root: Path, path: str) -> Reset:
+    """Open what is in progress, before the plan is made anew; raises as ``set_task_aside``."""
+    resets: list[Reset] = []
+
+    def open_all(data: bytes) -> bytes:
+        resets.append(reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
+        return resets[-1].text.encode("utf-8", errors="surrogateescape")
+
+    _edit(root, path, open_all, "mark what is in progress there as open")
+    return resets[-1]
 
 
 def require_task(plan: Plan, task_id: str) -> None:
@@ -130,11 +142,31 @@ def _read_plan(root: Path, path: str) -> bytes:
         ) from error
 
 
-def _blocked(data: bytes, text: str, task_id: str, reason: str, needs: str) -> bytes:
+def _edit(root: Path, path: str, change: Callable[[bytes], bytes], instead: str) -> bytes:
+    """Change the plan, and give it as it is then; what somebody writes meanwhile is kept."""
+    target = resolve_inside(root, path)
+    for _ in range(MERGES):
+        data = _read_plan(root, path)
+        edited = change(data)
+        if edited == data:
+            return data
+        try:
+            write_atomic(target, edited, expected=data)
+        except ChangedMeanwhile:
+            continue
+        return edited
+    raise StateUnusable(
+        f"the plan {target} is being written again and again by somebody else; "
+        f"stop that, then {instead}, or run on: ralph run --resume"
+    )
+
+
+def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
     """The plan with the task marked.
 
     Its ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
     """
+    text = data.decode("utf-8", errors="replace")
     ids = [task.id for task in parse(text).plan.tasks]
     if task_id not in ids:
         return data

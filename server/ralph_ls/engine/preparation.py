@@ -21,27 +21,22 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.profiles import profile_of, require_runnable
+from ralph_ls.core.loop.profiles import require_runnable
 from ralph_ls.core.redact import Redactor, secrets_of
 from ralph_ls.engine import git
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
-from ralph_ls.engine.plans import (
-    counts_view,
-    find_plan,
-    parse_plan,
-    read_plan_text,
-    require_task,
-)
+from ralph_ls.engine.planning import begin_plan, look_for_plan, writes_plan
+from ralph_ls.engine.plans import counts_view, parse_plan, read_plan_text
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
-from ralph_ls.store.config_file import Settings, load_settings
+from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.journal import JournalRead, read_journal
@@ -93,7 +88,9 @@ def prepare_start(
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
-    settings = load_settings(worktree.root, request.environment, overrides)
+    instead = earlier[1].config.profile if earlier else None
+    settings = load_settings(worktree.root, request.environment, overrides, instead=instead)
+    require_one_profile(settings)
     config = settings.config
     require_runnable(config)
     claims = claims_here(worktree, settings)
@@ -102,10 +99,7 @@ def prepare_start(
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
     _find_program(agent.argv[0], request, worktree, settings)
     resolve_inside(worktree.root, config.paths.logs)
-    plan_path = find_plan(worktree.root, profile_of(config.profile).plan_files, config.paths.plan)
-    if config.task is not None:
-        whole = parse_plan(read_plan_text(worktree.root, plan_path), config)
-        require_task(whole, config.task)
+    plan = look_for_plan(worktree.root, settings, resume=request.resume)
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
     workspace = Workspace(
         worktree=worktree,
@@ -114,7 +108,7 @@ def prepare_start(
         files=(earlier[0] if earlier else state).run(run),
         config=config,
         agent=agent,
-        plan_path=plan_path,
+        plan_path=plan.path,
         environment=request.environment,
         redactor=redactor,
         claims=claims,
@@ -130,6 +124,7 @@ def prepare_start(
         clock.now(),
         kept_since=earlier[1].started_at if earlier else None,
     )
+    notices += begin_plan(worktree.root, settings, plan, resume=request.resume)
     facts = _facts(workspace, overrides, notices)
     first: Input = Started(run=run, facts=facts)
     if earlier:
@@ -163,7 +158,8 @@ def _facts(
 ) -> EngineFacts:
     place = workspace.worktree
     head = git.read_head(place.git_dir, place.common_dir)
-    config, text = workspace.config, read_plan_text(workspace.root, workspace.plan_path)
+    config = workspace.config
+    text = read_plan_text(workspace.root, workspace.plan_path, may_be_missing=writes_plan(config))
     return EngineFacts(
         config=config,
         overrides=dict(overrides),

@@ -30,6 +30,9 @@ Value = TypeVar("Value")
 DRAIN_SECONDS = 0.5
 """How long a pipe is read on when a stranger holds it open after the agent and its tree ended."""
 
+GRACE_SECONDS = 1.5
+"""Between TERM and KILL, so that Ctrl-C ends a run within two seconds."""
+
 OnOutput = Callable[[str, bytes], None]
 """Called in the event loop with ``stdout`` or ``stderr`` and redacted bytes, never empty."""
 

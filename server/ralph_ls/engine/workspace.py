@@ -53,9 +53,20 @@ class Workspace:
         """The loop's own files, whose changes are no evidence (SPEC §6)."""
         paths = self.config.paths
         return OwnFiles(
-            paths=frozenset({self.plan_path, paths.progress, paths.decide, paths.blocked}),
+            paths=frozenset(
+                {self.plan_path, paths.progress, paths.decide, paths.blocked, *self.guarded_files}
+            ),
             folders=(".ralph", paths.logs, *self.state_inside),
         )
+
+    @property
+    def guarded_files(self) -> frozenset[str]:
+        """What no iteration may change, beside the settings: what ``ralph allow`` covers."""
+        named = (
+            claim.key if claim.agent is None else claim.key.partition(": ")[2]
+            for claim in self.claims
+        )
+        return frozenset({self.config.paths.validate_script, *filter(None, named)})
 
     @property
     def state_inside(self) -> tuple[str, ...]:

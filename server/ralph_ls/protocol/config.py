@@ -89,6 +89,15 @@ class ProfileName(StrEnum):
     ISSUE = "issue"
 
 
+class FirstMode(StrEnum):
+    """What a run begins with (SPEC §8, plan mode)."""
+
+    BUILD = "build"
+    """A task of the plan; where its agent is to write a missing plan, that comes first."""
+    PLAN = "plan"
+    """The plan: tasks in progress are reset, and the first iteration writes the plan anew."""
+
+
 class OnHalt(StrEnum):
     """SPEC §7, exit or park."""
 
@@ -317,6 +326,15 @@ class PathsConfig(StrictWireModel):
         return self
 
 
+class GuardConfig(StrictWireModel):
+    """What of an agent's changes is put back (SPEC §8, Separation of powers)."""
+
+    enabled: bool = True
+    """Put back dropped tasks, changed criteria, and changes of settings, prompts and scripts."""
+    planning_is_free: bool = False
+    """A ``plan`` iteration may do anything to the plan, also one that nobody ordered."""
+
+
 class EnvConfig(StrictWireModel):
     """The agent's environment."""
 
@@ -357,6 +375,8 @@ class Config(StrictWireModel):
     on_blocked: OnBlocked = OnBlocked.OPEN
     on_halt: OnHalt | None = None
     """None: exit in the foreground, wait when detached."""
+    mode: FirstMode | None = None
+    """What a run begins with (SPEC §8, plan mode); None: ``build``."""
     task: str | None = None
     """Only this task."""
     optional_sections: tuple[str, ...] = ()
@@ -374,5 +394,6 @@ class Config(StrictWireModel):
     promise: PromiseConfig = PromiseConfig()
     attempts: AttemptsConfig = AttemptsConfig()
     session: SessionConfig = SessionConfig()
+    guard: GuardConfig = GuardConfig()
     paths: PathsConfig = PathsConfig()
     env: EnvConfig = EnvConfig()

@@ -23,6 +23,7 @@ from ralph_ls.protocol.iteration_events import (
     CircuitBreakerStateChange,
     CompletionRefused,
     EvidenceGathered,
+    GuardReverted,
     IterationEnded,
     IterationStarted,
     PlanChanged,
@@ -63,6 +64,7 @@ __all__ = [
     "CompletionRefused",
     "AttemptCounted",
     "TaskSetAside",
+    "GuardReverted",
     "Validated",
     "IterationEnded",
     "QuestionAsked",
@@ -184,6 +186,7 @@ Event = (
     | CompletionRefused
     | AttemptCounted
     | TaskSetAside
+    | GuardReverted
     | Validated
     | WaitStarted
     | WaitEnded

@@ -6,6 +6,7 @@ people, who stand in ``person_events``.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
@@ -147,6 +148,41 @@ class TaskSetAside(EventBase):
     reason: str
     marked: bool = True
     """It is marked as blocked in the plan; false: it is only not taken any more."""
+
+
+class Forbidden(StrEnum):
+    """What an agent did that it may not do (SPEC §8, Separation of powers)."""
+
+    DROPPED = "dropped"
+    """An open task is gone from the plan, and was neither split nor finished."""
+    SKIPPED = "skipped"
+    """An open task was marked as skipped; that is for people to say."""
+    CRITERIA = "criteria"
+    """What must hold when a task is done was changed or taken away."""
+    CHANGED = "changed"
+    """A file that no iteration may change: settings, a prompt, the validation script."""
+    DELETED = "deleted"
+    """Such a file, or the plan, was removed."""
+    CREATED = "created"
+    """Such a file was made where none was."""
+
+
+class GuardReverted(EventBase):
+    """Something that the agent may not do was put back; it is no progress (SPEC §8)."""
+
+    kind: Literal["guardReverted"] = "guardReverted"
+    iteration: int
+    path: str
+    """The file, relative to the work tree."""
+    what: Forbidden
+    tasks: tuple[TaskRef, ...] = ()
+    """The tasks of the plan that it is about, at most fifty."""
+    n_tasks: int = 0
+    """How many those are in all."""
+    text: str = ""
+    """The agent's version, at most 4000 characters; empty where it left nothing."""
+    kept: str | None = None
+    """Where the whole file lies as the agent left it, in the folder of the run; None: nowhere."""
 
 
 class Validated(EventBase):

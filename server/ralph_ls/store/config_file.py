@@ -16,9 +16,10 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from ralph_ls.core.loop.profiles import profile_of, to_tables
+from ralph_ls.core.loop.profiles import PROFILES, profile_of, to_tables
 from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
+from ralph_ls.store.detecting import Detected, detect_profiles
 from ralph_ls.store.files import read_regular
 
 DEFAULT = Config().profile
@@ -38,14 +39,25 @@ class Settings:
     """The file's own tables, validated; empty where there is no file."""
     overrides: dict[str, Any]
     """Dotted key to value: what was given for this run alone."""
+    names_profile: bool = False
+    """Somebody chose the profile; False: what lies there tells, or it is the default."""
+    detected: tuple[Detected, ...] = ()
+    """The profiles that fit what lies there, where nobody chose one."""
 
 
 def load_settings(
-    root: Path, environment: Mapping[str, str], overrides: Mapping[str, Any]
+    root: Path,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Any],
+    *,
+    instead: ProfileName | None = None,
 ) -> Settings:
     """Read and merge every source for the work tree at ``root``.
 
-    Raises ``ConfigError`` for the file and the environment, ``UsageError`` for ``overrides``.
+    Where nobody names a profile it is ``instead``, such as that of a run which goes on, else the
+    one that fits what lies there (SPEC §3); where several fit, the first of them, which is for
+    ``require_one_profile`` to refuse. Raises ``ConfigError`` for the file and the environment,
+    ``UsageError`` for ``overrides``.
     """
     from_file = read_config_file(root / CONFIG_FILE)
     from_environment = read_environment(environment)
@@ -60,12 +72,46 @@ def load_settings(
             if f"agents.{name}" not in given
         }
     names = _merge(_merge(file_layer, from_environment), to_tables(given))
+    detected: tuple[Detected, ...] = ()
+    if "profile" not in names and instead is None:
+        detected = _fitting(root, names)
+        instead = detected[0].profile if detected else DEFAULT
     try:
-        profile = profile_of(_validated({"profile": names.get("profile", DEFAULT)}).profile)
-        config = _validated(_merge(to_tables(profile.settings), names))
+        profile = profile_of(_validated({"profile": names.get("profile", instead)}).profile)
+        chosen = {"profile": profile.name, **names}
+        config = _validated(_merge(to_tables(profile.settings), chosen))
     except ValidationError as error:
         raise UsageError(f"these settings do not fit: {_describe(error)}") from error
-    return Settings(config=config, from_file=from_file, overrides=given)
+    return Settings(
+        config=config,
+        from_file=from_file,
+        overrides=given,
+        names_profile="profile" in names,
+        detected=detected,
+    )
+
+
+def require_one_profile(settings: Settings) -> None:
+    """Raise ``UsageError`` where several profiles fit and nobody chose: a start must not guess."""
+    if len(settings.detected) > 1:
+        listed = ", ".join(f"{one.sign} ({one.profile.value})" for one in settings.detected)
+        raise UsageError(
+            f"several plans lie here: {listed}; say which one is meant, such as --profile "
+            f'{settings.detected[0].profile.value}, or profile = "…" in {CONFIG_FILE}'
+        )
+
+
+def _fitting(root: Path, names: Mapping[str, Any]) -> tuple[Detected, ...]:
+    """What fits; where a plan is named that belongs to one profile, that one."""
+    paths = names.get("paths")
+    plan = paths.get("plan") if isinstance(paths, dict) else None
+    if plan is None:
+        return detect_profiles(root)
+    return tuple(
+        Detected(profile=profile.name, sign=plan)
+        for profile in PROFILES.values()
+        if plan in profile.plan_files
+    )
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
@@ -119,7 +165,7 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         given: Any = [part.strip() for part in value.split(",")] if is_list else value
         try:
-            _validated(to_tables({key: given}))
+            validated({key: given})
         except ValidationError as error:
             raise ConfigError(
                 f"the environment variable {name}={value!r}: "
@@ -127,6 +173,11 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             ) from error
         found = _merge(found, to_tables({key: given}))
     return found
+
+
+def validated(dotted: Mapping[str, Any]) -> Config:
+    """The settings where only these are said, by dotted key; raises pydantic's ValidationError."""
+    return _validated(to_tables(dotted))
 
 
 def _validated(tables: Mapping[str, Any]) -> Config:

@@ -78,6 +78,11 @@ class StateFolder:
         return self.folder / "inbox"
 
     @property
+    def saves(self) -> Path:
+        """What people saved of the plan, for the engine to know."""
+        return self.folder / "saves.jsonl"
+
+    @property
     def runs(self) -> Path:
         return self.folder / "runs"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ralph_ls.protocol.config import OnHalt
 from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.config_file import load_settings, require_one_profile
 from ralph_ls.store.launch import Launched, launch_detached
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, new_run_id
 from ralph_ls.store.runs import find_run
@@ -31,6 +31,7 @@ FLAGS = {
     "profile": "--profile",
     "agent": "--agent",
     "paths.plan": "--plan",
+    "mode": "--mode",
     "task": "--task",
     "max_stuck": "--max-stuck",
     "timeout": "--timeout",
@@ -80,7 +81,7 @@ def start_detached(
     ``NoEngine`` where there is no run to resume. Blocks.
     """
     given = {key: value for key, value in order.overrides.items() if value is not None}
-    known = given
+    known, instead = given, None
     run = new_run_id(now)
     files = state.run(run)
     if order.resume:
@@ -88,7 +89,10 @@ def start_detached(
         if found is None:
             raise NoEngine(f"there was never a run in {worktree.root}; start one with: ralph run")
         run, files, known = found.state.run, found.files, {**found.state.overrides, **given}
-    config = load_settings(worktree.root, order.environment, known).config
+        instead = found.state.config.profile
+    settings = load_settings(worktree.root, order.environment, known, instead=instead)
+    require_one_profile(settings)
+    config = settings.config
     if config.max_iterations is None and config.max_duration is None:
         if order.default_limit is None:
             raise UsageError(

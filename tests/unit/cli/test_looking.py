@@ -82,6 +82,23 @@ class TestPlan:
         shown = ralph(tmp_path, "plan", "plan.md").out
         assert f"line {first['line']}: {first['code']}: {first['message']}\n" in shown
 
+    def test_what_the_checks_find_is_told_among_the_problems(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        (repository / ".ralph").mkdir(exist_ok=True)
+        settings = '[gate]\nmarker = "ALL_OVER"\n'
+        (repository / ".ralph/config.toml").write_text(settings, encoding="utf-8")
+        text = "ALL_OVER\n\n- [?] a\n  - Depends on: US-007\n"
+        (repository / "@fix_plan.md").write_text(text, encoding="utf-8")
+        problems = ralph(repository, "plan", "--json").json["problems"]
+        assert [(problem["line"], problem["code"]) for problem in problems] == [
+            (1, "marker-with-open-tasks"),
+            (3, "unknown-box"),
+            (4, "unknown-dependency"),
+        ]
+        shown = ralph(repository, "plan").out
+        assert f"line 4: unknown-dependency: {problems[2]['message']}\n" in shown
+
     def test_a_file_is_read_also_outside_a_repository(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "any.md").write_bytes(b"- [ ] Wh\xffat\n")
         assert ralph(tmp_path, "plan", "any.md").out.startswith("(no section)\n  ○ Wh\ufffdat  [")

@@ -18,6 +18,7 @@ from tests.unit.cli.calling import Ralph
 
 VERBS = [
     "run",
+    "replan",
     "watch",
     "status",
     "plan",

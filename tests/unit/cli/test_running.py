@@ -156,7 +156,7 @@ class TestDryRun:
 
     def test_programs_get_the_same(self, ralph: Ralph, repository: Path) -> None:
         shown = ralph(repository, "run", "--agent", "demo", "--dry-run", "--json").json
-        assert set(shown) == {"argv", "task", "plan", "prompt", "notAllowed", "settings"}
+        assert set(shown) == {"argv", "mode", "task", "plan", "prompt", "notAllowed", "settings"}
         assert (shown["task"], shown["plan"]) == ("First task", "@fix_plan.md")
         assert shown["notAllowed"] == []
         assert shown["settings"]["maxIterations"] == 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,17 @@ from tests.unit.cli.calling import Ralph
 
 WRITTEN = ["@fix_plan.md", ".ralph/config.toml", ".gitignore"]
 IGNORED = "/.ralph/logs/\n/.ralph/decide.txt\n/.ralph/blocked.txt\n"
+
+
+OTHER = Path(__file__).parents[2] / "data" / "layouts" / "dot_ralph"
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".git/" not in path.as_posix()
+    }
 
 
 @pytest.fixture
@@ -62,6 +74,27 @@ class TestInit:
             b"*.pyc\r\n/.ralph/logs/\r\n\xff\r\n/.ralph/decide.txt\r\n/.ralph/blocked.txt\r\n"
         )
 
+    def test_for_specifications_it_writes_their_index(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--profile", "spec")
+        assert said.out == (
+            "Written: specs/README.md, .ralph/config.toml, .gitignore\n"
+            "Next: write what is to be built into specs/, such as specs/login.md, then: ralph run\n"
+        )
+        index = (bare / "specs/README.md").read_text(encoding="utf-8")
+        assert "## Implemented Specifications\n" in index
+        config = tomllib.loads((bare / ".ralph/config.toml").read_text(encoding="utf-8"))
+        assert config == {"profile": "spec", "commits": "agent", "push": False}
+        assert not (bare / "@fix_plan.md").exists()
+        # The index alone says nothing that could be built.
+        refused = ralph(bare, "run", "--agent", "demo")
+        assert "neither a plan nor a specification" in refused.err
+
+    def test_a_profile_that_cannot_be_set_up_is_refused(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--profile", "beads")
+        assert said.code == 78
+        assert "which sets up fixplan and spec" in said.err
+        assert not (bare / ".ralph").exists()
+
     def test_it_works_from_below_and_the_first_run_leaves_the_tree_clean(
         self, ralph: Ralph, bare: Path, tmp_path: Path
     ) -> None:
@@ -91,6 +124,73 @@ class TestInit:
         said = ralph(bare, "init")
         assert said.code == 5
         assert words.replace("{root}", str(bare)) in said.err
+
+
+class TestFromExisting:
+    @pytest.fixture
+    def other(self, bare: Path) -> Path:
+        """A repository as another tool lays it out."""
+        shutil.copytree(OTHER, bare, dirs_exist_ok=True)
+        return bare
+
+    def test_it_shows_what_it_would_take_and_wants_a_yes(self, ralph: Ralph, other: Path) -> None:
+        before = files_of(other)
+        said = ralph(other, "init", "--from-existing")
+        assert said.code == 64
+        assert "needs a terminal to ask in, or --yes" in said.err
+        assert said.out.splitlines() == [
+            "Found: .ralph/fix_plan.md, a plan for the profile fixplan",
+            "── would write .ralph/config.toml, from .ralphrc",
+            '   profile = "fixplan"',
+            '   timeout = "20m"',
+            "   ",
+            "   [session]",
+            "   resume = true",
+            '   max_age = "12h"',
+            "   ",
+            "   [breaker]",
+            "   no_progress_open = 4",
+            "── would write .ralph/prompts/PROMPT_build.md, from .ralph/PROMPT.md",
+            "── would write .gitignore, from the loop's own files",
+            "── not taken: PROJECT_NAME: there is no such setting here",
+            "── not taken: MAX_CALLS_PER_HOUR: there is no such setting here",
+            "── stays as it is: .ralphrc, .ralph/PROMPT.md",
+        ]
+        assert files_of(other) == before
+
+    def test_a_yes_writes_ours_and_leaves_theirs(self, ralph: Ralph, other: Path) -> None:
+        before = files_of(other)
+        said = ralph(other, "init", "--from-existing", "--yes")
+        assert (said.code, said.err) == (0, "")
+        after = files_of(other)
+        written = {".ralph/config.toml", ".ralph/prompts/PROMPT_build.md", ".gitignore"}
+        assert set(after) - set(before) == written
+        assert {name: after[name] for name in before} == before
+        assert after[".ralph/prompts/PROMPT_build.md"] == before[".ralph/PROMPT.md"]
+        shown = ralph(other, "run", "--dry-run", "--json").json
+        assert shown["task"] == "Implement password hashing"
+        assert (shown["settings"]["timeout"], shown["settings"]["session"]["maxAge"]) == (
+            1200,
+            43200,
+        )
+        again = ralph(other, "init", "--from-existing", "--yes")
+        assert "Written: nothing, all was there" in again.out
+
+    def test_programs_look_before_they_write(self, ralph: Ralph, other: Path) -> None:
+        seen = ralph(other, "init", "--from-existing", "--json").json
+        assert seen["written"] == []
+        assert seen["wouldWrite"] == [
+            ".ralph/config.toml",
+            ".ralph/prompts/PROMPT_build.md",
+            ".gitignore",
+        ]
+        done = ralph(other, "init", "--from-existing", "--yes", "--json").json
+        assert done["written"] == seen["wouldWrite"]
+
+    def test_without_another_tool_it_says_how_to_begin(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--from-existing")
+        assert said.code == 64
+        assert "nothing of another loop was found" in said.err
 
 
 class TestAllow:

@@ -62,6 +62,7 @@ def test_a_panel_tells_how_the_run_stands_and_is_gone_at_the_end(
     repository: Path, tmp_path: Path
 ) -> None:
     with working(repository, tmp_path) as seen:
+        seen.wait_for("\nPhase    running, iteration 1 / 20")
         seen.wait_for("\nTime     1s ")
         for heading in PANEL:
             assert re.search(rf"^{heading}\s{{2,}}", seen.text, re.MULTILINE), heading

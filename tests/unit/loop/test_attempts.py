@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.attempts import Settled, begin, give_up, is_marked, settle, skipped
+from ralph_ls.core.loop.attempts import (
+    Settled,
+    begin,
+    give_up,
+    is_marked,
+    rename,
+    settle,
+    skipped,
+)
 from ralph_ls.protocol.config import AttemptCounts, AttemptsConfig
 from ralph_ls.protocol.run_words import TaskRef
 
@@ -48,6 +56,13 @@ def test_an_attempt_is_counted_from_the_start(
     attempts: dict[str, int], task: TaskRef | None, config: AttemptsConfig, number: int | None
 ) -> None:
     assert begin(attempts, task, config) == number
+
+
+def test_a_task_that_was_reworded_keeps_its_attempts() -> None:
+    names = {"a": TaskRef(id="b", title="Do b"), "d": TaskRef(id="e", title="Do e")}
+    assert rename({"a": 2, "c": 1}, names) == {"b": 2, "c": 1}
+    assert rename({"a": 2, "b": 1}, names) == {"b": 2}
+    assert rename({}, names) == {}
 
 
 @pytest.mark.parametrize(

@@ -318,6 +318,17 @@ def test_a_task_that_is_done_already_needs_no_agent() -> None:
     )
 
 
+def test_a_task_of_its_own_that_is_blocked_is_named() -> None:
+    check_loop(
+        [],
+        ends=("blocked", 2),
+        message="the task a is blocked in the plan",
+        iterations=0,
+        world=World(script=[], tasks={"a": "blocked"}),
+        task="a",
+    )
+
+
 def test_a_task_of_its_own_is_complete_by_the_plan_alone() -> None:
     check_loop([claims_all, ticks_all], ends=("complete", 0), iterations=2, task=ONE_TASK[0])
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.core.loop.profile_matrix import matrix
 from ralph_ls.core.loop.profiles import (
     FIXPLAN,
     PROFILES,
     PlanSource,
     hindrances,
-    matrix,
     preset,
     profile_of,
     require_runnable,

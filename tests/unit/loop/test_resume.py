@@ -42,6 +42,18 @@ def test_a_resume_after_stuck_counts_as_a_reset_by_that_person() -> None:
     assert played.told("circuitBreakerStateChange")[-1].reason == "reset by Grace"
 
 
+def test_an_end_that_was_found_but_not_carried_out_is_what_a_new_engine_begins_with() -> None:
+    played = play(crash, crash, crash, crash, crash, crash)
+    assert played.exit_code == 5
+    last = played.told("iterationEnded")[-1].seq
+    played.events = played.events[:last]
+    played.resume()
+    assert played.exit_code == 5
+    assert played.kinds()[last:].count("iterationStarted") == 0
+    assert played.kinds()[last:][0] == "runResumed"
+    assert played.kinds()[-1] == "runEnded"
+
+
 def test_a_resume_after_max_stuck_counts_as_a_reset_too() -> None:
     played = play(edits_only, edits_only, finishes, max_stuck=2)
     assert played.exit_code == 4

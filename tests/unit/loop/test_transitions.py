@@ -5,9 +5,27 @@ That no run leaves it is checked in every step that any test of the loop takes (
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import given
 
-from ralph_ls.core.loop.inputs import Input, Started
+from ralph_ls.core.loop.course import BY_TERM
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    CommandUnreadable,
+    EffectFailed,
+    HaltFiles,
+    HaltFilesChanged,
+    Input,
+    Interrupted,
+    IterationRead,
+    Notice,
+    PlanFacts,
+    Prepared,
+    Resumed,
+    Started,
+    TimeCame,
+    ValidationFinished,
+)
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.core.loop.transitions import (
@@ -17,11 +35,13 @@ from ralph_ls.core.loop.transitions import (
     TRANSITIONS,
     allows,
 )
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.run_words import Phase
-from tests.unit.loop.play import RUN, Play, check_step, facts, play
+from tests.unit.loop.play import LAUNCHED, RUN, Play, check_step, command, facts, play
 from tests.unit.loop.strategies import anything
 from tests.unit.loop.test_commands import HELD
-from tests.unit.loop.world import finishes
+from tests.unit.loop.world import World, finishes
 
 PHASES_HELD = {
     "preparing": Phase.PREPARING,
@@ -34,6 +54,23 @@ PHASES_HELD = {
     "ended": Phase.ENDED,
 }
 RUNS: dict[Phase, Play] = {phase: HELD[name]() for name, phase in PHASES_HELD.items()}
+
+FACTS = facts(World(script=[]), Config())
+ONE_OF_EACH: list[Input] = [
+    Started(run=RUN, facts=FACTS),
+    Resumed(by="Ada", facts=FACTS),
+    Prepared(baseline=Baseline(), plan=PlanFacts()),
+    LAUNCHED,
+    AgentFinished(exit_code=0),
+    IterationRead(),
+    ValidationFinished(ok=True, exit_code=0, timed_out=False, seconds=1.0, tail=""),
+    command("pause"),
+    CommandUnreadable(id="command-broken", code="unreadable", reason="no JSON"),
+    HaltFilesChanged(halt=HaltFiles(question="a or b?")),
+    TimeCame(),
+    Interrupted(by=BY_TERM),
+    EffectFailed(message="the disk is full"),
+]
 
 
 def test_every_phase_and_input_has_an_answer() -> None:
@@ -53,9 +90,21 @@ def test_the_runs_that_are_tried_are_in_every_phase() -> None:
     assert all(held.run.phase is phase for phase, held in RUNS.items())
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
-@given(anything)
+def test_every_kind_of_input_is_tried() -> None:
+    assert {type(each) for each in ONE_OF_EACH} == set(INPUTS)
+
+
+@pytest.mark.parametrize("given_input", ONE_OF_EACH, ids=lambda each: type(each).__name__)
 def test_what_the_table_ignores_is_ignored(given_input: Input) -> None:
+    check_ignored(given_input)
+
+
+@given(anything)
+def test_whatever_comes_the_table_is_kept_to(given_input: Input) -> None:
+    check_ignored(given_input)
+
+
+def check_ignored(given_input: Input) -> None:
     for phase, held in RUNS.items():
         taken = step(held.state, given_input, held.now)
         check_step(held.state, given_input, taken)
@@ -96,3 +145,11 @@ def test_there_is_nothing_to_resume_without_a_run() -> None:
     played.take_up()
     assert played.ignored == ["there is no run to go on with"]
     assert played.state.awaits is Awaits.START
+
+
+def test_what_was_noticed_before_an_iteration_is_warned_of() -> None:
+    played = HELD["preparing"]()
+    notices = (Notice(code="left-over", message="a file is left over"),)
+    played.feed(Prepared(baseline=Baseline(), plan=played.world.plan(), notices=notices))
+    assert played.warnings() == ["left-over"]
+    assert "iterationStarted" in played.kinds()

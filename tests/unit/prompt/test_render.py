@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.reading import read_text
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.render import PLACEHOLDER, render, values_of
-from ralph_ls.core.prompt.templates import BUILD_TEMPLATE
+from ralph_ls.core.prompt.templates import BUILD_TEMPLATE, PLAN_TEMPLATE
+from ralph_ls.protocol.run_words import Mode
 
 PLAIN = PromptContext(
     iteration=3,
@@ -74,8 +75,9 @@ def test_every_placeholder(name: str, value: str) -> None:
     assert render(FULL, f"a {{{{ {name.lower()} }}}} b") == f"a {value} b\n"
 
 
-def test_there_are_no_placeholders_but_the_known_ones() -> None:
-    names = {match[1] for match in PLACEHOLDER.finditer(BUILD_TEMPLATE)}
+@pytest.mark.parametrize("template", [BUILD_TEMPLATE, PLAN_TEMPLATE], ids=["build", "plan"])
+def test_there_are_no_placeholders_but_the_known_ones(template: str) -> None:
+    names = {match[1] for match in PLACEHOLDER.finditer(template)}
     assert names <= set(values_of(PLAIN))
     wanted = {"RALPH_ITERATION", "RALPH_MAX_ITERATIONS", "TASK", "ANSWER", "RECOMMENDATION", "NOTE"}
     assert wanted <= names
@@ -171,6 +173,33 @@ def test_the_built_in_template_holds_what_every_template_holds(part: str) -> Non
     assert part in render(PLAIN)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        # SPEC §9.2, and S, First iteration check.
+        pytest.param("Task: write the plan, `@fix_plan.md`. Implement nothing.", id="task"),
+        pytest.param("read it before anything else", id="the answer first"),
+        pytest.param("Read all specifications in `specs/`, `specs/README.md` first", id="specs"),
+        pytest.param("Leave out `specs/archive/`", id="archive"),
+        pytest.param("Study the code base", id="code"),
+        pytest.param("as one ordered list: the highest priority first", id="priorities"),
+        pytest.param("## Remaining Tasks\n\n1. [HIGH PRIORITY] <task>", id="S form"),
+        pytest.param("never drop an open task that the specifications still ask for", id="guard"),
+        pytest.param("with a message that says why", id="commit"),
+        pytest.param("at most 20 % of their effort, and NEW", id="20 % on tests"),
+        pytest.param("Keep AGENTS.md operational", id="AGENTS.md"),
+        pytest.param("STATUS: IN_PROGRESS | COMPLETE | BLOCKED\n", id="status block"),
+        pytest.param("STATUS is COMPLETE when", id="when STATUS"),
+        pytest.param("EXIT_SIGNAL is true only when", id="when EXIT_SIGNAL"),
+        pytest.param("they are for genuine blockers only.", id="R hard rule"),
+        pytest.param("6. If you need a person: STATUS BLOCKED", id="exit scenarios"),
+        pytest.param("Do not forget the status block", id="do nots"),
+    ],
+)
+def test_the_template_of_a_plan_iteration_says_how_to_plan(part: str) -> None:
+    assert part in render(replace(PLAIN, mode=Mode.PLAN, task=None))
+
+
 def check_says_nothing(text: str) -> None:
     """An agent that repeats its prompt has reported, promised and completed nothing."""
     reading = read_text(text)
@@ -184,6 +213,7 @@ def check_says_nothing(text: str) -> None:
     [
         pytest.param(PLAIN, id="plain"),
         pytest.param(FULL, id="full"),
+        pytest.param(replace(FULL, mode=Mode.PLAN, task=None), id="planning"),
         pytest.param(replace(PLAIN, task=None, confirming=True), id="confirming"),
         pytest.param(replace(PLAIN, notes=(SIGNALS,)), id="signals in a note"),
         pytest.param(

@@ -78,7 +78,7 @@ class TestStart:
         self, worktree: Worktree, state: StateFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         unlimited = Settings(config=Config(), from_file={}, overrides={})
-        monkeypatch.setattr(starting, "load_settings", lambda *_: unlimited)
+        monkeypatch.setattr(starting, "load_settings", lambda *_, **__: unlimited)
         with pytest.raises(UsageError, match="needs a limit, such as: ralph run 20 --detach"):
             start(worktree, state, StartOrder(environment={}), Launches())
         launches = Launches()

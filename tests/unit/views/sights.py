@@ -157,7 +157,7 @@ def seen_by_chance(data: st.DataObject) -> Seen:
     parsed = parse(text)
     # The runs of chance work on tasks with these ids.
     renamed = tuple(
-        replace(one, id=f"{number:08x}" if number < 3 else one.id)
+        one._replace(id=f"{number:08x}" if number < 3 else one.id)
         for number, one in enumerate(parsed.plan.tasks)
     )
     return Seen(

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.core.loop.budget import is_nearly_used, tokens_of
 from ralph_ls.core.views.budgets import (
     budget_words,
     cost_words,
     dollars,
     duration_words,
-    is_nearly_used,
-    tokens_of,
     tokens_words,
 )
 from ralph_ls.core.views.diagnostics import Severity, diagnostics

@@ -18,6 +18,7 @@ from ralph_ls.protocol.events import (
     BlockedResolved,
     CompletionRefused,
     EventBase,
+    GuardReverted,
     QuestionAnswered,
     QuestionAsked,
     Validated,
@@ -370,8 +371,8 @@ def test_a_crash_before_the_first_event_has_no_last_word() -> None:
 def test_problems_of_the_plan_stand_on_their_lines() -> None:
     look = seen(text="# Plan\r\n- [ ]\r\n- [?] What\r\n```\r\n")
     assert [(one.line, one.severity, one.code, marked(look, one)) for one in found(look)] == [
-        (1, Severity.HINT, "empty-task", "- [ ]"),
-        (2, Severity.WARNING, "unknown-box", "- [?] What"),
+        (1, Severity.HINT, "empty-task", "[ ]"),
+        (2, Severity.WARNING, "unknown-box", "[?]"),
         (3, Severity.WARNING, "unclosed-fence", "```"),
     ]
 
@@ -422,7 +423,7 @@ def test_whatever_a_real_plan_looks_like_its_tasks_can_be_marked(path: Path) -> 
     text = path.read_text(encoding="utf-8")
     lines = [line for _, line in lines_of(text)]
     at = places(seen(text=text))
-    for one in at.tasks.values():
+    for one in at.seen.plan.tasks:
         span = at.of_task(one)
         assert span.line == one.line
         assert lines[span.line][span.start : span.end].strip()
@@ -441,3 +442,28 @@ def test_any_run_beside_any_plan_is_shown_inside_the_text(data: st.DataObject) -
             assert 0 <= one.start <= one.end <= lengths[one.line]
             assert one.message
             assert one.code == one.code.lower()
+
+
+def test_what_was_put_back_stands_at_its_task_until_the_next_iteration_is_settled() -> None:
+    dropped = event(
+        GuardReverted,
+        iteration=3,
+        path="@fix_plan.md",
+        what="dropped",
+        tasks=(task(LETTER),),
+        n_tasks=1,
+        kept="reverted/003-1-plan",
+    )
+    changed = event(GuardReverted, iteration=3, path=".ralph/config.toml", what="changed")
+    look = seen(*WORKS, dropped, changed)
+    told = [one for one in found(look) if one.code == "guard-reverted"]
+    assert [one.line for one in told] == [0, LETTER]
+    assert all(one.severity is Severity.WARNING and one.link == "iteration:3" for one in told)
+    assert (
+        "put back after iteration 3: .ralph/config.toml, which was changed; to" in told[0].message
+    )
+    assert "dropped from @fix_plan.md" in told[1].message
+    assert "run's folder: reverted/003-1-plan; to have it so" in told[1].message
+    assert "guard-reverted" not in codes(seen(*WORKS, dropped, ends(3), begins(4, LETTER)))
+    late = seen(*WORKS, dropped, ends(3), ends(4))
+    assert "guard-reverted" not in codes(late)

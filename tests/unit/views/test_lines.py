@@ -145,6 +145,26 @@ class TestIterations:
         check(told, text, Weight.WARNING)
 
 
+class TestPutBack:
+    @pytest.mark.parametrize(
+        ("what", "n_tasks", "text"),
+        [
+            ("dropped", 1, "1 open task dropped from p.md: Round half a cent up"),
+            ("skipped", 2, "2 open tasks marked skipped in p.md: Round half a cent up, …"),
+            ("criteria", 1, "criteria of 1 task changed in p.md: Round half a cent up"),
+            ("changed", 0, "p.md, which was changed"),
+            ("deleted", 0, "p.md, which was deleted"),
+            ("created", 0, "p.md, which was created, is away again"),
+        ],
+    )
+    def test_it_says_what_and_where(self, what: str, n_tasks: int, text: str) -> None:
+        tasks = (TASK,) if n_tasks else ()
+        told = event(
+            e.GuardReverted, iteration=4, path="p.md", what=what, tasks=tasks, n_tasks=n_tasks
+        )
+        check(told, f"Put back: {text}", Weight.WARNING)
+
+
 class TestAgent:
     @pytest.mark.parametrize(
         ("fields", "text"),

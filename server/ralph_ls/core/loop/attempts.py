@@ -30,6 +30,18 @@ class Settled:
     """Failed attempts at the task with this one, also where its count was cleared for that."""
 
 
+def rename(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> dict[str, int]:
+    """The same attempts under what the tasks are called now, by what they were called before.
+
+    Whoever rewords a task makes no other one of it, so it has no more attempts for that (SPEC §8).
+    """
+    renamed: dict[str, int] = {}
+    for known, count in attempts.items():
+        now = names[known].id if known in names else known
+        renamed[now] = max(count, renamed.get(now, 0))
+    return renamed
+
+
 def begin(attempts: Mapping[str, int], task: TaskRef | None, config: AttemptsConfig) -> int | None:
     """Which attempt at its task an iteration is that begins now, from 1; None: none is counted.
 

@@ -39,13 +39,25 @@ def nearly_used(
     nearly = [
         budget
         for budget in _budgets(config, counted, seconds, usage)
-        if not budget.is_used_up and 100 * budget.used >= NEARLY_PERCENT * budget.limit
+        if not budget.is_used_up and is_nearly_used(budget.used, budget.limit)
     ]
     return tuple(
         (budget.name, budget.state)
         for budget in nearly
         if budget.name != "iterations" or budget.limit >= ITERATIONS_TO_WARN
     )
+
+
+def is_nearly_used(used: float | None, limit: float | None) -> bool:
+    """Whether most of a budget is used up, or all of it; nothing known or set is not."""
+    return used is not None and limit is not None and 100 * used >= NEARLY_PERCENT * limit
+
+
+def tokens_of(usage: Usage | None) -> int | None:
+    """In and out, as the budget counts them; None where no agent has told any."""
+    told = () if usage is None else (usage.input_tokens, usage.output_tokens)
+    known = [count for count in told if count is not None]
+    return sum(known) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +88,7 @@ def _budgets(
         end = f"the duration of {_amount(duration)} s is used up"
         yield _Budget(name="duration", used=seconds, limit=duration, state=state, end=end)
     if (max_tokens := config.max_tokens) is not None:
-        tokens = _tokens(usage)
+        tokens = tokens_of(usage) or 0
         yield _budget("tokens", tokens, max_tokens, f"{tokens} of {max_tokens} tokens")
     if (max_cost := config.max_cost_usd) is not None:
         cost = 0.0 if usage is None else usage.cost_usd or 0.0
@@ -87,12 +99,6 @@ def _budgets(
 def _budget(name: str, used: float, limit: float, how_much: str) -> _Budget:
     words = f"{how_much} are used up"
     return _Budget(name=name, used=used, limit=limit, state=words, end=words)
-
-
-def _tokens(usage: Usage | None) -> int:
-    if usage is None:
-        return 0
-    return (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
 
 def _amount(number: float) -> str:

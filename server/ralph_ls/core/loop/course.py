@@ -25,7 +25,7 @@ from ralph_ls.protocol.events import (
     RunEnded,
     WaitStarted,
 )
-from ralph_ls.protocol.run_words import EndReason, Phase, Verdict
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase, Verdict
 from ralph_ls.protocol.state import RunState
 
 BY_TERM = "a TERM signal"
@@ -165,9 +165,16 @@ def pause(draft: Draft) -> None:
     draft.expect(Awaits.PERSON)
 
 
-def end_before_iteration(draft: Draft, plan: PlanFacts) -> bool:
-    """Whether the run ended instead of beginning another iteration; the order is SPEC §7's."""
+def end_before_iteration(draft: Draft, plan: PlanFacts, mode: Mode = Mode.BUILD) -> bool:
+    """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
+
+    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run.
+    """
     run, all_done = draft.run, plan.counts.open_required == 0
+    if mode is Mode.PLAN:
+        if message := _budget_used_up(run):
+            end(draft, EndReason.LIMIT, message)
+        return bool(message)
     if run.config.task is not None and plan.counts.total == 0:
         end(draft, EndReason.FATAL, f"the task {run.config.task} is no longer in the plan")
     elif run.config.task is not None and all_done:
@@ -229,6 +236,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
     question, task = run.question, started.task
     return PromptContext(
         iteration=started.iteration,
+        mode=started.mode,
         max_iterations=run.config.max_iterations,
         plan_path=run.plan,
         decide_path=run.config.paths.decide,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
@@ -53,6 +55,20 @@ class Notice:
 
     code: str
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reverted:
+    """Something of the agent's that was put back."""
+
+    path: str
+    what: Forbidden
+    tasks: tuple[TaskRef, ...] = ()
+    n_tasks: int = 0
+    text: str = ""
+    """The agent's version, cut and redacted."""
+    kept: str | None = None
+    """Where the whole of it lies, in the folder of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +183,14 @@ class IterationRead:
     """The plan's text differs from what it was at the iteration's start."""
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
+    renamed: Mapping[str, TaskRef] = field(default_factory=dict)
+    """What tasks are called now whose id has changed since the last one was read, by that id."""
     plan: PlanFacts = PlanFacts()
     halt: HaltFiles = HaltFiles()
     must_validate: bool = False
     """There is a validation script that may run."""
+    reverted: tuple[Reverted, ...] = ()
+    """What was put back before anything else was looked at."""
     notices: tuple[Notice, ...] = ()
 
 

@@ -9,18 +9,16 @@ What of it this version cannot obey yet is said here too, once, by ``hindrances`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from ralph_ls.core.loop.gate import wanted
 from ralph_ls.protocol.config import (
     Committer,
     Config,
     LogForm,
-    OnBlocked,
     ProfileName,
 )
 from ralph_ls.protocol.errors import ConfigError
@@ -39,6 +37,16 @@ class PlanSource(StrEnum):
     """The text of a request (A)."""
 
 
+class WithoutPlan(StrEnum):
+    """What a start does where there is no plan yet (SPEC §8, plan mode)."""
+
+    REFUSE = "refuse"
+    SKELETON = "skeleton"
+    """Write I's four sections, where somebody chose the profile (I, 2.3)."""
+    PLAN = "plan"
+    """Have the agent write it, in an iteration of its own (S, First iteration check)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """One preset."""
@@ -47,8 +55,13 @@ class Profile:
     plan_source: PlanSource
     plan_files: tuple[str, ...]
     """Where its plan is looked for, first match wins; empty where it is no file."""
+    signs: tuple[str, ...] = ()
+    """Paths any of which tells that this profile is meant (SPEC §3)."""
+    faint_signs: tuple[str, ...] = ()
+    """Paths that tell so only where nothing tells of another."""
     own_block: ReportKind = ReportKind.RALPH_STATUS
     """The status block that its prompts ask for, and that is preferred (SPEC §5)."""
+    without_plan: WithoutPlan = WithoutPlan.REFUSE
     settings: Mapping[str, object]
     """Dotted snake_case key to value; what is missing has the default of ``Config``."""
 
@@ -57,6 +70,9 @@ SPEC = Profile(
     name=ProfileName.SPEC,
     plan_source=PlanSource.MARKDOWN,
     plan_files=("IMPLEMENTATION_PLAN.md",),
+    signs=("IMPLEMENTATION_PLAN.md",),
+    faint_signs=("specs",),
+    without_plan=WithoutPlan.PLAN,
     settings=MappingProxyType(
         {
             "agent": "cline",
@@ -84,6 +100,8 @@ FIXPLAN = Profile(
     name=ProfileName.FIXPLAN,
     plan_source=PlanSource.MARKDOWN,
     plan_files=("@fix_plan.md", ".ralph/fix_plan.md", "fix_plan.md"),
+    signs=("@fix_plan.md", ".ralph/fix_plan.md", "fix_plan.md"),
+    without_plan=WithoutPlan.SKELETON,
     settings=MappingProxyType(
         {
             "agent": "claude",
@@ -115,6 +133,8 @@ STORIES = Profile(
         "prd.json",
         "scripts/ralph/prd.json",
     ),
+    # A tasks.json in the root is as likely somebody else's.
+    signs=("ralph/tasks.json", "ralph/prd.json", "prd.json", "scripts/ralph/prd.json"),
     settings=MappingProxyType(
         {
             "agent": "claude",
@@ -125,6 +145,7 @@ STORIES = Profile(
             "on_blocked": "nothing",
             "attempts.limit": 0,
             "progress.evidence": ("head",),
+            "guard.planning_is_free": True,
             "commits": "agent",
             "push": False,
             "on_timeout": "continue",
@@ -145,6 +166,7 @@ BEADS = Profile(
     name=ProfileName.BEADS,
     plan_source=PlanSource.BEADS,
     plan_files=(),
+    signs=(".beads",),
     settings=MappingProxyType(
         {
             "agent": "claude",
@@ -162,6 +184,7 @@ BEADS = Profile(
             "attempts.counts": "not-done",
             "attempts.mark": False,
             "progress.evidence": ("commits", "worktree", "tasks"),
+            "guard.planning_is_free": True,
             "commits": "agent",
             "push": False,
             "on_timeout": "continue",
@@ -242,7 +265,7 @@ def hindrances(config: Config) -> tuple[Hindrance, ...]:
         same_gate = f'gate.rule = "{config.gate.rule.value}" for the same gate'
         return (
             Hindrance(
-                why=f"it works on {_SOURCES[source]}, but only markdown plans can be read",
+                why=f"it works on {SOURCES[source]}, but only markdown plans can be read",
                 instead=f'profile = "fixplan" and {same_gate}',
             ),
         )
@@ -270,101 +293,11 @@ def require_runnable(config: Config) -> None:
         )
 
 
-def matrix() -> tuple[tuple[str, ...], ...]:
-    """SPEC §3's table, made from the settings themselves: the header, then a row a subject."""
-    columns = [(profile, preset(profile)) for profile in PROFILES.values()]
-    header = ("", *(f"`{profile.name.value}`" for profile in PROFILES.values()))
-    rows = ((name, *(cell(*column) for column in columns)) for name, cell in _ROWS.items())
-    return (header, *rows)
-
-
-_SOURCES = {
-    PlanSource.MARKDOWN: "a markdown plan",
-    PlanSource.STORIES: "stories (tasks.json or prd.json)",
-    PlanSource.BEADS: "the issues of bd",
-    PlanSource.REQUEST: "the text of a request",
-}
-
-
-def _plan(profile: Profile, _config: Config) -> str:
-    files = ", ".join(f"`{name}`" for name in profile.plan_files)
-    return files or _SOURCES[profile.plan_source]
-
-
-def _gate(_profile: Profile, config: Config) -> str:
-    return f"`{config.gate.rule.value}`: {wanted(config.gate, config.promise.complete)}"
-
-
-def _breaker(_profile: Profile, config: Config) -> str:
-    if not config.breaker.enabled:
-        return "off"
-    kept = [words for name, words in _BREAKER_ROWS.items() if getattr(config.breaker, name)]
-    return "on" if len(kept) == len(_BREAKER_ROWS) else f"only {', '.join(kept)}"
-
-
-_BREAKER_ROWS = {
-    "no_progress_open": "no progress",
-    "same_error_open": "same error",
-    "failing_tests_open": "failing tests",
-    "denials_open": "permission denied",
-    "refused_completions_open": "refused completions",
-    "set_aside_open": "tasks set aside",
-}
-
-
-def _blocked(_profile: Profile, config: Config) -> str:
-    return {
-        OnBlocked.OPEN: "opens the breaker",
-        OnBlocked.SET_ASIDE: "sets the task aside",
-        OnBlocked.NOTHING: "only the promise counts",
-    }[config.on_blocked]
-
-
-def _attempts(_profile: Profile, config: Config) -> str:
-    attempts = config.attempts
-    if not attempts.limit:
-        return "off"
-    then = "marked in the plan" if attempts.mark else "not taken any more"
-    return f"{attempts.limit} {attempts.counts.value.replace('-', ' ')}, then {then}"
-
-
-def _retention(_profile: Profile, config: Config) -> str:
-    days, newest = config.log_retention.days, config.log_retention.newest
-    kept = [] if days is None else [f"newer than {days} days"]
-    kept += [] if newest is None else [f"the {newest} newest"]
-    return ", or ".join(kept) or "all are kept"
-
-
-def _runs(_profile: Profile, config: Config) -> str:
-    found = hindrances(config)
-    if not found:
-        return "yes"
-    if profile_of(config.profile).plan_source is not PlanSource.MARKDOWN:
-        return "no"
-    return "with " + " and ".join(f"`{one.instead}`" for one in found)
-
-
-def _or_off(value: object) -> str:
-    return "off" if value is None else str(value)
-
-
-_ROWS: Mapping[str, Callable[[Profile, Config], str]] = {
-    "plan": _plan,
-    "gate": _gate,
-    "optional sections": lambda _, config: ", ".join(config.optional_sections) or "none",
-    "breaker": _breaker,
-    "max_stuck": lambda _, config: _or_off(config.max_stuck),
-    "STATUS BLOCKED": _blocked,
-    "attempts per task": _attempts,
-    "progress": lambda _, config: ", ".join(config.progress.evidence),
-    "who commits": lambda _, config: config.commits.value,
-    "push": lambda _, config: "on" if config.push else "off",
-    "on timeout": lambda _, config: config.on_timeout.value,
-    "N not given": lambda _, config: str(config.max_iterations or "unlimited"),
-    "agent log": lambda _, config: f"`{config.log_form.value}`",
-    "retention": _retention,
-    "agent if unset": lambda _, config: config.agent,
-    "own block": lambda profile, _: profile.own_block.value,
-    "decide file": lambda _, config: f"`{config.paths.decide}`",
-    "runs in this version": _runs,
-}
+SOURCES: Mapping[PlanSource, str] = MappingProxyType(
+    {
+        PlanSource.MARKDOWN: "a markdown plan",
+        PlanSource.STORIES: "stories (tasks.json or prd.json)",
+        PlanSource.BEADS: "the issues of bd",
+        PlanSource.REQUEST: "the text of a request",
+    }
+)

@@ -59,7 +59,7 @@ from ralph_ls.protocol.events import (
     WaitEnded,
     Warned,
 )
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase
 
 
 def step(state: LoopState, given: Input, now: datetime) -> Step:
@@ -203,16 +203,17 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
         return
     for notice in given.notices:
         draft.tell(Warned, code=notice.code, message=notice.message)
-    if course.hold(draft) or course.end_before_iteration(draft, given.plan):
+    if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode):
         return
-    task, config = given.plan.next_task, draft.config
+    is_planning, config = given.mode is Mode.PLAN, draft.config
+    task = None if is_planning else given.plan.next_task
     started = draft.tell(
         IterationStarted,
         iteration=draft.run.iteration + 1,
         max_iterations=config.max_iterations,
         mode=given.mode,
         task=task,
-        confirming=task is None and config.gate.rule in CONFIRMING,
+        confirming=task is None and not is_planning and config.gate.rule in CONFIRMING,
         counts=given.plan.counts,
         baseline=given.baseline,
     )

@@ -27,6 +27,7 @@ from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.telling import (
     gate_inputs,
     tell_decisions,
+    tell_reverted,
     tell_what_was_read,
     warn_once,
 )
@@ -69,6 +70,7 @@ def read(draft: Draft, given: IterationRead) -> None:
     number, exit_event = current.started.iteration, current.exit
     for notice in given.notices:
         warn_once(draft, number, notice.code, notice.message)
+    tell_reverted(draft, number, given)
     evidence = _evidence(draft, current, given)
     if (
         exit_event is not None
@@ -220,9 +222,11 @@ def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
     """Attempts come before the breaker (SPEC §6), and so does a task that says BLOCKED."""
     config, given = draft.config.attempts, settlement.read
     task, report = settlement.current.started.task, given.report
+    if task is not None:
+        task = given.renamed.get(task.id, task)
     done = task is not None and task.id in given.tasks_done
     counted = attempts.settle(
-        draft.run.attempts,
+        attempts.rename(draft.run.attempts, given.renamed),
         task,
         done=done,
         progress=settlement.evidence.progress,

@@ -23,6 +23,7 @@ from ralph_ls.protocol.events import (
     CompletionRefused,
     EventBase,
     EvidenceGathered,
+    GuardReverted,
     PlanChanged,
     PromiseRead,
     RalphStatusUpdate,
@@ -50,6 +51,21 @@ def warn_once(draft: Draft, number: int, code: str, message: str) -> None:
     """Warn of something in the open iteration, once for each code."""
     if warning_name(code) not in _told(draft.run.current):
         draft.tell(Warned, iteration=number, code=code, message=message)
+
+
+def tell_reverted(draft: Draft, number: int, given: IterationRead) -> None:
+    """Tell what was put back; a second reading finds nothing to put back any more."""
+    for one in given.reverted:
+        draft.tell(
+            GuardReverted,
+            iteration=number,
+            path=one.path,
+            what=one.what,
+            tasks=one.tasks,
+            n_tasks=one.n_tasks,
+            text=one.text,
+            kept=one.kept,
+        )
 
 
 def gate_inputs(run: RunState, given: IterationRead) -> GateInputs:

@@ -24,7 +24,7 @@ from ralph_ls.protocol.config import GateRule, OnTimeout
 from ralph_ls.protocol.events import AgentExited
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import PromiseKind, Report
-from ralph_ls.protocol.run_words import EndReason, Outcome, TaskRef, Verdict
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, TaskRef, Verdict
 from ralph_ls.protocol.state import CurrentIteration, RunState
 
 CRASHES_TO_FATAL = 3
@@ -120,6 +120,9 @@ def completion(run: RunState, settlement: Settlement) -> str | None:
     if settlement.cut_short or fatal(run, settlement) is not None:
         return None
     counts = settlement.read.plan.counts
+    if settlement.current.started.mode is Mode.PLAN and not counts.total:
+        # It was to write the plan; without one there is nothing that could be complete.
+        return None
     if run.config.task is not None:
         is_done = counts.total > 0 and counts.open_required == 0
         return f"the task {run.config.task} is done" if is_done else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.prompt.templates import BUILD_TEMPLATE
+from ralph_ls.core.prompt.templates import BUILD_TEMPLATE, PLAN_TEMPLATE
+from ralph_ls.protocol.run_words import Mode
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")
 
@@ -19,7 +20,8 @@ def render(context: PromptContext, template: str | None = None) -> str:
 
     Raises ValueError naming the first unknown placeholder and its line.
     """
-    text = BUILD_TEMPLATE if template is None else template
+    built_in = PLAN_TEMPLATE if context.mode is Mode.PLAN else BUILD_TEMPLATE
+    text = built_in if template is None else template
     values = values_of(context)
 
     def fill(match: re.Match[str]) -> str:
@@ -41,6 +43,7 @@ def values_of(context: PromptContext) -> dict[str, str]:
         "RALPH_ITERATION": str(context.iteration),
         "RALPH_MAX_ITERATIONS": "no limit" if limit is None else str(limit),
         "PLAN": context.plan_path,
+        "SPECS": _specs(context),
         "DECIDE_FILE": context.decide_path,
         "BLOCKED_FILE": context.blocked_path,
         "COMPLETE_WORD": context.complete_word,
@@ -52,7 +55,15 @@ def values_of(context: PromptContext) -> dict[str, str]:
     }
 
 
+def _specs(context: PromptContext) -> str:
+    """Where specifications lie: other tools keep theirs beside the plan (SPEC §3)."""
+    folder, _, _ = context.plan_path.rpartition("/")
+    return f"`specs/` or `{folder}/specs/`" if folder else "`specs/`"
+
+
 def _task(context: PromptContext) -> str:
+    if context.mode is Mode.PLAN:
+        return f"Task: write the plan, `{context.plan_path}`. Implement nothing."
     if context.task is None:
         return (
             "The plan names no required task that is open. Check that this is so: look for work "

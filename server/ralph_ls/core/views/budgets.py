@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ralph_ls.core.loop.budget import tokens_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.state import RunState
-
-NEARLY_PERCENT = 80
-"""SPEC §9.6: from here on a budget is told louder."""
 
 
 def budget_words(state: RunState) -> Iterator[str]:
@@ -62,21 +60,9 @@ def dollars(amount: float) -> str:
     return f"${amount:.4f}" if 0 < amount < 0.01 else f"${amount:.2f}"
 
 
-def tokens_of(usage: Usage | None) -> int | None:
-    """In and out, as the budget counts them; None where no agent has told any."""
-    told = () if usage is None else (usage.input_tokens, usage.output_tokens)
-    known = [count for count in told if count is not None]
-    return sum(known) if known else None
-
-
 def cost_of(usage: Usage | None) -> float | None:
     """What was paid; None where no agent has told it."""
     return None if usage is None else usage.cost_usd
-
-
-def is_nearly_used(used: float | None, limit: float | None) -> bool:
-    """Whether most of a budget is used up, or all of it."""
-    return used is not None and limit is not None and 100 * used >= NEARLY_PERCENT * limit
 
 
 def _used(used: str, limit: str) -> str:

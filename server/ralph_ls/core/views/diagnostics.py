@@ -14,7 +14,8 @@ from enum import StrEnum
 from typing import assert_never
 
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
-from ralph_ls.core.plan.lines import lines_of
+from ralph_ls.core.plan.checking.remarks import Related
+from ralph_ls.core.views.reverted import put_back
 from ralph_ls.core.views.seen import (
     FileKind,
     Places,
@@ -25,10 +26,9 @@ from ralph_ls.core.views.seen import (
     places,
     waiting_question,
 )
-from ralph_ls.core.views.tasks import set_aside
+from ralph_ls.core.views.tasks import after_attempts, set_aside
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.views.words import claims_of, facts_of, one_line
-from ralph_ls.core.words import count_of
+from ralph_ls.core.views.words import claims_of, facts_of, one_line, reverted_words
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.plan import TaskState
@@ -66,6 +66,8 @@ class Code(StrEnum):
     """The plan marks one task as blocked."""
     TASK_SET_ASIDE = "task-set-aside"
     """The run has set one task aside; that the plan then marks it as blocked is not told again."""
+    GUARD_REVERTED = "guard-reverted"
+    """The agent did something that it may not do, and it was put back."""
     ASKED_WITHOUT_SIGNAL = "asked-without-signal"
     COMPLETION_NOT_GATE = "completion-not-gate"
     PERSON_COMMITTED = "person-committed"
@@ -92,6 +94,8 @@ class Diagnostic:
     link: str | None = None
     """Where its cause lies: ``file:PATH`` (relative to the work tree), ``iteration:N`` (that
     iteration's output) or ``engine:`` (what the engine wrote when it died)."""
+    related: tuple[Related, ...] = ()
+    """Other places in the same file that it is about."""
 
 
 REPORTS_MISSING_TO_WARN = 3
@@ -162,34 +166,34 @@ def _on_plan(seen: Seen, at: Places) -> Iterator[Diagnostic]:
     yield from _missing_report(seen.state, at)
     yield from _validation(seen.state, at)
     yield from _refusal(seen.state, at)
+    yield from _reverted(seen.state, at)
     yield from _warnings(seen.state, at)
 
 
 def _plan_problems(seen: Seen) -> Iterator[Diagnostic]:
-    if not seen.parsed.problems:
-        return
-    lines = [line for _, line in lines_of(seen.text)]
-    for problem in seen.parsed.problems:
-        span = Span(line=problem.line - 1, start=0, end=len(lines[problem.line - 1]))
+    for problem, (start, end) in zip(seen.parsed.problems, seen.parsed.spans, strict=True):
+        span = Span(line=problem.line - 1, start=start, end=end)
         severity = PLAN_SEVERITIES.get(problem.code, Severity.WARNING)
         yield _at(span, severity, problem.code, problem.message)
 
 
 def _blocked_tasks(at: Places) -> Iterator[Diagnostic]:
-    for task in at.tasks.values():
-        if task.state is TaskState.BLOCKED and set_aside(at.seen, task) is None:
+    for task in at.seen.plan.some(states={TaskState.BLOCKED}):
+        if set_aside(at.seen, task) is None:
             reason = task.blocked_by or "the plan gives no reason"
             message = f"blocked: {reason}"
             yield _at(at.of_task(task), Severity.ERROR, Code.TASK_BLOCKED, message)
 
 
 def _set_aside_tasks(at: Places) -> Iterator[Diagnostic]:
+    tasks = at.tasks(at.seen.history.set_aside)
     for task_id in at.seen.history.set_aside:
-        task = at.tasks.get(task_id)
+        task = tasks.get(task_id)
         told = None if task is None else set_aside(at.seen, task)
         if told is not None:
-            after = f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""
-            message = f"set aside{after}: {told.reason}; {ASIDE_REMEDIES[told.marked]}"
+            message = (
+                f"set aside{after_attempts(told)}: {told.reason}; {ASIDE_REMEDIES[told.marked]}"
+            )
             span, link = at.of_task(task), _cause(told.iteration)
             yield _at(span, Severity.WARNING, Code.TASK_SET_ASIDE, message, link)
 
@@ -281,9 +285,10 @@ def _claims(state: RunState, at: Places) -> Iterator[Diagnostic]:
         yield _at(span, Severity.WARNING, Code.CLAIM_WITHOUT_EVIDENCE, claim, link)
     if is_tick_alone(evidence):
         message = f"ticked in iteration {iteration} with no other change"
+        tasks = at.tasks(evidence.tasks_done)
         for task_id in evidence.tasks_done:
-            if task_id in at.tasks:
-                span = at.of_task(at.tasks[task_id])
+            if task_id in tasks:
+                span = at.of_task(tasks[task_id])
                 yield _at(span, Severity.WARNING, Code.TICK_WITHOUT_CHANGE, message, link)
 
 
@@ -321,9 +326,24 @@ def _refusal(state: RunState, at: Places) -> Iterator[Diagnostic]:
         names = [*names[:SHOWN_REFUSED_TASKS], "…"]
     if names:
         message += f" ({'; '.join(names)})"
-    first = next((at.tasks[one.id] for one in refused.open_tasks if one.id in at.tasks), None)
+    tasks = at.tasks({one.id for one in refused.open_tasks})
+    first = next((tasks[one.id] for one in refused.open_tasks if one.id in tasks), None)
     span, link = at.of_task(first), _cause(refused.iteration)
     yield _at(span, Severity.WARNING, Code.COMPLETION_REFUSED, message, link)
+
+
+def _reverted(state: RunState, at: Places) -> Iterator[Diagnostic]:
+    for one in put_back(state, at):
+        told = one.told
+        kept = (
+            f"; the agent's version is kept in the run's folder: {told.kept}" if told.kept else ""
+        )
+        message = (
+            f"put back after iteration {told.iteration}: {reverted_words(told)}{kept}; "
+            "to have it so, make the change yourself in the editor, or while no agent runs"
+        )
+        link = _cause(told.iteration)
+        yield _at(one.span, Severity.WARNING, Code.GUARD_REVERTED, message, link)
 
 
 def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from ralph_ls.core.loop.budget import is_nearly_used
 from ralph_ls.core.loop.evidence import contradiction
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.views.budgets import (
     cost_words,
     duration_words,
-    is_nearly_used,
     tokens_words,
 )
 from ralph_ls.core.views.card import breaker_reason, environment_lines

@@ -17,6 +17,7 @@ from ralph_ls.protocol.events import (
     CompletionRefused,
     EventBase,
     EvidenceGathered,
+    GuardReverted,
     IterationEnded,
     IterationStarted,
     RalphStatusUpdate,
@@ -67,6 +68,8 @@ class History:
     """The last completion that was refused."""
     validated: Validated | None = None
     """The last validation."""
+    reverted: tuple[GuardReverted, ...] = ()
+    """What was put back in the newest iteration."""
     cost_usd: float | None = None
     """What the iterations cost so far; None while no agent has told a cost."""
     tokens: int | None = None
@@ -96,6 +99,7 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
         denied=book.denied,
         refused=book.refused,
         validated=book.validated,
+        reverted=book.reverted,
         cost_usd=book.cost_usd,
         tokens=book.tokens,
         usage=book.usage,
@@ -114,6 +118,7 @@ class _Book:
     denied: tuple[str, ...]
     refused: CompletionRefused | None
     validated: Validated | None
+    reverted: tuple[GuardReverted, ...]
     cost_usd: float | None
     tokens: int | None
     usage: Usage | None
@@ -129,6 +134,7 @@ def _open(known: History) -> _Book:
         denied=known.denied,
         refused=known.refused,
         validated=known.validated,
+        reverted=known.reverted,
         cost_usd=known.cost_usd,
         tokens=known.tokens,
         usage=known.usage,
@@ -136,6 +142,8 @@ def _open(known: History) -> _Book:
 
 
 def _enter(book: _Book, event: EventBase) -> None:
+    if isinstance(event, IterationStarted):
+        book.reverted = ()
     match event:
         case IterationStarted(task=TaskRef() as task, iteration=iteration):
             book.tasks[iteration] = task
@@ -150,6 +158,8 @@ def _enter(book: _Book, event: EventBase) -> None:
             book.refused = event
         case Validated():
             book.validated = event
+        case GuardReverted():
+            book.reverted = (*book.reverted, event)
         case TaskSetAside(task=task):
             book.set_aside[task.id] = event
         case CircuitBreakerStateChange(iteration=None):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
 from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.tasks import attempt_words, failed_words, set_aside
+from ralph_ls.core.views.tasks import after_attempts, attempt_words, failed_words, set_aside
 from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line, recent_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
@@ -59,10 +59,10 @@ def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     if task.blocked_by is not None:
         yield f"- Blocked by: {_plain(task.blocked_by)}"
     waits = waiting_question(seen)
-    if waits is not None and at.task_of(waits.iteration) is task:
+    if waits is not None and at.task_of(waits.iteration) == task:
         yield f"- Asks: {_plain(waits.text)}"
     blocks = open_blocker(seen)
-    if blocks is not None and at.task_of(blocks.iteration) is task:
+    if blocks is not None and at.task_of(blocks.iteration) == task:
         yield f"- Blocks the run: {_plain(blocks.text)}"
     yield from _attempts(seen, task)
     yield from _last_told(seen, task)
@@ -75,7 +75,7 @@ def _state_words(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     if (
         seen.state is not None
         and current is not None
-        and at.task_of(current.started.iteration) is task
+        and at.task_of(current.started.iteration) == task
     ):
         number = current.started.iteration
         ended = not seen.live or seen.phase is Phase.PARKED
@@ -100,8 +100,7 @@ def _attempts(seen: Seen, task: Task) -> Iterator[str]:
         words = f"{count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
         yield f"- Tried: {words}{', ' if failed else ''}{failed}"
     if (aside := set_aside(seen, task)) is not None:
-        after = f" after {count_of(aside.attempts, 'attempt')}" if aside.attempts else ""
-        what = f"in iteration {aside.iteration}{after}: {_plain(aside.reason)}"
+        what = f"in iteration {aside.iteration}{after_attempts(aside)}: {_plain(aside.reason)}"
         yield f"- Set aside: {what}{'' if aside.marked else '; this run takes it no more'}"
     done = seen.history.done.get(task.id)
     if done is not None and task.state is TaskState.DONE:

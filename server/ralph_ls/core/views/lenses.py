@@ -7,7 +7,7 @@ It must never know an editor, nor what that editor's commands are called.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
@@ -143,24 +143,23 @@ def _on_tasks(seen: Seen, wanted: TaskLenses) -> Iterator[Lens]:
     waiting = {task.id for task in (asked, blocked, current) if task is not None}
     for task in _wanted(seen, wanted, waiting):
         # The first line has these already.
-        if task is asked and task.line > 0:
+        if task == asked and task.line > 0:
             yield from _answer(seen, task.line)
-        if task is blocked and task.line > 0:
+        if task == blocked and task.line > 0:
             yield from _resolve(seen, task.line)
-        yield from _on_task(seen, task, in_work=task is current)
+        yield from _on_task(seen, task, in_work=task == current)
 
 
-def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> list[Task]:
+def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
     """The tasks that may have lenses; a plan has thousands, of which few have anything to say."""
-    tasks, touched = seen.plan.tasks, {*waiting, *seen.history.attempts, *seen.history.done}
+    touched = {*waiting, *seen.history.attempts, *seen.history.done}
     match wanted:
         case TaskLenses.CURRENT:
-            return [task for task in tasks if task.id in waiting]
+            return seen.plan.some(ids=waiting)
         case TaskLenses.TOUCHED:
-            blocked = TaskState.BLOCKED
-            return [task for task in tasks if task.id in touched or task.state is blocked]
+            return seen.plan.some(ids=touched, states={TaskState.BLOCKED})
         case TaskLenses.ALL:
-            return list(tasks)
+            return seen.plan.tasks
         case _:  # pragma: no cover
             assert_never(wanted)
 

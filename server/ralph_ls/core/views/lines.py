@@ -11,7 +11,7 @@ from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import aside_words
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import OUTCOME_WORDS
+from ralph_ls.core.views.words import OUTCOME_WORDS, reverted_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.config import Config
@@ -102,6 +102,8 @@ def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
         case e.TaskSetAside(task=task):
             text = f"{task.title}: {aside_words(event)}"
             return Line(text=text, weight=Weight.WARNING)
+        case e.GuardReverted():
+            return Line(text=f"Put back: {reverted_words(event)}", weight=Weight.WARNING)
         case e.Validated():
             return _validated(event)
         case e.IterationEnded():

@@ -48,7 +48,7 @@ def plan_rows(seen: Seen, *, uri: str | None, path: str) -> PlanRows:
         uri=uri,
         path=path,
         tasks=tuple(
-            _task_row(at, task, asks=task is asked, blocks=task is blocking, works=task is in_work)
+            _task_row(at, task, asks=task == asked, blocks=task == blocking, works=task == in_work)
             for task in seen.plan.tasks
         ),
         problems=tuple(

@@ -7,7 +7,7 @@ It must never know an editor's way to count characters: columns here are charact
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -129,8 +129,11 @@ class Places:
     """Where things are shown: at their task, else at the beginning of the file."""
 
     seen: Seen
-    tasks: Mapping[str, Task]
     top: Span
+
+    def tasks(self, ids: Collection[str]) -> Mapping[str, Task]:
+        """Those of the tasks that are in the plan now, under their ids; ask once for all."""
+        return {task.id: task for task in self.seen.plan.some(ids=ids)} if ids else {}
 
     def task_of(self, iteration: int | None) -> Task | None:
         """The task that an iteration was assigned, if it is in the plan now."""
@@ -140,7 +143,7 @@ class Places:
         current = None if self.seen.state is None else self.seen.state.current
         if assigned is None and current is not None and current.started.iteration == iteration:
             assigned = current.started.task
-        return None if assigned is None else self.tasks.get(assigned.id)
+        return None if assigned is None else self.seen.plan.find(assigned.id)
 
     def of_iteration(self, iteration: int | None) -> Span:
         """The place of that task."""
@@ -175,7 +178,7 @@ class Places:
 
 
 def places(seen: Seen) -> Places:
-    """Look up the tasks once for many questions."""
+    """Where things are shown in one file; a task is looked up when something is said of it."""
     _, first = next(lines_of(seen.text))
     top = Span(line=0, start=0, end=len(first))
-    return Places(seen=seen, tasks=seen.plan.by_id(), top=top)
+    return Places(seen=seen, top=top)

@@ -68,5 +68,9 @@ def set_aside(seen: Seen, task: Task) -> TaskSetAside | None:
 
 def aside_words(told: TaskSetAside) -> str:
     """``set aside after 3 attempts: no progress``."""
-    after = f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""
-    return f"set aside{after}: {one_line(told.reason, limit=SHOWN_REASON)}"
+    return f"set aside{after_attempts(told)}: {one_line(told.reason, limit=SHOWN_REASON)}"
+
+
+def after_attempts(told: TaskSetAside) -> str:
+    """`` after 3 attempts``, to go on with; empty where none were counted."""
+    return f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""

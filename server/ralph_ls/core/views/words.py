@@ -11,13 +11,18 @@ from collections.abc import Iterable, Iterator
 
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
+from ralph_ls.protocol.events import GuardReverted
 from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import Report
 from ralph_ls.protocol.run_words import Outcome
 from ralph_ls.protocol.state import IterationFacts
 
 SHORT_HASH = 7
 """How many digits of a commit are shown."""
+
+SHOWN_TASKS = 3
+"""Titles of tasks in one sentence."""
 
 SHOWN_REASON = 80
 """Characters of a reason in a title."""
@@ -86,6 +91,21 @@ def facts_of(evidence: Evidence) -> str:
         counts.append(f"{count_of(n_of_persons, 'commit')} of a person")
     seen = ", ".join(counts)
     return tame(seen if evidence.progress else f"{seen}, no progress: {evidence.why}")
+
+
+def reverted_words(told: GuardReverted) -> str:
+    """``2 open tasks were dropped from @fix_plan.md: Read the law, Round half a cent up``."""
+    words = {
+        Forbidden.DROPPED: f"{count_of(told.n_tasks, 'open task')} dropped from {told.path}",
+        Forbidden.SKIPPED: f"{count_of(told.n_tasks, 'open task')} marked skipped in {told.path}",
+        Forbidden.CRITERIA: f"criteria of {count_of(told.n_tasks, 'task')} changed in {told.path}",
+        Forbidden.CHANGED: f"{told.path}, which was changed",
+        Forbidden.DELETED: f"{told.path}, which was deleted",
+        Forbidden.CREATED: f"{told.path}, which was created, is away again",
+    }[told.what]
+    names = [one_line(task.title, limit=SHOWN_REASON) for task in told.tasks[:SHOWN_TASKS]]
+    names += ["…"] if told.n_tasks > len(names) > 0 else []
+    return tame(words) + (f": {', '.join(names)}" if names else "")
 
 
 def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:

@@ -1,0 +1,77 @@
+"""What the guard put back in the newest iteration: where it is shown, and how it is made undone.
+
+It must never know how a plan is put back, nor an editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.comparing.keeping import Kept, keep
+from ralph_ls.core.views.seen import Places, Seen, Span, places
+from ralph_ls.core.views.words import SHOWN_REASON, one_line
+from ralph_ls.protocol.events import GuardReverted
+from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.state import RunState
+
+CODE = "guard-reverted"
+
+OF_PLANS = frozenset({Forbidden.DROPPED, Forbidden.SKIPPED, Forbidden.CRITERIA})
+"""What is about tasks; the rest is about whole files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutBack:
+    """One thing that was put back, at one place of the plan."""
+
+    told: GuardReverted
+    task: TaskRef | None
+    """None where it is about no task that is in the plan."""
+    span: Span
+
+
+def put_back(state: RunState, at: Places) -> Iterator[PutBack]:
+    """What was put back in the newest iteration, at each task that it is about."""
+    newest = 0 if state.last is None else state.last.iteration
+    for told in at.seen.history.reverted:
+        if told.iteration < newest:
+            continue
+        known = at.tasks({one.id for one in told.tasks})
+        for one in told.tasks:
+            if one.id in known:
+                yield PutBack(told=told, task=one, span=at.of_task(known[one.id]))
+        if not known:
+            yield PutBack(told=told, task=None, span=at.top)
+
+
+def all_put_back(seen: Seen) -> tuple[PutBack, ...]:
+    """The same of one look at a file."""
+    return () if seen.state is None else tuple(put_back(seen.state, places(seen)))
+
+
+def keep_title(one: PutBack) -> str:
+    """What the action that makes it undone is called."""
+    words = {
+        Forbidden.DROPPED: "Keep it dropped",
+        Forbidden.SKIPPED: "Keep it marked as skipped",
+        Forbidden.CRITERIA: "Keep the agent's criteria",
+    }.get(one.told.what, f"Keep the agent's version of {one.told.path}")
+    if one.task is None:
+        return words
+    return f"{words}: {one_line(one.task.title, limit=SHOWN_REASON)}"
+
+
+def keep_it(one: PutBack, text: str, agents: str | None) -> Kept:
+    """The plan as the agent had it where this is about; ``agents`` is the whole plan it left."""
+    if one.told.what not in OF_PLANS:
+        return Kept(refusal=f"make the change in {one.told.path} yourself")
+    if one.task is None:
+        return Kept(refusal="the task is not in the plan any more")
+    if agents is None and one.told.what is not Forbidden.DROPPED:
+        return Kept(refusal="the agent's version is not kept any more")
+    if one.told.what is Forbidden.CRITERIA and "[redacted " in (agents or ""):
+        return Kept(refusal="the agent's version held a secret, and is kept without it")
+    dropped = [task.id for task in one.told.tasks]
+    return keep(text, agents or "", one.told.what, one.task.id, dropped=dropped)

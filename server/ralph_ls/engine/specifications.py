@@ -1,0 +1,68 @@
+"""The specifications as they lie in the work tree: found, read, and held against the plan.
+
+A person writes them (S, specs/); nothing here ever changes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.plan.front_matter import Remark
+from ralph_ls.core.plan.model import Plan
+from ralph_ls.core.plan.specs import (
+    FOLDER,
+    INDEX,
+    OPEN_TASKS,
+    check_specs,
+    read_index,
+    read_spec,
+)
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import read_regular
+from ralph_ls.store.specs import find_specs
+
+LARGEST = 1 << 20
+"""Bytes; a larger one is left out."""
+
+SHOWN = 3
+
+
+def check_tree(root: Path, plan: Plan, plan_text: str) -> Mapping[str, tuple[Remark, ...]]:
+    """What does not fit, by name within ``specs/``; what cannot be read is left out."""
+    specs = [
+        read_spec(name, text)
+        for name in find_specs(root)
+        if (text := _text(root, name)) is not None
+    ]
+    index = _text(root, INDEX)
+    return check_specs(specs, None if index is None else read_index(index), plan, plan_text)
+
+
+def notices_of(remarks: Mapping[str, tuple[Remark, ...]]) -> tuple[Notice, ...]:
+    """What a run tells of them: one notice for those that claim too much, one for all others."""
+    claims: list[str] = []
+    others: list[str] = []
+    for name, of_one in remarks.items():
+        for remark in of_one:
+            shown = f"{FOLDER}/{name}, line {remark.line + 1}: {remark.message}"
+            (claims if remark.code == OPEN_TASKS else others).append(shown)
+    notices = [Notice(code=OPEN_TASKS, message=_shown(claims))] if claims else []
+    if others:
+        notices.append(Notice(code="specs-unclear", message=_shown(others)))
+    return tuple(notices)
+
+
+def _shown(told: list[str]) -> str:
+    more = [f"and {count_of(len(told) - SHOWN, 'more remark')}"] if len(told) > SHOWN else []
+    return "; ".join(told[:SHOWN] + more)
+
+
+def _text(root: Path, name: str) -> str | None:
+    try:
+        data = read_regular(root / FOLDER / name, LARGEST)
+    except StateUnusable:
+        return None
+    return None if data is None else data.decode("utf-8", errors="replace")

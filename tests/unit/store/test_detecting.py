@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.store.config_file import load_settings, require_one_profile
+from ralph_ls.store.detecting import detect_profiles
+
+FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
+
+
+def put(root: Path, *names: str) -> Path:
+    for name in names:
+        path = root / name
+        if name.endswith("/"):
+            path.mkdir(parents=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("", encoding="utf-8")
+    return root
+
+
+class TestWhatFits:
+    @pytest.mark.parametrize(
+        ("names", "fits"),
+        [
+            ((), []),
+            (("README.md", "tasks.json"), []),
+            (("@fix_plan.md",), ["fixplan"]),
+            ((".ralph/fix_plan.md", ".ralphrc"), ["fixplan"]),
+            (("fix_plan.md", "specs/a.md"), ["fixplan"]),
+            (("IMPLEMENTATION_PLAN.md",), ["spec"]),
+            (("specs/a.md",), ["spec"]),
+            (("scripts/ralph/prd.json",), ["stories"]),
+            (("ralph/tasks.json", "ralph/prd.json"), ["stories"]),
+            ((".beads/",), ["beads"]),
+            (("IMPLEMENTATION_PLAN.md", "prd.json", ".beads/"), ["spec", "stories", "beads"]),
+        ],
+    )
+    def test_a_profile_is_known_by_what_lies_there(
+        self, tmp_path: Path, names: tuple[str, ...], fits: list[str]
+    ) -> None:
+        found = detect_profiles(put(tmp_path, *names))
+        assert [one.profile.value for one in found] == fits
+        assert all(one.sign.rstrip("/") in "/ ".join(names) for one in found)
+
+    def test_a_link_in_a_circle_tells_of_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "specs").symlink_to("specs")
+        assert detect_profiles(tmp_path) == ()
+
+
+class TestSettings:
+    def test_what_fits_brings_its_settings(self, tmp_path: Path) -> None:
+        settings = load_settings(put(tmp_path, "IMPLEMENTATION_PLAN.md"), {}, {})
+        assert (settings.config.profile, settings.config.gate.rule) == (SPEC, "marker")
+        assert not settings.names_profile
+
+    @pytest.mark.parametrize(
+        ("environment", "overrides"),
+        [({"RALPH_PROFILE": "fixplan"}, {}), ({}, {"profile": "fixplan"})],
+    )
+    def test_a_profile_that_was_chosen_holds(
+        self, tmp_path: Path, environment: dict[str, str], overrides: dict[str, str]
+    ) -> None:
+        put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")
+        settings = load_settings(tmp_path, environment, overrides)
+        assert settings.config.profile is FIXPLAN
+        require_one_profile(settings)
+
+    def test_a_run_that_goes_on_keeps_its_own(self, tmp_path: Path) -> None:
+        put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")
+        settings = load_settings(tmp_path, {}, {}, instead=FIXPLAN)
+        assert settings.config.profile is FIXPLAN
+        require_one_profile(settings)
+
+    @pytest.mark.parametrize(
+        ("plan", "profile"),
+        [("IMPLEMENTATION_PLAN.md", SPEC), ("fix_plan.md", FIXPLAN), ("todo.md", FIXPLAN)],
+    )
+    def test_a_plan_that_was_named_tells_of_its_own(
+        self, tmp_path: Path, plan: str, profile: ProfileName
+    ) -> None:
+        put(tmp_path, "@fix_plan.md", "IMPLEMENTATION_PLAN.md")
+        settings = load_settings(tmp_path, {}, {"paths.plan": plan})
+        assert settings.config.profile is profile
+        require_one_profile(settings)
+
+    def test_of_several_a_start_takes_none(self, tmp_path: Path) -> None:
+        settings = load_settings(put(tmp_path, "@fix_plan.md", "prd.json"), {}, {})
+        with pytest.raises(UsageError) as caught:
+            require_one_profile(settings)
+        assert caught.value.message == (
+            "several plans lie here: @fix_plan.md (fixplan), prd.json (stories); say which one is "
+            'meant, such as --profile fixplan, or profile = "…" in .ralph/config.toml'
+        )

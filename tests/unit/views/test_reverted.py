@@ -1,0 +1,65 @@
+"""What was put back, where it is shown, and how a person makes it undone."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.views import diagnostics
+from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
+from ralph_ls.core.views.seen import Seen
+from ralph_ls.protocol.events import GuardReverted
+from tests.unit.views.sights import CHOOSE, LETTER, PLAN, ROUND, begins, event, seen, started, task
+
+WORKS = (started(), begins(1, CHOOSE))
+
+
+def reverted(what: str, *lines: int, path: str = "@fix_plan.md") -> GuardReverted:
+    tasks = tuple(task(line) for line in lines)
+    told = {"what": what, "path": path, "tasks": tasks, "n_tasks": len(tasks)}
+    return event(GuardReverted, iteration=1, kept="reverted/001-1-plan", **told)
+
+
+def test_each_task_has_its_place_and_its_action() -> None:
+    look = seen(*WORKS, reverted("dropped", LETTER, ROUND), reverted("skipped", CHOOSE))
+    found = all_put_back(look)
+    assert [one.span.line for one in found] == [LETTER, ROUND, CHOOSE]
+    assert [keep_title(one) for one in found] == [
+        "Keep it dropped: Write the letter",
+        "Keep it dropped: Round half a cent up",
+        "Keep it marked as skipped: Choose the storage engine",
+    ]
+    assert CODE == diagnostics.Code.GUARD_REVERTED
+
+
+def test_without_a_run_there_is_nothing() -> None:
+    assert all_put_back(Seen(text=PLAN)) == ()
+
+
+def test_the_agents_version_is_kept() -> None:
+    letter, choose, cents = all_put_back(
+        seen(*WORKS, *(reverted(what, line) for what, line in (
+            ("dropped", LETTER), ("skipped", CHOOSE), ("criteria", ROUND)
+        )))
+    )  # fmt: skip
+    assert keep_it(letter, PLAN, None).text == PLAN.replace("- [ ] Write the letter\n", "")
+    skipped = PLAN.replace("[ ] Choose", "[-] Choose")
+    assert keep_it(choose, PLAN, skipped).text == skipped
+    other = PLAN.replace("every total is right", "all is well")
+    assert keep_it(cents, PLAN, other).text == other
+
+
+@pytest.mark.parametrize(
+    ("what", "lines", "agents", "refusal"),
+    [
+        ("changed", (), PLAN, "make the change in @fix_plan.md yourself"),
+        ("dropped", (), PLAN, "not in the plan any more"),
+        ("skipped", (CHOOSE,), None, "is not kept any more"),
+        ("criteria", (ROUND,), "[redacted token]", "held a secret"),
+    ],
+)
+def test_what_cannot_be_kept_is_said(
+    what: str, lines: tuple[int, ...], agents: str | None, refusal: str
+) -> None:
+    (one,) = all_put_back(seen(*WORKS, reverted(what, *lines)))
+    assert refusal in keep_it(one, PLAN, agents).refusal
+    assert keep_title(one).startswith("Keep ")
