@@ -27,11 +27,16 @@ from ralph_ls.editor.codec import FrameReader, make_converter
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.features import (
     code_actions,
+    completions,
     diagnostics,
+    folds,
     hover,
     lenses,
+    links,
     progress,
+    references,
     rename,
+    symbols,
 )
 from ralph_ls.editor.mended import MendedServer
 from ralph_ls.editor.picture import Picture
@@ -50,7 +55,19 @@ PATIENCE = 10.0
 
 Message = dict[str, Any]
 
-ALL = (code_actions, diagnostics, hover, lenses, progress, rename)
+ALL = (
+    code_actions,
+    completions,
+    diagnostics,
+    folds,
+    hover,
+    lenses,
+    links,
+    progress,
+    references,
+    rename,
+    symbols,
+)
 
 
 class View(WorkspaceView):
@@ -77,6 +94,10 @@ class View(WorkspaceView):
     @property
     def blocked_path(self) -> Path:
         return self.root / ".ralph/blocked.txt"
+
+    @property
+    def progress_path(self) -> Path:
+        return self.root / "PROGRESS.md"
 
     def picture(self) -> Picture:
         return self.now

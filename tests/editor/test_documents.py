@@ -200,13 +200,18 @@ class TestParses:
     def parsed(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """The texts that are parsed from now on."""
         texts: list[str] = []
-        parse = markdown.parse
+        parse, reparse = markdown.parse, markdown.reparse
 
         def counted(text: str, *, optional_sections: tuple[str, ...] = ()) -> Parsed:
             texts.append(text)
             return parse(text, optional_sections=optional_sections)
 
+        def counted_again(previous: Parsed, change: tuple[int, int, str]) -> Parsed:
+            texts.append(change[2])
+            return reparse(previous, change)
+
         monkeypatch.setattr(markdown, "parse", counted)
+        monkeypatch.setattr(markdown, "reparse", counted_again)
         return texts
 
     async def test_a_keystroke_parses_once_whatever_is_asked(
@@ -221,11 +226,14 @@ class TestParses:
         await desk.request("textDocument/codeLens", document)
         await desk.request("textDocument/hover", {**document, "position": at})
         where = {"start": at, "end": at}
-        ask = {**document, "range": where, "context": {"diagnostics": []}}
+        # An edit of a task is read as the plan would be with it, so those are not asked for.
+        context = {"diagnostics": [], "only": ["quickfix"]}
+        ask = {**document, "range": where, "context": context}
         await desk.request("textDocument/codeAction", ask)
         desk.views.change(view)
         await desk.quiet()
-        assert parsed == ["- [ ] new\n- [ ] typed\n"]
+        assert len(parsed) == 1, "and only the part that changed"
+        assert len(parsed[0]) <= len("- [ ] new\n")
 
     async def test_two_threads_parse_one_text_once(self, parsed: list[str]) -> None:
         parses, text = Parses(), "- [ ] a task\n" * 3000
@@ -243,6 +251,19 @@ class TestParses:
             thread.join()
         assert parsed == [text]
         assert all(plan is plans[0] for plan in plans)
+
+    async def test_a_plan_that_is_typed_in_is_the_plan_that_it_becomes(self) -> None:
+        parses, path, sections = Parses(), Path("/p.md"), ("Later",)
+        text = "# Plan\n" + "".join(f"- [ ] Mend part {number}\n" for number in range(300))
+        for at, key in (
+            (0, "x"), (900, "```\n"), (2000, "\n```\n"), (7, "## Later\n"), (1500, "- [x] 新\n"),
+            (400, "<!--"), (len(text), "\n- [?] odd"), (404, ""), (3, "\r\n"),
+        ):  # fmt: skip
+            text = text[:at] + key + text[at + (key == "") * 4 :]
+            typed = parses.parse(path, text, sections)
+            whole = markdown.parse(text, optional_sections=sections)
+            assert (typed.plan, typed.problems) == (whole.plan, whole.problems)
+            assert typed.plan.tally() == whole.plan.tally()
 
     async def test_other_sections_are_another_plan(self, parsed: list[str]) -> None:
         parses, text = Parses(), "## Later\n- [ ] a\n"

@@ -61,7 +61,7 @@ def codes(params: dict[str, Any]) -> list[tuple[int, str]]:
     return [(one["range"]["start"]["line"], one["code"]) for one in params["diagnostics"]]
 
 
-PLAIN = [(7, "task-blocked"), (8, "task-blocked")]
+PLAIN = [(7, "task-blocked"), (8, "task-blocked"), (8, "blocked-without-reason")]
 """What the plan of these tests shows without any run."""
 
 
@@ -309,7 +309,7 @@ async def test_typing_fast_tells_the_first_and_the_last(desk: Desk, view: View) 
     uri = desk.open(view.plan_path, PLAN)
     await desk.published(uri)
     for version in range(2, 52):
-        desk.type(uri, version, 0, "- [!] more\n")
+        desk.type(uri, version, 0, f"- [ ] [BLOCKED: no key] more {version}\n")
     await desk.quiet()
     versions = [message["params"]["version"] for message in desk.sent]
     assert versions[-1] == 51
@@ -337,4 +337,35 @@ async def test_a_failure_is_logged_once_and_the_next_look_works(
         "diagnostics failed: ValueError: no"
     ]
     desk.type(uri, 4, 0, "\n")
-    assert [line - 3 for line, _ in codes(await desk.published(uri))] == [7, 8]
+    assert [line - 3 for line, _ in codes(await desk.published(uri))] == [7, 8, 8]
+
+
+TWICE = "- [ ] 見積もりを直す and send it 🚀\n- [ ] 見積もりを直す and send it 🚀\n"
+
+
+async def test_a_remark_on_the_plan_points_to_the_other_place(desk: Desk, view: View) -> None:
+    assert view.plan_path is not None
+    uri = desk.open(view.plan_path, TWICE)
+    [remark] = (await desk.published(uri))["diagnostics"]
+    assert (remark["code"], remark["severity"]) == ("duplicate-task", 2)
+    assert remark["range"]["end"] == {"line": 1, "character": 28}
+    [other] = remark["relatedInformation"]
+    assert other == {
+        "location": {
+            "uri": uri,
+            "range": {
+                "start": {"line": 0, "character": 6},
+                "end": {"line": 0, "character": 28},
+            },
+        },
+        "message": "the other one",
+    }
+
+
+async def test_a_client_without_related_places_is_told_the_remark(view: View) -> None:
+    desk = Desk(Views([view]))
+    await desk.initialize(None)
+    assert view.plan_path is not None
+    uri = desk.open(view.plan_path, TWICE)
+    [remark] = (await desk.published(uri))["diagnostics"]
+    assert "relatedInformation" not in remark

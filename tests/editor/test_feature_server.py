@@ -203,7 +203,7 @@ async def test_a_plan_that_changes_on_the_disk_is_looked_at_anew(
     loops.plan()
     editor = await edit(loops.repository)
     plan = loops.file(PLAN)
-    plan.write_text("- [!] 見積もり 🚀\n", encoding="utf-8")
+    plan.write_text("- [!] 見積もり 🚀\n  - Blocked by: 鍵\n", encoding="utf-8")
     [remark] = await shown(editor, loops, PLAN, lambda found: found == ["task-blocked"])
     assert remark["range"]["end"] == {"line": 0, "character": 6 + 4 + 1 + 2}
     since = len(editor.told)

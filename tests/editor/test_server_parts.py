@@ -36,6 +36,7 @@ from ralph_ls.editor.picture import Found
 from ralph_ls.editor.settings import Settings, name_of
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.work_tree import WorkTree
+from ralph_ls.store.files import write_atomic
 from ralph_ls.store.layout import find_worktree
 from tests.editor.made_run import MadeRun, made_run, message
 from tests.engine.loop import PATIENCE, make_repository
@@ -261,6 +262,20 @@ class TestFollower:
         for _ in range(3):
             following.follower.do(lambda tree: None).result(PATIENCE)
         assert following.tree.n_reads == n_reads
+
+    def test_a_write_of_our_own_is_one_reading_of_the_plan(
+        self, folders: Folders, following: Following
+    ) -> None:
+        plan = folders.worktree.root / "@fix_plan.md"
+        following.until(lambda found: found.changed)
+        text = plan.read_text(encoding="utf-8")
+        for number in range(5):
+            # A file beside it, its mode and a rename: each of them is told by the system.
+            write_atomic(plan, f"{text}- [ ] Further task {number}\n".encode())
+            following.until(lambda found: found.changed)
+            for _ in range(3):
+                following.follower.do(lambda tree: None).result(PATIENCE)
+        assert following.found.empty()
 
     def test_nothing_is_done_while_nothing_happens(
         self, folders: Folders, following: Following, monkeypatch: pytest.MonkeyPatch

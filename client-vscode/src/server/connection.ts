@@ -222,6 +222,8 @@ export class Connection implements vscode.Disposable {
       documentSelector: [
         { scheme: "file", language: "markdown" },
         { scheme: "file", pattern: "**/{decide,blocked}.txt" },
+        // Only that a person saved them is of interest.
+        { scheme: "file", pattern: "**/.ralph/**" },
       ],
       initializationOptions: (): unknown => editorOptions(this.store.snapshot.trusted),
       outputChannel: this.log,

@@ -123,10 +123,24 @@ class Columns:
             end=types.Position(line=line, character=self._units(line, end)),
         )
 
+    def between(self, start: int, end: int) -> types.Range:
+        """A part of the text; ``start`` and ``end`` in characters of the text."""
+        return types.Range(start=self._position(start), end=self._position(end))
+
     def whole_line(self, line: int) -> types.Range:
         """A line without its ending; an empty range behind the last one."""
         text = self._line(line)
         return self.range(line, 0, len(text))
+
+    def _position(self, offset: int) -> types.Position:
+        from ralph_ls.core.plan.lines import lines_of
+
+        line, begin = 0, 0
+        for number, (start, _) in enumerate(lines_of(self._text)):
+            if start > offset:
+                break
+            line, begin = number, start
+        return types.Position(line=line, character=self._units(line, offset - begin))
 
     def _units(self, line: int, column: int) -> int:
         return column if self._plain else code_units(self._line(line)[:column], self._encoding)

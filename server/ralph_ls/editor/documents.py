@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
@@ -31,8 +31,10 @@ from ralph_ls.editor.sights import (
     read_sight,
     real_path,
     seen_without_file,
+    text_of,
     uri_of,
 )
+from ralph_ls.editor.two_writers import LastCommon
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
@@ -55,6 +57,15 @@ class Edit(Enum):
     CLOSED = auto()
 
 
+class Save(NamedTuple):
+    """A person saved a document."""
+
+    uri: str
+    before: str
+    """What document and file had in common before that."""
+    text: str
+
+
 class Finder(Protocol):
     """Tells which file of which work tree a document is."""
 
@@ -70,17 +81,24 @@ class Documents:
     def __init__(self, server: MendedServer) -> None:
         self._server = server
         self._listeners: list[Callable[[str, Edit], None]] = []
+        self._save_listeners: list[Callable[[Save], None]] = []
         self._failures = Failures("telling of an edit")
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="ralph-documents")
         self._parses = Parses()
         self._names: dict[str, str] = {}
         """By unquoted URI: how the client quotes it, such as ``@`` where we would say ``%40``."""
+        self._common: dict[str, LastCommon] = {}
+        """By unquoted URI: what each open document and its file had in common last."""
         self._looks: WeakKeyDictionary[WorkspaceView, asyncio.Future[None]] = WeakKeyDictionary()
         self._listen()
 
     def on_edit(self, listener: Callable[[str, Edit], None]) -> None:
         """Call ``listener`` with the URI of each document that is opened, changed or closed."""
         self._listeners.append(listener)
+
+    def on_save(self, listener: Callable[[Save], None]) -> None:
+        """Call ``listener`` with each document that a person saves, before the edit is told."""
+        self._save_listeners.append(listener)
 
     def seen(self, view: WorkspaceView, kind: FileKind) -> Seen:
         """The file as it stands, empty where there is none; it may block."""
@@ -123,6 +141,16 @@ class Documents:
     def is_open(self, uri: str) -> bool:
         """Whether the client has the document open now."""
         return unquote(uri) in self._server.workspace.text_documents
+
+    def text_beside(self, view: WorkspaceView, path: Path) -> tuple[str, int | None, str | None]:
+        """A further file of a work tree as the client has it: how it calls it, version and text.
+
+        The version is None where it is not open, the text where there is no such file.
+        """
+        document = self._find_open(None, path)
+        if document is not None:
+            return document.uri, document.version, document.source
+        return self._name_of(view, path), None, text_of(path)
 
     def files_of(self, view: WorkspaceView, finder: Finder) -> dict[str, FileKind]:
         """The files of a work tree by URI: the open documents, and those that are not open."""
@@ -169,6 +197,7 @@ class Documents:
             picture=view.picture(),
             is_main=main is None or path == main or _is_same_file(path, main),
             encoding=self._server.workspace.position_encoding,
+            common=None if document is None else self._common.get(unquote(document.uri)),
         )
 
     def _find_open(self, uri: str | None, path: Path | None) -> OpenDocument | None:
@@ -195,25 +224,39 @@ class Documents:
         def opened(params: types.DidOpenTextDocumentParams) -> None:
             uri = params.text_document.uri
             self._names[unquote(uri)] = uri
-            self._ours(uri)
+            self._common[unquote(uri)] = LastCommon(self._ours(uri).source, read=text_of)
             self._tell(params.text_document.uri, Edit.OPENED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
         def changed(params: types.DidChangeTextDocumentParams) -> None:
-            self._tell(params.text_document.uri, Edit.CHANGED)
+            uri = params.text_document.uri
+            if unquote(uri) in self._common:
+                self._common[unquote(uri)].changed(self._ours(uri).source)
+            self._tell(uri, Edit.CHANGED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_SAVE)
         def saved(params: types.DidSaveTextDocumentParams) -> None:
-            self._tell(params.text_document.uri, Edit.SAVED)
+            uri = params.text_document.uri
+            if unquote(uri) in self._common:
+                text = self._ours(uri).source
+                self._tell_save(Save(uri, self._common[unquote(uri)].saved(text), text))
+            self._tell(uri, Edit.SAVED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
         def closed(params: types.DidCloseTextDocumentParams) -> None:
+            self._common.pop(unquote(params.text_document.uri), None)
             self._tell(params.text_document.uri, Edit.CLOSED)
 
     def _tell(self, uri: str, edit: Edit) -> None:
-        for listener in self._listeners:
+        self._tell_all(self._listeners, uri, edit)
+
+    def _tell_save(self, save: Save) -> None:
+        self._tell_all(self._save_listeners, save)
+
+    def _tell_all(self, listeners: list[Callable[..., None]], *told: object) -> None:
+        for listener in listeners:
             try:
-                listener(uri, edit)
+                listener(*told)
                 self._failures.clear(listener)
             except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
                 self._failures.tell(listener, error)

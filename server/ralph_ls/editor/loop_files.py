@@ -63,6 +63,7 @@ def find_paths(folders: Folders, state: RunState | None = None) -> Paths:
         plan=plan or _further_plan(folders),
         decide=root / config.paths.decide,
         blocked=root / config.paths.blocked,
+        progress=root / config.paths.progress,
         plan_names=tuple(dict.fromkeys(names)),
     )
 

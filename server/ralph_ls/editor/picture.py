@@ -51,6 +51,8 @@ class Paths:
     """None where there is no plan yet."""
     decide: Path
     blocked: Path
+    progress: Path
+    """What was done, as ``PROGRESS.md``."""
     plan_names: tuple[str, ...] = ()
     """Where a plan is looked for, relative to the work tree."""
 
@@ -58,7 +60,12 @@ class Paths:
 def default_paths(root: Path) -> Paths:
     """What holds before anything was read."""
     paths = PathsConfig()
-    return Paths(plan=None, decide=root / paths.decide, blocked=root / paths.blocked)
+    return Paths(
+        plan=None,
+        decide=root / paths.decide,
+        blocked=root / paths.blocked,
+        progress=root / paths.progress,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

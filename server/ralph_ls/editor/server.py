@@ -20,11 +20,17 @@ from ralph_ls.editor import commands
 from ralph_ls.editor.documents import Documents, Edit
 from ralph_ls.editor.features import (
     code_actions,
+    completions,
     diagnostics,
+    folds,
     hover,
     lenses,
+    links,
     progress,
+    references,
     rename,
+    saves,
+    symbols,
 )
 from ralph_ls.editor.mended import MendedServer
 from ralph_ls.editor.settings import Settings, name_of
@@ -45,7 +51,20 @@ if TYPE_CHECKING:
 
 NAME = "ralph-ls"
 
-FEATURES = (diagnostics, lenses, hover, progress, rename, code_actions)
+FEATURES = (
+    diagnostics,
+    lenses,
+    hover,
+    progress,
+    rename,
+    code_actions,
+    saves,
+    symbols,
+    folds,
+    links,
+    completions,
+    references,
+)
 
 
 def make_server(*, now: Callable[[], datetime]) -> MendedServer:

@@ -21,6 +21,7 @@ from ralph_ls.protocol.errors import StateUnusable
 if TYPE_CHECKING:
     from ralph_ls.core.plan.model import Parsed
     from ralph_ls.core.views.seen import FileKind, Seen
+    from ralph_ls.editor.two_writers import LastCommon, Unseen
     from ralph_ls.editor.workspaces import Picture, WorkspaceView
     from ralph_ls.store.layout import RunFiles
 
@@ -47,6 +48,8 @@ class Source:
     is_main: bool = True
     """False for a plan that is not the one of the work tree's loop."""
     encoding: Encoding = None
+    common: LastCommon | None = None
+    """What the open document and the file had in common last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,9 @@ class Sight:
     run_files: RunFiles | None
     encoding: Encoding
     seen: Seen
+    common: LastCommon | None = None
+    unseen: Unseen | None = None
+    """What the file holds that the open document, which is not saved, does not."""
 
     def columns(self) -> Columns:
         """Ranges of this text, as the client counts."""
@@ -71,7 +77,11 @@ class Sight:
 
 
 class Parses:
-    """Plans that were parsed, by file: the same text is parsed once. From any thread."""
+    """Plans that were parsed, by file: the same text is parsed once. From any thread.
+
+    Of a text that was changed only the part that differs is read again, so a keystroke in a long
+    plan costs next to nothing.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -79,7 +89,8 @@ class Parses:
 
     def parse(self, path: Path, text: str, optional_sections: tuple[str, ...]) -> Parsed:
         """The plan in ``text``; whoever asks while another parses the same file waits for it."""
-        from ralph_ls.core.plan.markdown import parse
+        from ralph_ls.core.plan.changes import find_change
+        from ralph_ls.core.plan.markdown import parse, reparse
 
         with self._lock:
             known = self._known.setdefault(path, _Parse())
@@ -87,9 +98,11 @@ class Parses:
             while len(self._known) > KEPT_PARSES:
                 self._known.popitem(last=False)
         with known.lock:
-            if known.parsed is None or (known.text, known.sections) != (text, optional_sections):
+            if known.parsed is None or known.sections != optional_sections:
                 known.parsed = parse(text, optional_sections=optional_sections)
-                known.text, known.sections = text, optional_sections
+            elif known.text != text:
+                known.parsed = reparse(known.parsed, find_change(known.text, text))
+            known.text, known.sections = text, optional_sections
             return known.parsed
 
 
@@ -108,7 +121,7 @@ def read_sight(source: Source, parses: Parses) -> Sight | None:
     """
     text = source.text
     if text is None and source.path is not None:
-        text = _text_of(source.path)
+        text = text_of(source.path)
     return None if text is None else _sight_of(source, text, parses)
 
 
@@ -120,8 +133,10 @@ def seen_without_file(source: Source) -> Seen:
 def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
     from ralph_ls.core.views.seen import FileKind
 
-    parsed = None
+    parsed = unseen = None
     if source.kind is FileKind.PLAN and source.path is not None:
+        if source.common is not None:
+            unseen = source.common.unseen(text, source.path)
         state = source.picture.state
         sections = () if state is None else state.config.optional_sections
         parsed = parses.parse(source.path, text, sections)
@@ -137,6 +152,8 @@ def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
         run_files=source.picture.run_files if source.is_main else None,
         encoding=source.encoding,
         seen=_seen_of(source, text, parsed),
+        common=source.common,
+        unseen=unseen,
     )
 
 
@@ -186,7 +203,7 @@ def real_path(uri: str) -> str:
     return uri if path is None else os.path.realpath(path)
 
 
-def _text_of(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
     """The file's text; None where there is none that a person could read."""
     from ralph_ls.store.files import read_regular
 

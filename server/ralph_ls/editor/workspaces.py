@@ -88,6 +88,10 @@ class WorkspaceView:
     def blocked_path(self) -> Path:
         return self._paths.blocked
 
+    @property
+    def progress_path(self) -> Path:
+        return self._paths.progress
+
     def kind_of(self, path: Path) -> FileKind | None:
         """Which of this work tree's loop files a path without symbolic links is."""
         from ralph_ls.editor.loop_files import kind_of
@@ -233,6 +237,12 @@ class Workspaces:
         if worktree.root not in self._views:
             self._open(view)
         return view, kind
+
+    def around(self, uri: str) -> WorkspaceView | None:
+        """The open work tree that a document lies in, whatever it is."""
+        name = to_fs_path(uri)
+        worktree = None if name is None else _find_worktree(Path(os.path.realpath(name)).parent)
+        return None if worktree is None else self._views.get(worktree.root)
 
     def named(self, uri: str | None) -> WorkspaceView:
         """The work tree that a request means; raises ``WorkspaceMissing`` with what to do."""

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
@@ -125,6 +126,12 @@ class Neovim:
         while self.mode()["mode"] != mode:
             # Every change of the screen is told to us.
             self.api.next_message()
+
+    def wait_for_menu(self) -> None:
+        """Wait until completions are offered: nothing of them is shown while Lua itself waits."""
+        until = time.monotonic() + SECONDS
+        while not self.lua("vim.wait(10); return vim.fn.pumvisible() == 1"):
+            assert time.monotonic() < until, self.picture()
 
     def wait_for_question(self, text: str) -> dict[str, Any]:
         """The remark that asks this, in the buffer that is shown."""

@@ -49,6 +49,8 @@ ASKED = "iteration 1 asks: PostgreSQL or SQLite?"
 
 LENS = "Ralph asks: answer"
 
+OUTLINED = "# 計画\n- [ ] US-001: 支払い 💳\n- [ ] Ship\n  - Needs: \n"
+
 TYPED = "36 characters typed while it asks me"
 
 
@@ -172,6 +174,35 @@ def test_orders_are_completed_answered_in_one_line_and_refused_with_the_reason(
         editor.command("Ralph status")
         editor.wait_for_message("no loop has run here yet")
         assert_nothing_waited_for_a_key(editor)
+
+
+def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(scene: Scene) -> None:
+    plan = lay_out(scene, WAITS, allowed=False)
+    plan.write_text(OUTLINED, encoding="utf-8")
+    with start_neovim(plan) as editor:
+        editor.wait_for_lens("Start loop")
+        editor.command("lua vim.lsp.buf.document_symbol()")
+        editor.wait("#vim.fn.getqflist() + #vim.fn.getloclist(0) == 3")
+        assert editor.lua("return vim.fn.getloclist(0)[2].text") == "[Boolean] US-001 支払い 💳"
+        editor.command("lclose")
+
+        editor.lua(
+            """vim.wo.foldmethod = "expr"
+            vim.wo.foldexpr = "v:lua.vim.lsp.foldexpr()" """
+        )
+        editor.wait("vim.fn.foldlevel(4) == 2")
+
+        # In the last line, behind what it waits for.
+        editor.command("set completeopt=menuone")
+        editor.type("GA<C-x><C-o>")
+        editor.wait_for_menu()
+        editor.type("<C-y><Esc>")
+        editor.wait("vim.api.nvim_get_current_line() == ...", "  - Needs: US-001")
+
+        # Right at the id it is a rename, and no answer.
+        editor.lua("vim.lsp.buf.rename('PAY-7')")
+        editor.wait("vim.api.nvim_get_current_line() == ...", "  - Needs: PAY-7")
+        assert editor.buffer() == f"{OUTLINED.rstrip()} PAY-7\n".replace("US-001", "PAY-7")
 
 
 def test_a_file_of_no_loop_starts_no_server(tmp_path: Path) -> None:

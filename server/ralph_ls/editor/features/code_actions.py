@@ -1,7 +1,7 @@
-"""Code actions: what a person can settle at a remark, and running one task alone.
+"""Code actions: what a person can settle at a remark, running one task alone, and its edits.
 
-They are the same actions that the lenses and the panel offer, with the same arguments. It must
-never know when an action is due.
+They are the same actions that the lenses and the panel offer, with the same arguments, and edits
+for remarks on the plan itself. It must never know when an action is due, or how a plan is written.
 """
 
 from __future__ import annotations
@@ -12,15 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from ralph_ls.core.words import count_of
 from ralph_ls.editor.convert import SOURCE, abilities_of
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.sights import Sight
+from ralph_ls.editor.task_edits import KIND, Log, task_edits
+from ralph_ls.editor.workspace_edits import (
+    EditAbilities,
+    Target,
+    edit_abilities,
+    workspace_edit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.options import EditorOptions
     from ralph_ls.protocol.panel import Action
 
@@ -53,11 +62,13 @@ def register(
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, KIND]),
     )
     async def code_actions(
         params: types.CodeActionParams,
     ) -> list[types.CodeAction | types.Command] | None:
+        from ralph_ls.core.views.seen import FileKind
+
         uri = params.text_document.uri
         await workspaces.ready()
         place = workspaces.of_document(uri)
@@ -66,21 +77,41 @@ def register(
         view, kind = place
         prefix = options().command_prefix or OWN_PREFIX
         literal = abilities_of(server.client_capabilities).code_actions
+        abilities = edit_abilities(server.client_capabilities)
+        log = None
+        if literal and kind is FileKind.PLAN and _is_asked_for(params.context, KIND):
+            log = _log_of(view, documents, workspaces.now())
 
         def compute(sight: Sight) -> list[types.CodeAction]:
-            return show(sight, params, prefix)
+            return show(sight, params, prefix, abilities=abilities, log=log)
 
         found = await documents.look(view, kind, compute, uri=uri) or []
-        return [one if literal else _only_command(one) for one in found]
+        if literal:
+            return list(found)
+        # An edit is more than a command, so a client that knows only those is offered none.
+        return [one.command for one in found if one.command is not None]
 
 
-def show(sight: Sight, params: types.CodeActionParams, prefix: str) -> list[types.CodeAction]:
+def show(
+    sight: Sight,
+    params: types.CodeActionParams,
+    prefix: str,
+    *,
+    abilities: EditAbilities,
+    log: Log | None,
+) -> list[types.CodeAction]:
     """What can be done at the lines of ``params``; from any thread."""
     found: list[types.CodeAction] = []
     if _wants(params.context, types.CodeActionKind.QuickFix):
         found.extend(_fixes(sight, params.context.diagnostics, prefix))
+        found.extend(_repairs(sight, params.context.diagnostics, abilities=abilities))
+        found.extend(_merges(sight, params.context.diagnostics, abilities=abilities))
+        found.extend(_keeps(sight, params.context.diagnostics, abilities=abilities))
     if _wants(params.context, types.CodeActionKind.Empty):
         found.extend(_run_alone(sight, params.range, prefix))
+    if _wants(params.context, KIND):
+        edits = task_edits(sight, params.range, abilities, log=log)
+        found.extend(one for one in edits if one.disabled is None or abilities.disabled)
     return found
 
 
@@ -111,6 +142,112 @@ def _fixes(
             )
 
 
+def _repairs(
+    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+) -> Iterator[types.CodeAction]:
+    """The edit that settles a remark on the plan, where it still stands where it was told."""
+    from ralph_ls.core.plan.checking.remarks import CheckCode
+    from ralph_ls.core.plan.checking.repairs import repair
+    from ralph_ls.core.views.checks import remarks_on
+
+    codes = {code.value for code in CheckCode}
+    told = [one for one in remarks if one.source == SOURCE and str(one.code) in codes]
+    if not told:
+        return
+    columns = sight.columns()
+    for remark in remarks_on(sight.seen):
+        place = remark.place
+        where = columns.range(place.line, place.start, place.end)
+        settled = [one for one in told if one.code == remark.code.value and one.range == where]
+        edit = repair(remark, sight.seen.text) if settled else None
+        if edit is not None:
+            changed = types.TextEdit(
+                range=columns.between(edit.start, edit.end), new_text=edit.new_text
+            )
+            yield types.CodeAction(
+                title=edit.title,
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=settled,
+                edit=_edit(sight, [changed], abilities=abilities),
+            )
+
+
+def _merges(
+    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+) -> Iterator[types.CodeAction]:
+    """The document with what was changed on the disk, as the least edits."""
+    from ralph_ls.core.views.two_writers import CODE, MERGE
+    from ralph_ls.editor.text_edits import edits_between
+
+    settled = [one for one in remarks if one.source == SOURCE and one.code == CODE]
+    if not settled or sight.unseen is None or sight.common is None:
+        return
+    text = sight.seen.text
+    merged = sight.common.offer(text, sight.unseen)
+    n_conflicts = len(merged.conflicts)
+    shown = f" ({count_of(n_conflicts, 'conflict')}, shown with both sides)" if n_conflicts else ""
+    yield types.CodeAction(
+        title=f"{MERGE}{shown}",
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=settled,
+        is_preferred=True,
+        edit=_edit(sight, edits_between(text, merged.text, sight.encoding), abilities=abilities),
+    )
+
+
+def _keeps(
+    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+) -> Iterator[types.CodeAction]:
+    """What the guard put back made undone; where that cannot be, the reason."""
+    from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
+    from ralph_ls.editor.sights import text_of
+    from ralph_ls.editor.text_edits import edits_between
+
+    told = [one for one in remarks if one.source == SOURCE and one.code == CODE]
+    if not told:
+        return
+    columns, text = sight.columns(), sight.seen.text
+    for one in all_put_back(sight.seen):
+        where = columns.range(one.span.line, one.span.start, one.span.end)
+        settled = [remark for remark in told if remark.range == where]
+        if not settled:
+            continue
+        agents = None
+        if sight.run_files is not None and one.told.kept is not None:
+            agents = text_of(sight.run_files.folder / one.told.kept)
+        kept = keep_it(one, text, agents)
+        if kept.refusal and not abilities.disabled:
+            continue
+        action = types.CodeAction(
+            title=keep_title(one), kind=types.CodeActionKind.QuickFix, diagnostics=settled
+        )
+        if kept.refusal:
+            action.disabled = types.CodeActionDisabled(reason=kept.refusal)
+        else:
+            edits = edits_between(text, kept.text, sight.encoding)
+            action.edit = _edit(sight, edits, abilities=abilities)
+        yield action
+
+
+def _edit(
+    sight: Sight, edits: list[types.TextEdit], *, abilities: EditAbilities
+) -> types.WorkspaceEdit:
+    target = Target(uri=sight.uri, version=sight.version)
+    return workspace_edit([(target, edits)], abilities)
+
+
+def _log_of(view: WorkspaceView, documents: Documents, now: datetime) -> Log:
+    """The log of finished tasks in the work tree, as the client has it."""
+    from ralph_ls.protocol.config import PathsConfig
+
+    state = view.picture().state
+    name = (PathsConfig() if state is None else state.config.paths).progress
+    uri, version, text = documents.text_beside(view, view.root / name)
+    target = Target(uri=uri, version=version, is_new=text is None)
+    day = now.astimezone().date().isoformat()
+    return Log(name=name, target=target, text=text or "", day=day)
+
+
 def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.CodeAction]:
     """Running one task, where the selection lies in just that one."""
     from ralph_ls.core.plan.model import Parsed, Plan
@@ -120,7 +257,7 @@ def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.
 
     plan = sight.seen.plan
     task = plan.at_line(where.start.line)
-    if task is None or plan.at_line(where.end.line) is not task:
+    if task is None or plan.at_line(where.end.line) != task:
         return
     alone = replace(sight.seen, parsed=Parsed(plan=Plan(tasks=(task,))))
     for lens in lenses(alone, tasks=TaskLenses.ALL):
@@ -137,11 +274,6 @@ def _command(sight: Sight, prefix: str, verb: str, title: str, arguments: Any) -
     return types.Command(title=title, command=f"{prefix}.{verb}", arguments=[named])
 
 
-def _only_command(action: types.CodeAction) -> types.CodeAction | types.Command:
-    """For a client that knows no more than commands."""
-    return action if action.command is None else action.command
-
-
 def _wants(context: types.CodeActionContext, kind: types.CodeActionKind | str) -> bool:
     """Whether the client asked for this kind; a kind covers those that begin with it."""
     if context.only is None:
@@ -149,3 +281,9 @@ def _wants(context: types.CodeActionContext, kind: types.CodeActionKind | str) -
     wanted = [str(getattr(one, "value", one)) for one in context.only]
     name = str(getattr(kind, "value", kind))
     return any(one in {name, ""} or name.startswith(f"{one}.") for one in wanted)
+
+
+def _is_asked_for(context: types.CodeActionContext, kind: types.CodeActionKind) -> bool:
+    """Whether a person asked, and not the cursor's moving on."""
+    is_automatic = context.trigger_kind is types.CodeActionTriggerKind.Automatic
+    return not is_automatic and _wants(context, kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.convert import Abilities, abilities_of, find_target, to_diagnostic
+from ralph_ls.editor.convert import Abilities, Columns, abilities_of, find_target, to_diagnostic
 from ralph_ls.editor.documents import Documents, Edit
 from ralph_ls.editor.pacing import Pacer
 from ralph_ls.editor.sights import Sight, real_path
@@ -18,6 +18,7 @@ from ralph_ls.editor.sights import Sight, real_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ralph_ls.core.views.diagnostics import Diagnostic
     from ralph_ls.core.views.seen import FileKind
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
@@ -133,14 +134,36 @@ class _Publisher:
 def show(sight: Sight, abilities: Abilities) -> list[types.Diagnostic]:
     """All remarks on one file, with links to their causes; from any thread."""
     from ralph_ls.core.views.answers import answer_diagnostics
+    from ralph_ls.core.views.checks import check_diagnostics
     from ralph_ls.core.views.diagnostics import diagnostics
+    from ralph_ls.core.views.two_writers import changed_on_disk
 
-    remarks = [*diagnostics(sight.seen), *answer_diagnostics(sight.seen)]
+    seen = sight.seen
+    remarks = [*diagnostics(seen), *answer_diagnostics(seen), *check_diagnostics(seen)]
+    if sight.unseen is not None:
+        remarks.append(changed_on_disk(seen))
     links = {remark.link for remark in remarks}
     targets = {link: find_target(link, sight.root, sight.run_files) for link in links}
-    columns, state = sight.columns(), sight.seen.state
+    columns, state = sight.columns(), seen.state
     data = {"workspace": sight.workspace} | ({} if state is None else {"run": state.run})
-    return [
-        to_diagnostic(remark, columns, abilities, target=targets[remark.link], data=data)
-        for remark in remarks
-    ]
+    shown = []
+    for remark in remarks:
+        target = targets[remark.link]
+        one = to_diagnostic(remark, columns, abilities, target=target, data=data)
+        if remark.related and abilities.related:
+            one.related_information = [
+                *(one.related_information or ()),
+                *_places_in(sight.uri, remark, columns),
+            ]
+        shown.append(one)
+    return shown
+
+
+def _places_in(
+    uri: str, remark: Diagnostic, columns: Columns
+) -> Iterable[types.DiagnosticRelatedInformation]:
+    """The other places that a remark is about, all in its own file."""
+    for one in remark.related:
+        where = columns.range(one.place.line, one.place.start, one.place.end)
+        location = types.Location(uri=uri, range=where)
+        yield types.DiagnosticRelatedInformation(location=location, message=one.message)

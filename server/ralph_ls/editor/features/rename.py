@@ -1,8 +1,9 @@
-"""Renaming as a way to answer: free text in any editor, with no plugin.
+"""Renaming: of a task's id wherever it is written, and as a way to answer in any editor.
 
-On the line of the open question, and anywhere in the decide file, "rename" asks for a text with
-nothing in it yet, and what is typed is the answer. No text is ever changed. It must never know how
-an answer reaches the run.
+Right at an explicit id "rename" is what its name says: of the task, and of all that names it. On
+the line of the open question, and anywhere in the decide file, it asks for a text with nothing in
+it yet, and what is typed is the answer, by which no text is ever changed. It must never know how an
+answer reaches the run, nor where ids stand.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 from lsprotocol import types
 
+from ralph_ls.editor import task_ids
 from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.pages import Around, Pages
 from ralph_ls.editor.sights import Sight
 from ralph_ls.protocol.errors import NoEngine, RalphError
 
@@ -43,7 +46,8 @@ def register(
     documents: Documents,
     options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
 ) -> None:
-    """Take renames as answers."""
+    """Take renames, of ids and as answers."""
+    pages = Pages(server, workspaces, documents)
 
     async def find(uri: str, line: int) -> Asked | None:
         await workspaces.ready()
@@ -59,6 +63,13 @@ def register(
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+        def compute(around: Around) -> types.PrepareRenamePlaceholder | None:
+            return id_at(around, params.position)
+
+        # An id goes first: a new one must never be taken for an answer.
+        named = await pages.look_around(params.text_document.uri, compute)
+        if named is not None:
+            return named
         asked = await find(params.text_document.uri, params.position.line)
         if asked is None:
             return None
@@ -66,11 +77,31 @@ def register(
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
+        versioned = _takes_versions(server.client_capabilities)
+
+        def compute(around: Around) -> types.WorkspaceEdit | None:
+            return task_ids.rename(around, params.position, params.new_name, versioned=versioned)
+
+        edit = await pages.look_around(params.text_document.uri, compute)
+        if edit is not None:
+            return edit
         asked = await find(params.text_document.uri, params.position.line)
         if asked is None:
             raise NoEngine(NO_QUESTION)
         await _answer(workspaces, asked, params.new_name)
         return types.WorkspaceEdit(changes={})
+
+
+def id_at(around: Around, position: types.Position) -> types.PrepareRenamePlaceholder | None:
+    """The id that a rename at a place would change."""
+    from ralph_ls.core.views.task_ids import is_explicit
+
+    asked = task_ids.find(around, position)
+    if asked is None or not is_explicit(asked.place.use.id):
+        return None
+    use = asked.place.use
+    written = around.here.page.outline.lines[use.line][use.start : use.end]
+    return types.PrepareRenamePlaceholder(range=asked.place.range, placeholder=written)
 
 
 def asked_at(sight: Sight, line: int) -> Asked | None:
@@ -91,6 +122,11 @@ def asked_at(sight: Sight, line: int) -> Asked | None:
         workspace=sight.workspace,
         goes_on=action.arguments.get("continue") is True,
     )
+
+
+def _takes_versions(client: types.ClientCapabilities) -> bool:
+    edit = client.workspace.workspace_edit if client.workspace else None
+    return bool(edit and edit.document_changes)
 
 
 async def _answer(workspaces: Workspaces, asked: Asked, text: str) -> None:

@@ -1,0 +1,113 @@
+"""What may be written next in plans and specifications.
+
+It must never know what is worth offering.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.pages import Around, Pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.core.views.completions import Completion
+    from ralph_ls.editor.convert import Columns
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.protocol.options import EditorOptions
+
+_STEERING = re.compile(r"[\\$}]")
+"""What means something in a snippet."""
+
+TRIGGERS = ("[", ":", ",", "/", " ")
+"""Characters behind which a client asks by itself."""
+
+KINDS = {
+    "box": types.CompletionItemKind.EnumMember,
+    "tag": types.CompletionItemKind.Keyword,
+    "key": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.EnumMember,
+    "task": types.CompletionItemKind.Reference,
+    "spec": types.CompletionItemKind.File,
+}
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Answer requests for completions."""
+    pages = Pages(server, workspaces, documents)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION,
+        types.CompletionOptions(trigger_characters=[*TRIGGERS]),
+    )
+    async def completion(params: types.CompletionParams) -> types.CompletionList | None:
+        document = server.client_capabilities.text_document
+        able = document.completion.completion_item if document and document.completion else None
+        labels = bool(able and able.label_details_support)
+        struck = bool(able and able.tag_support)
+        snippets = bool(able and able.snippet_support)
+
+        def compute(around: Around) -> types.CompletionList:
+            found = show(around, params.position, labels=labels, struck=struck)
+            for item in found.items if snippets else ():
+                _make_snippet(item)
+            return found
+
+        return await pages.look_around(params.text_document.uri, compute)
+
+
+def show(
+    around: Around, position: types.Position, *, labels: bool, struck: bool
+) -> types.CompletionList:
+    """What is offered at a place, in our order."""
+    from ralph_ls.core.plan.model import Plan
+    from ralph_ls.core.views.completions import complete
+
+    here, plan = around.here, around.plan
+    found = complete(
+        here.page,
+        position.line,
+        here.column(position),
+        plan=Plan() if plan is None else plan.page.plan,
+        specs=around.spec_names(),
+    )
+    columns = here.columns()
+    items = [_item(one, position.line, columns, number) for number, one in enumerate(found.items)]
+    for item, one in zip(items, found.items, strict=True):
+        if labels and one.kind == "task":
+            item.label_details = types.CompletionItemLabelDetails(description=one.detail)
+            item.detail = None
+        if struck and one.settled:
+            item.tags = [types.CompletionItemTag.Deprecated]
+    return types.CompletionList(is_incomplete=not found.is_complete, items=items)
+
+
+def _make_snippet(item: types.CompletionItem) -> None:
+    """Have a text with spaces taken whole: Neovim 0.11 takes any other up to the first of them."""
+    edit = item.text_edit
+    if isinstance(edit, types.TextEdit) and " " in edit.new_text:
+        escaped = _STEERING.sub(r"\\\g<0>", edit.new_text)
+        item.text_edit = types.TextEdit(range=edit.range, new_text=escaped)
+        item.insert_text_format = types.InsertTextFormat.Snippet
+
+
+def _item(one: Completion, line: int, columns: Columns, number: int) -> types.CompletionItem:
+    return types.CompletionItem(
+        label=one.label,
+        kind=KINDS[one.kind],
+        detail=one.detail or None,
+        sort_text=f"{number:04}",
+        filter_text=one.filter,
+        text_edit=types.TextEdit(range=columns.range(line, one.start, one.end), new_text=one.text),
+    )

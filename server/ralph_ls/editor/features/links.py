@@ -1,0 +1,75 @@
+"""Links in plans and specifications: to files of the work tree, and to the tasks that are meant.
+
+A link leads to a file that is there, in the work tree and nowhere else. It must never know how a
+link is written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from lsprotocol import types
+
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.pages import Around, Pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.protocol.options import EditorOptions
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Answer requests for links."""
+    pages = Pages(server, workspaces, documents)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+    async def document_links(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
+        document = server.client_capabilities.text_document
+        able = document.document_link if document else None
+        tooltips = bool(able and able.tooltip_support)
+
+        def compute(around: Around) -> list[types.DocumentLink]:
+            return show(around, tooltips=tooltips)
+
+        return await pages.look_around(params.text_document.uri, compute)
+
+
+def show(around: Around, *, tooltips: bool) -> list[types.DocumentLink]:
+    """All links of a page that lead somewhere, by their place."""
+    from ralph_ls.core.views.links import file_links, task_links
+    from ralph_ls.core.views.task_ids import known_ids
+
+    columns = around.here.columns()
+    found: list[types.DocumentLink] = []
+    known: dict[str, str | None] = {}
+    for one in file_links(around.here.page):
+        for name in one.names:
+            if name not in known:
+                known[name] = around.find_file(name)
+        target = next((uri for name in one.names if (uri := known[name]) is not None), None)
+        if target is not None:
+            place = f"#{quote(one.fragment)}" if one.fragment else ""
+            where = columns.range(one.line, one.start, one.end)
+            found.append(types.DocumentLink(range=where, target=f"{target}{place}"))
+    plan = around.plan
+    if plan is not None:
+        found += (
+            types.DocumentLink(
+                range=columns.range(link.line, link.start, link.end),
+                # Editors take this for a line, from 1.
+                target=f"{plan.uri}#L{link.task_line + 1}",
+                tooltip=link.title if tooltips else None,
+            )
+            for link in task_links(around.here.page, known_ids(plan.page.plan))
+        )
+    found.sort(key=lambda link: (link.range.start.line, link.range.start.character))
+    return found

@@ -1,0 +1,119 @@
+"""Saves by people of the plan and the settings, kept where the engine finds them (SPEC §8).
+
+Each says what it did to the tasks, as the editor had the plan before. It must never know what the
+engine makes of that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ralph_ls.editor.documents import Documents, Save
+from ralph_ls.editor.sights import real_path
+from ralph_ls.protocol.errors import RalphError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.store.layout import StateFolder
+    from ralph_ls.store.saves import Saved
+
+logger = logging.getLogger(__name__)
+
+SETTINGS = ".ralph/"
+"""Where settings, prompts and scripts are."""
+
+
+def register(
+    server: MendedServer,  # noqa: ARG001 -- every feature is registered alike
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Keep what people save from now on."""
+    # One thread: they are kept in the order in which they were made.
+    keeper = ThreadPoolExecutor(1, thread_name_prefix="ralph-saves")
+
+    waiting: set[asyncio.Task[None]] = set()
+
+    def take(save: Save) -> None:
+        task = asyncio.get_running_loop().create_task(place_and_keep(save, workspaces.now()))
+        waiting.add(task)
+        task.add_done_callback(waiting.discard)
+
+    async def place_and_keep(save: Save, at: datetime) -> None:
+        from ralph_ls.core.views.seen import FileKind
+        from ralph_ls.store.layout import StateFolder
+
+        await workspaces.ready()
+        place = workspaces.of_document(save.uri)
+        view = workspaces.around(save.uri) if place is None else place[0]
+        if view is None:
+            return
+        path = _path_in(view.root, save.uri)
+        is_plan = place is not None and place[1] is FileKind.PLAN
+        if not is_plan and not path.startswith(SETTINGS):
+            return
+        files = view.picture().run_files
+        # A run may have its state elsewhere than this process would look for it.
+        state = view.folders.state if files is None else StateFolder(folder=files.folder.parents[1])
+        keeper.submit(keep if is_plan else keep_settings, state, path, save, at=at)
+
+    documents.on_save(take)
+
+
+def _path_in(root: Path, uri: str) -> str:
+    """The file in the work tree, without symbolic links."""
+    return os.path.relpath(real_path(uri), root).replace(os.sep, "/")
+
+
+def keep(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:
+    """Keep one save; it blocks, and a save that cannot be kept is told in the log."""
+    from ralph_ls.core.plan.comparing.guard import Powers, check
+    from ralph_ls.core.plan.markdown import parse
+    from ralph_ls.core.plan.select import newly_done
+    from ralph_ls.store.saves import Saved, text_hash
+
+    before, after = parse(save.before).plan, parse(save.text).plan
+    guarded = check(before, save.before, after, save.text, powers=Powers())
+    saved = Saved(
+        at=at,
+        path=path,
+        before=text_hash(save.before),
+        sha256=text_hash(save.text),
+        ticked=newly_done(before, after),
+        decided=tuple((one.what.value, one.task.id) for one in guarded.violations),
+    )
+    _record(state, saved)
+
+
+def keep_settings(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:
+    """The same for a file that is no plan; of a short one the whole text is kept."""
+    from ralph_ls.store.saves import LARGEST_TEXT, Saved, text_hash
+
+    saved = Saved(
+        at=at,
+        path=path,
+        before=text_hash(save.before),
+        sha256=text_hash(save.text),
+        text=save.text if len(save.text) <= LARGEST_TEXT else None,
+    )
+    _record(state, saved)
+
+
+def _record(state: StateFolder, saved: Saved) -> None:
+    from ralph_ls.store.saves import record_save
+
+    try:
+        record_save(state, saved)
+    except RalphError as error:
+        logger.warning("%s", error.message)

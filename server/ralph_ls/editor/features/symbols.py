@@ -1,0 +1,117 @@
+"""The sections and tasks of plans and specifications, for an outline and for "go to symbol".
+
+What is done is struck through where a client can show that. It must never know what a symbol says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.editor.convert import Columns
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.pages import Pages, Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.core.views.symbols import Symbol
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.protocol.options import EditorOptions
+
+MOST = 500
+"""Tasks that are found at once in all plans."""
+
+KINDS = {"section": types.SymbolKind.Namespace, "task": types.SymbolKind.Boolean}
+
+Answer = list[types.DocumentSymbol] | list[types.SymbolInformation]
+
+
+def register(
+    server: MendedServer,
+    workspaces: Workspaces,
+    documents: Documents,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Answer requests for symbols."""
+    pages = Pages(server, workspaces, documents)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def document_symbols(params: types.DocumentSymbolParams) -> Answer | None:
+        able = _ability(server.client_capabilities)
+        nested = bool(able and able.hierarchical_document_symbol_support)
+        struck = bool(able and able.tag_support)
+
+        def compute(shown: Shown) -> Answer:
+            return show(shown, nested=nested, struck=struck)
+
+        return await pages.look(params.text_document.uri, compute)
+
+    @server.feature(types.WORKSPACE_SYMBOL)
+    async def workspace_symbols(
+        params: types.WorkspaceSymbolParams,
+    ) -> list[types.SymbolInformation]:
+        def compute(shown: Shown) -> list[types.SymbolInformation]:
+            return find(shown, params.query)
+
+        found = await pages.look_at_plans(compute)
+        return [one for of_plan in found for one in of_plan][:MOST]
+
+
+def show(shown: Shown, *, nested: bool, struck: bool) -> Answer:
+    """All symbols of a page; in a flat list for a client that knows no other."""
+    from ralph_ls.core.views.symbols import symbols
+
+    found, columns = symbols(shown.page), shown.columns()
+    if nested:
+        return [_symbol(one, columns, struck=struck) for one in found]
+    return list(_flat(found, shown.uri, columns, None))
+
+
+def find(shown: Shown, query: str) -> list[types.SymbolInformation]:
+    """The tasks whose id or title holds all words of the query, in any case."""
+    from ralph_ls.core.views.symbols import symbols
+
+    words = query.casefold().split()
+    return [
+        one
+        for one in _flat(symbols(shown.page), shown.uri, shown.columns(), None)
+        if one.kind == KINDS["task"] and all(word in one.name.casefold() for word in words)
+    ][:MOST]
+
+
+def _symbol(one: Symbol, columns: Columns, *, struck: bool) -> types.DocumentSymbol:
+    return types.DocumentSymbol(
+        name=one.name,
+        detail=one.detail or None,
+        kind=KINDS[one.kind],
+        tags=[types.SymbolTag.Deprecated] if struck and one.settled else None,
+        range=_range(one, columns),
+        selection_range=columns.range(one.line, one.start, one.end),
+        children=[_symbol(inner, columns, struck=struck) for inner in one.children],
+    )
+
+
+def _flat(
+    found: Sequence[Symbol], uri: str, columns: Columns, around: str | None
+) -> Iterator[types.SymbolInformation]:
+    for one in found:
+        yield types.SymbolInformation(
+            name=one.name,
+            kind=KINDS[one.kind],
+            location=types.Location(uri=uri, range=_range(one, columns)),
+            container_name=around,
+        )
+        yield from _flat(one.children, uri, columns, one.name)
+
+
+def _range(one: Symbol, columns: Columns) -> types.Range:
+    start = types.Position(line=one.line, character=0)
+    return types.Range(start=start, end=columns.whole_line(one.end_line).end)
+
+
+def _ability(client: types.ClientCapabilities) -> types.DocumentSymbolClientCapabilities | None:
+    return client.text_document.document_symbol if client.text_document else None

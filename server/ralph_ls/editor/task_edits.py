@@ -1,0 +1,204 @@
+"""Edits of one task as code actions: its state, notes, place, priority, and the log of the done.
+
+Each is worked out when a person asks for it, and what cannot be done says why. It must never know
+how a task is written: that is the plan's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsprotocol import types
+
+from ralph_ls.editor.convert import Columns
+from ralph_ls.editor.documents import SMALL_TEXT
+from ralph_ls.editor.workspace_edits import EditAbilities, Target, workspace_edit
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.model import Plan, Task
+    from ralph_ls.editor.sights import Sight
+
+KIND = types.CodeActionKind.RefactorRewrite
+
+NEW_TITLE = "New task"
+"""What an added task is called until somebody has written what it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """The log of finished tasks, as it stands."""
+
+    name: str
+    target: Target
+    text: str
+    day: str
+    """Today, as ``2026-01-31``."""
+
+
+def task_edits(
+    sight: Sight,
+    where: types.Range,
+    abilities: EditAbilities,
+    *,
+    log: Log | None = None,
+) -> Iterator[types.CodeAction]:
+    """What can be made of the task that the selection lies in, if it lies in just one.
+
+    Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
+    alone that set the state, and none in a long plan, since each is read again as it would be.
+    """
+    if log is None and len(sight.seen.text) > SMALL_TEXT:
+        return
+    plan = sight.seen.plan
+    task = plan.at_line(where.start.line)
+    if task is None or plan.at_line(where.end.line) != task:
+        return
+    target = Target(uri=sight.uri, version=sight.version)
+    ways = _states(task) if log is None else (*_states(task), *_others(sight, plan, task))
+    for way in ways:
+        yield _action(way.title, partial(_edit, sight, target, way, abilities))
+    if log is not None and _is_done(task):
+        title = f"Move finished tasks to {log.name}"
+        yield _action(title, partial(_move_done, sight, target, log, title, abilities))
+
+
+class _Way(NamedTuple):
+    title: str
+    edit: Callable[[str], str]
+
+
+def _states(task: Task) -> Iterator[_Way]:
+    from ralph_ls.core.plan.editing.edits import block, tick, unblock, untick
+    from ralph_ls.protocol.plan import TaskState
+
+    done = _Way("Mark task as done", lambda text: tick(text, task.id))
+    match task.state:
+        case TaskState.DONE:
+            yield _Way("Open task again", lambda text: untick(text, task.id))
+        case TaskState.BLOCKED:
+            yield _Way("Unblock task", lambda text: unblock(text, task.id))
+            yield done
+        case TaskState.SKIPPED:
+            yield done
+        case TaskState.TODO | TaskState.IN_PROGRESS:
+            yield done
+            yield _Way("Block task", lambda text: _with_blank(block, text, task.id))
+
+
+def _others(sight: Sight, plan: Plan, task: Task) -> Iterator[_Way]:
+    from ralph_ls.core.plan.editing.arranging import add, move, set_priority
+    from ralph_ls.core.plan.editing.edits import attach_commit, note
+    from ralph_ls.protocol.plan import Priority
+
+    yield _Way("Add a note", lambda text: _with_blank(note, text, task.id))
+    yield _Way("Add a task below", lambda text: add(text, NEW_TITLE, after=task.id))
+    above, below = _neighbours(plan, task)
+    if above is not None:
+        yield _Way("Move task up", lambda text: move(text, task.id, before=above.id))
+    if below is not None:
+        yield _Way("Move task down", lambda text: move(text, task.id, after=below.id))
+    for priority in Priority:
+        if task.priority is not priority:
+            edit = partial(set_priority, task_id=task.id, priority=priority)
+            yield _Way(f"Set priority {priority.value}", edit)
+    done = sight.seen.history.done.get(task.id)
+    if done is not None and done.commit is not None:
+        commit = done.commit[:_SHORT]
+        yield _Way(f"Attach commit {commit}", lambda text: attach_commit(text, task.id, commit))
+
+
+_PRIVATE = range(0xE000, 0xF8FF)
+"""Characters that mean nothing: one stands for what is to be written while its place is made."""
+_TO_WRITE = "\N{HORIZONTAL ELLIPSIS}"
+_SHORT = 7
+"""Characters of a commit's hash."""
+
+
+def _action(title: str, make: Callable[[], types.WorkspaceEdit]) -> types.CodeAction:
+    from ralph_ls.protocol.errors import RalphError
+
+    try:
+        return types.CodeAction(title=title, kind=KIND, edit=make())
+    except RalphError as error:
+        reason = types.CodeActionDisabled(reason=error.message)
+        return types.CodeAction(title=title, kind=KIND, disabled=reason)
+
+
+def _edit(sight: Sight, target: Target, way: _Way, abilities: EditAbilities) -> types.WorkspaceEdit:
+    text = sight.seen.text
+    edits = text_edits(text, way.edit(text), sight.columns())
+    return workspace_edit([(target, edits)], abilities)
+
+
+def text_edits(before: str, after: str, columns: Columns) -> list[types.TextEdit]:
+    """The smallest edits that make one text of the other."""
+    from ralph_ls.core.plan.changes import changes_between
+
+    return [
+        types.TextEdit(range=columns.between(change.start, change.end), new_text=change.text)
+        for change in changes_between(before, after)
+    ]
+
+
+def _move_done(
+    sight: Sight, target: Target, log: Log, title: str, abilities: EditAbilities
+) -> types.WorkspaceEdit:
+    from ralph_ls.core.plan.editing.progress_log import move_done
+    from ralph_ls.protocol.errors import RalphError
+
+    if log.target.is_new and not abilities.new_files:
+        raise RalphError(
+            f"there is no {log.name}, and this editor lets nobody make files; make an empty one"
+        )
+    done = sight.seen.history.done
+    commits = {task: one.commit[:_SHORT] for task, one in done.items() if one.commit is not None}
+    text = sight.seen.text
+    moved = move_done(text, log.text, day=log.day, commits=commits)
+    if not moved.ids:
+        raise RalphError(
+            "no finished task can be moved by itself: what is nested in another task goes with "
+            "that one, and a heading stays with the headings below it; finish those first"
+        )
+    changes = [
+        (log.target, text_edits(log.text, moved.log, Columns(log.text, sight.encoding))),
+        (target, text_edits(text, moved.plan, sight.columns())),
+    ]
+    return workspace_edit(changes, abilities, ask=title)
+
+
+def _with_blank(edit: Callable[[str, str, str], str], text: str, task_id: str) -> str:
+    """Make an edit that needs words, and leave the place empty where they are to be written."""
+    from ralph_ls.core.plan.editing.rewriting import read
+
+    blank = next(mark for mark in map(chr, _PRIVATE) if mark not in text)
+    after = edit(text, task_id, blank)
+    said, left = (after.replace(blank, words) for words in (_TO_WRITE, ""))
+    return left if _states_in(read(left)) == _states_in(read(said)) else said
+
+
+def _states_in(plan: Plan) -> list[tuple[str, str]]:
+    return [(task.id, task.state) for task in plan.tasks]
+
+
+def _neighbours(plan: Plan, task: Task) -> tuple[Task | None, Task | None]:
+    """The tasks before and after it in the same list."""
+    from ralph_ls.core.plan.model import TaskKind
+
+    like = [
+        one
+        for one in plan.tasks
+        if one.parent == task.parent
+        and one.kind is task.kind
+        and (one.kind is TaskKind.HEADING or one.section == task.section)
+    ]
+    at = next(nth for nth, one in enumerate(like) if one == task)
+    return like[at - 1] if at else None, like[at + 1] if at + 1 < len(like) else None
+
+
+def _is_done(task: Task) -> bool:
+    from ralph_ls.protocol.plan import TaskState
+
+    return task.state is TaskState.DONE
