@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.checking.below import Below
+from ralph_ls.core.plan.below import Below
 from ralph_ls.core.plan.checking.checks import check, to_problems
 from ralph_ls.core.plan.checking.criteria import is_vague
 from ralph_ls.core.plan.checking.dependencies import read_dependencies

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from ralph_ls.core.plan.checking.below import Below
+from ralph_ls.core.plan.below import Below
 from ralph_ls.core.plan.checking.dependencies import read_dependencies
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.specs import FOLDER

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ralph_ls.core.plan.checking.below import Below
+from ralph_ls.core.plan.below import Below
 from ralph_ls.core.plan.checking.closing import check_closing
 from ralph_ls.core.plan.checking.criteria import check_criteria
 from ralph_ls.core.plan.checking.dependencies import (

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ralph_ls.core.plan.checking.below import Below, Line
+from ralph_ls.core.plan.below import Below, Line
 from ralph_ls.core.plan.checking.criteria import is_vague
 from ralph_ls.core.plan.checking.remarks import CheckCode, Place, Remark, name_of
 from ralph_ls.core.plan.lines import find_marks

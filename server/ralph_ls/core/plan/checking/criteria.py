@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ralph_ls.core.plan.checking.below import Below, Line
+from ralph_ls.core.plan.below import Below, Line
 from ralph_ls.core.plan.checking.remarks import (
     UNFINISHED,
     CheckCode,

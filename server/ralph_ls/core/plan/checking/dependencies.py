@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ralph_ls.core.plan.checking.below import Below, Line
+from ralph_ls.core.plan.below import Below, Line
 from ralph_ls.core.plan.checking.remarks import (
     UNFINISHED,
     CheckCode,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ralph_ls.core.plan.below import Below
 from ralph_ls.core.plan.changes import Change
-from ralph_ls.core.plan.checking.below import Below
 from ralph_ls.core.plan.editing.rewriting import Lines, ending_near, indent_of
 from ralph_ls.core.plan.lines import find_marks
 from ralph_ls.core.plan.model import Plan, Task
