@@ -139,6 +139,21 @@ def test_the_index_is_read_with_its_fields() -> None:
     assert READ_ME.splitlines()[entries[3].line] == "### Old (old.md)"
 
 
+def test_an_index_may_be_a_list_of_links() -> None:
+    entries = read_index(
+        "# Specs\n- [Before](before.md)\n## Active\n- [Letters](letters.md)\n"
+        "- **Status:** Active\n* [Post](./specs/post.md): sends\n### Own (own.md)\n"
+        "- [Letters](letters.md)\n## Implemented\n+ [Old](old.md)\n"
+    )
+    assert [(one.title, one.name, one.part) for one in entries] == [
+        ("Letters", "letters.md", SpecStatus.ACTIVE),
+        ("Post", "post.md", SpecStatus.ACTIVE),
+        ("Own", "own.md", SpecStatus.ACTIVE),
+        ("Old", "old.md", SpecStatus.IMPLEMENTED),
+    ]
+    assert entries[0].fields == {"status": "Active"}
+
+
 def test_the_index_to_begin_with_has_the_three_sections_and_no_entry() -> None:
     assert read_index(spec_index_skeleton()) == ()
     filled = spec_index_skeleton().replace("Archived S", "Archived S\n### Old (old.md)\n## S")

@@ -7,7 +7,7 @@ import pytest
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
 from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,
@@ -113,6 +113,12 @@ class TestIterations:
         check(
             iteration_started(7, task=None, confirming=True),
             "Iteration 7: confirm that nothing is left to do (2/5 tasks done)",
+        )
+
+    def test_one_that_plans_says_so(self) -> None:
+        check(
+            iteration_started(1, task=None, mode=Mode.PLAN),
+            "Iteration 1: make the plan (2/5 tasks done)",
         )
 
     @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.views.progress import end_words, progress_title, progress_words
 from ralph_ls.protocol.events import BlockedRaised, EventBase, QuestionAsked, RunEnded
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     NOON,
@@ -52,6 +52,11 @@ def test_the_title_names_the_run() -> None:
             (phase(Phase.RUNNING), begins(4, None)),
             "iteration 4 of 20 · confirms that nothing is left to do",
             id="confirming",
+        ),
+        pytest.param(
+            (phase(Phase.RUNNING), begins(1, None).model_copy(update={"mode": Mode.PLAN})),
+            "iteration 1 of 20 · makes the plan",
+            id="planning",
         ),
         pytest.param(
             (begins(3, CHOOSE), ends(3), phase(Phase.PREPARING)),

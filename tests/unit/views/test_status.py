@@ -7,7 +7,7 @@ import pytest
 from ralph_ls.core.views.status import answer_six, needs_person
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.events import RunEnded
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase
 from ralph_ls.protocol.state import Blocker, End, Question, RunState
 from tests.unit.views.runs import (
     NOON,
@@ -80,6 +80,8 @@ def test_without_a_limit_none_is_named() -> None:
 def test_a_confirming_iteration_says_so() -> None:
     state = state_after(run_started(), iteration_started(7, task=None, confirming=True))
     assert answers(state)["Doing"] == "confirming that nothing is left to do"
+    planning = state_after(run_started(), iteration_started(1, task=None, mode=Mode.PLAN))
+    assert answers(planning)["Doing"] == "making the plan"
 
 
 class TestLastChange:

@@ -100,35 +100,58 @@ def read_spec(name: str, text: str) -> Spec:
 
 
 def read_index(text: str) -> tuple[IndexEntry, ...]:
-    """Read the entries of ``specs/README.md``: sub-headings with fields below them; total."""
+    """Read the entries of ``specs/README.md``: sub-headings, or links in a list; total.
+
+    Fields stand below an entry.
+    """
     entries: list[IndexEntry] = []
     part: SpecStatus | None = None
     fields: dict[str, str] | None = None
+    is_below_entry = False
     for number, (start, line) in enumerate(lines_of(text)):
         heading = _HEADING.match(line)
         if heading is None:
+            listed = None if is_below_entry else _LISTED.match(line)
+            if listed is not None and part is not None:
+                fields = {}
+                span = (number, start, start + len(line))
+                entries.append(_entry(fold(listed[1]), listed[2], part, fields, span))
+                continue
             said = _FIELD.match(line)
             if fields is not None and said is not None:
                 fields.setdefault(fold(said[1]).lower(), fold(said[2]))
             continue
         title = fold(heading[2])
-        fields = None
+        fields, is_below_entry = None, False
         if len(heading[1]) <= _SECTION_LEVEL:
             part = _PARTS.get(title.split(" ")[0].lower())
         elif part is not None:
-            fields = {}
+            # What is listed below a sub-heading belongs to it, such as its dependencies.
+            fields, is_below_entry = {}, True
             named = _NAMED.search(title)
-            entry = IndexEntry(
-                title=title[: named.start()].strip(" []") if named else title,
-                name=normpath(named[1].removeprefix(f"{FOLDER}/")) if named else "",
-                part=part,
-                fields=fields,
-                line=number,
-                start=start,
-                end=start + len(line),
-            )
-            entries.append(entry)
+            short = title[: named.start()].strip(" []") if named else title
+            span = (number, start, start + len(line))
+            entries.append(_entry(short, named[1] if named else "", part, fields, span))
     return tuple(entries)
+
+
+def _entry(
+    title: str,
+    path: str,
+    part: SpecStatus,
+    fields: dict[str, str],
+    span: tuple[int, int, int],
+) -> IndexEntry:
+    line, start, end = span
+    return IndexEntry(
+        title=title,
+        name=normpath(path.removeprefix("./").removeprefix(f"{FOLDER}/")) if path else "",
+        part=part,
+        fields=fields,
+        line=line,
+        start=start,
+        end=end,
+    )
 
 
 def check_specs(
@@ -169,6 +192,8 @@ _PARTS = {
 }
 _HEADING = re.compile(r"\ufeff?(#{1,6})[ \t]+(.*)")
 _FIELD = re.compile(r"[ \t]*[-*+][ \t]+\*\*([^*:]+):?\*\*:?(.*)")
+_LISTED = re.compile(r"[ \t]*[-*+][ \t]+\[([^\[\]]*)\]\(([^()\s]+\.md)\)", re.IGNORECASE)
+"""``- [Letters](letters.md)``, as most people write an index."""
 _NAMED = re.compile(r"[\[(]([^\[\]()\s]+\.md)[\])]", re.IGNORECASE)
 _WORD = re.compile(r"[\w./-]+")
 

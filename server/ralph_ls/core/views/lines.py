@@ -15,7 +15,7 @@ from ralph_ls.core.views.words import OUTCOME_WORDS, reverted_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
 from ralph_ls.protocol.state import RunState
 
 
@@ -158,7 +158,8 @@ _TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.STOPPING})
 
 def _iteration_started(event: e.IterationStarted) -> str:
     limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
-    what = "confirm that nothing is left to do" if event.task is None else event.task.title
+    without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
+    what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
     return f"Iteration {event.iteration}{limit}: {what} ({done})"
 

@@ -10,7 +10,7 @@ from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import one_line
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.protocol.state import RunState
 
 SHOWN = 120
@@ -54,8 +54,13 @@ def _doing(state: RunState, phase: Phase) -> str:
         case _ if state.current is None:
             return "" if state.iteration else "starting"
         case _:
-            task = state.current.started.task
-            title = "confirms that nothing is left to do" if task is None else task.title
+            started = state.current.started
+            without = (
+                "makes the plan"
+                if started.mode is Mode.PLAN
+                else "confirms that nothing is left to do"
+            )
+            title = without if started.task is None else started.task.title
             attempt = attempt_words(state)
             return one_line(title, limit=SHOWN) + (f" · {attempt}" if attempt else "")
 

@@ -14,10 +14,12 @@ from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.events import IterationStarted
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase
 from ralph_ls.protocol.state import RunState
 
 CONFIRMING = "confirming that nothing is left to do"
+PLANNING = "making the plan"
 
 
 def answer_six(
@@ -56,8 +58,13 @@ def doing(state: RunState, phase: Phase) -> str:
         return f"nothing now; {done}"
     task, attempt = state.current.started.task, attempt_words(state)
     if task is None:
-        return CONFIRMING
+        return without_task(state.current.started)
     return f"{task.title} ({attempt})" if attempt else task.title
+
+
+def without_task(started: IterationStarted) -> str:
+    """What an iteration without a task does."""
+    return PLANNING if started.mode is Mode.PLAN else CONFIRMING
 
 
 def phase_words(state: RunState, phase: Phase, zone: tzinfo | None = UTC) -> str:
