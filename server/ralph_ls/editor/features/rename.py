@@ -17,6 +17,7 @@ from ralph_ls.editor import task_ids
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.pages import Around, Pages
 from ralph_ls.editor.sights import Sight
+from ralph_ls.editor.workspace_edits import edit_abilities
 from ralph_ls.protocol.errors import NoEngine, RalphError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def register(
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
-        versioned = _takes_versions(server.client_capabilities)
+        versioned = edit_abilities(server.client_capabilities).versions
 
         def compute(around: Around) -> types.WorkspaceEdit | None:
             return task_ids.rename(around, params.position, params.new_name, versioned=versioned)
@@ -122,11 +123,6 @@ def asked_at(sight: Sight, line: int) -> Asked | None:
         workspace=sight.workspace,
         goes_on=action.arguments.get("continue") is True,
     )
-
-
-def _takes_versions(client: types.ClientCapabilities) -> bool:
-    edit = client.workspace.workspace_edit if client.workspace else None
-    return bool(edit and edit.document_changes)
 
 
 async def _answer(workspaces: Workspaces, asked: Asked, text: str) -> None:

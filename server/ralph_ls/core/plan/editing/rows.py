@@ -7,7 +7,7 @@ note and a commit need a column of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from ralph_ls.core.plan.changes import Change
 from ralph_ls.core.plan.editing.rewriting import Lines
 from ralph_ls.core.plan.editing.written import OPEN, is_box, reworded
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.reading.tables import Columns, read_columns
+from ralph_ls.core.plan.reading.tables import Columns, cells_of, read_columns
 from ralph_ls.protocol.plan import Priority
 
 
@@ -86,15 +86,6 @@ def row_of(lines: Lines, task: Task) -> Row:
     )
 
 
-def cells_of(line: str) -> Iterator[tuple[int, int]]:
-    """Where the cells of a row begin and end; an edge at the very ends opens no cell."""
-    edges = [found.start() for found in _EDGE.finditer(line)]
-    cells = list(zip([0, *(edge + 1 for edge in edges)], [*edges, len(line)], strict=True))
-    for nth, (begin, end) in enumerate(cells):
-        if nth not in (0, len(cells) - 1) or line[begin:end].strip(" \t\ufeff"):
-            yield begin, end
-
-
 def in_cell(said: str) -> str:
     """Write a text so that it stays in its cell."""
     return re.sub(r"(?<!\\)\|", r"\\|", said)
@@ -149,7 +140,6 @@ def facts_in(row: Row, task: Task) -> Mapping[str, str]:
     return told
 
 
-_EDGE = re.compile(r"(?<!\\)\|")
 _NOTES = frozenset({"note", "notes", "comment", "comments", "remark", "remarks"})
 _COMMITS = frozenset({"commit", "commits", "sha", "hash"})
 _P_NUMBER = re.compile(r"[pP][0-9]")

@@ -42,7 +42,7 @@ def read_columns(head: str, rule: str) -> Columns | None:
     """Read the head of a table from its two lines; None where the second is no such rule."""
     if "|" not in head or _RULE.fullmatch(rule) is None:
         return None
-    names = [head[begin:end].strip(" \t*_`").lower() for begin, end in _cells(head)]
+    names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
     return Columns(
         title=_first(names, _TITLE_NAMES),
         state=_first(names, _STATE_NAMES),
@@ -52,7 +52,7 @@ def read_columns(head: str, rule: str) -> Columns | None:
 
 def read_row(line: str, columns: Columns) -> Row | None:
     """Read one line of a table; None where it has no state or nothing to be named by."""
-    cells = list(_cells(line))
+    cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
     box, mark, said = None, None, None
     for index, (begin, end) in enumerate(cells):
@@ -86,7 +86,7 @@ _STATE_NAMES = frozenset({"status", "state", "done", "done?", "complete", "compl
 _PRIORITY_NAMES = frozenset({"priority", "prio", "severity"})
 
 
-def _cells(line: str) -> list[tuple[int, int]]:
+def cells_of(line: str) -> list[tuple[int, int]]:
     """Where the cells of a line begin and end; an edge at the very ends opens no cell."""
     edges = [found.start() for found in _EDGE.finditer(line)]
     begins = [0, *(edge + 1 for edge in edges)]
