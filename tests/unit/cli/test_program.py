@@ -177,7 +177,7 @@ class TestErrors:
         from ralph_ls.store.config_file import Settings
 
         unlimited = Settings(config=Config(), from_file={}, overrides={})
-        monkeypatch.setattr("ralph_ls.store.starting.load_settings", lambda *_: unlimited)
+        monkeypatch.setattr("ralph_ls.store.starting.load_settings", lambda *_, **__: unlimited)
         said = ralph(repository, "run", "--detach", "--agent", "demo")
         assert said.code == 64
         assert "a run in the background needs a limit, such as: ralph run 20 --detach" in said.err

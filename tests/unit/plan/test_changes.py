@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.changes import find_change
+from ralph_ls.core.plan.changes import Change, changes_between, find_change
 
 texts = st.text(alphabet="ab\n", max_size=20)
 
@@ -29,3 +29,8 @@ def test_a_letter_is_found_in_a_long_text() -> None:
     for at in (0, 1, 1 << 15, (1 << 15) + 1, 500_000, len(text)):
         assert find_change(text, f"{text[:at]}!{text[at:]}") == (at, at, "!")
         assert find_change(f"{text[:at]}!{text[at:]}", text) == (at, at + 1, "")
+
+
+def test_each_line_that_differs_is_a_change_of_its_own() -> None:
+    assert changes_between("a\nb\n", "a\nb\n") == ()
+    assert changes_between("a\nb\nc\n", "ax\nb\n") == (Change(1, 1, "x"), Change(4, 6, ""))

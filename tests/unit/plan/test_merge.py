@@ -417,3 +417,33 @@ def test_parts_of_lines_that_differ_in_kind_are_not_mixed() -> None:
     assert not are_alike("abc", "xyz")
     assert not are_alike("abcdef", "fedcba")
     assert are_alike("- [ ] add a letter", "- [x] add letters")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"), [(TWO, "other\n"), ("other\n", TWO), ("other\n", "other\n")]
+)
+def test_where_one_writer_or_both_alike_wrote_there_is_nothing_to_merge(
+    mine: str, theirs: str
+) -> None:
+    assert merge(TWO, mine, theirs).text == "other\n"
+
+
+def test_two_tasks_with_ids_of_their_own_are_two_tasks_whatever_they_say() -> None:
+    base = "- [ ] A-1: write the letter\n"
+    merged = merge(base, "- [ ] A-2: write the letters\n", "- [x] A-1: write the letter\n").text
+    assert {task.id for task in parse(merged).plan.tasks} >= {"A-2"}
+
+
+def test_a_task_that_moved_is_no_other_wording_of_one_that_stands_there_now() -> None:
+    base = "- [ ] A-1: write one\n- [ ] A-2: write two\n- [ ] A-3: write three\n"
+    mine = "- [ ] A-3: write three\n- [ ] A-1: write one\n- [ ] A-2: write two now\n"
+    merged = merge(base, mine, base.replace("- [ ] A-1", "- [x] A-1")).text
+    assert merged == ("- [ ] A-3: write three\n- [x] A-1: write one\n- [ ] A-2: write two now\n")
+
+
+def test_where_one_writer_removed_all_what_the_other_did_is_kept_at_its_task() -> None:
+    base = "- [ ] A-1: write one\n- [ ] A-2: write two\n"
+    merged = merge(base, "", "- [x] A-2: write two\n").text
+    assert merged == (
+        "- [x] A-2: write two\n  - Conflict: the other version has no such task any more\n"
+    )

@@ -183,3 +183,25 @@ def test_late_tuples_are_the_tuples_that_they_become() -> None:
     assert (tasks[-1], tasks[:1]) == (whole[1], whole[:1])
     assert (len(tasks), whole[0] in tasks) == (2, True)
     assert len(parse("").problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("- [ ] a\n\n# H\n\n- [ ] b\n\n# I\n\n- [ ] c\n", (0, 0, "```\n")),
+        ("- [ ] a\n\n# H\n\n- [ ] b\n\n# I\n\n- [ ] c\n", (7, 8, "\n<!--")),
+        ("- [ ] A-1: x\n- [ ] y\n- [ ] A-1: z\n", (19, 20, "w")),
+    ],
+)
+def test_known_changes_are_read_as_the_whole_is(text: str, change: tuple[int, int, str]) -> None:
+    start, end, piece = change
+    after = reparse(parse(text), change)
+    assert (after.plan, after.problems) == (
+        (whole := parse(text[:start] + piece + text[end:])).plan,
+        whole.problems,
+    )
+
+
+def test_the_tasks_of_a_plan_that_nobody_read_are_counted() -> None:
+    tasks = tuple(parse("- [ ] a\n- [x] b\n- [x] c\n").plan.tasks)
+    assert Plan(tasks=tasks).tally() == {(TaskState.TODO, False): 1, (TaskState.DONE, False): 2}

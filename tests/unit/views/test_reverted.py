@@ -8,7 +8,18 @@ from ralph_ls.core.views import diagnostics
 from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.protocol.events import GuardReverted
-from tests.unit.views.sights import CHOOSE, LETTER, PLAN, ROUND, begins, event, seen, started, task
+from tests.unit.views.sights import (
+    CHOOSE,
+    LETTER,
+    PLAN,
+    ROUND,
+    begins,
+    ends,
+    event,
+    seen,
+    started,
+    task,
+)
 
 WORKS = (started(), begins(1, CHOOSE))
 
@@ -29,6 +40,20 @@ def test_each_task_has_its_place_and_its_action() -> None:
         "Keep it marked as skipped: Choose the storage engine",
     ]
     assert CODE == diagnostics.Code.GUARD_REVERTED
+
+
+def test_a_task_that_is_not_in_the_plan_any_more_has_no_place() -> None:
+    gone = task(ROUND).model_copy(update={"id": "gone"})
+    told = reverted("dropped", LETTER, ROUND)
+    look = seen(*WORKS, told.model_copy(update={"tasks": (told.tasks[0], gone)}))
+    assert [one.span.line for one in all_put_back(look)] == [LETTER]
+    look = seen(*WORKS, told.model_copy(update={"tasks": (gone,)}))
+    assert [one.task for one in all_put_back(look)] == [None]
+
+
+def test_what_was_put_back_in_an_earlier_iteration_is_over() -> None:
+    look = seen(*WORKS, reverted("dropped", LETTER), ends(1), begins(2, ROUND), ends(2))
+    assert all_put_back(look) == ()
 
 
 def test_without_a_run_there_is_nothing() -> None:

@@ -211,3 +211,8 @@ def test_a_renamed_task_keeps_all_that_names_it(text: str, old: str) -> None:
     renamed = [use for use in uses(after, known_ids(after.plan)) if use.id == "NEW-77"]
     is_there = old in known.tasks and any(use.is_own for use in places)
     assert not is_there or len(renamed) == len(places)
+
+
+def test_a_line_with_such_a_word_need_not_name_a_task() -> None:
+    page = page_of("- [ ] US-001: One\n  look after US-001\n")
+    assert [(use[0], use[3]) for use in found_in(page)] == [(0, True), (1, False)]

@@ -316,6 +316,10 @@ class TestFinalText:
         assert told_text(messages) == ["Said.", "API Error: 500\nmore"]
         assert (found.text, found.errors) == ("Said.", ("API Error: 500",))
 
+    def test_an_api_error_without_words_adds_none(self) -> None:
+        messages, found = decode(stream(answer("Said."), answer("", error="server_error")))
+        assert (told_text(messages), found.text, found.errors) == (["Said."], "Said.", ())
+
     def test_work_after_a_result_takes_its_place(self) -> None:
         assert final(result("First."), answer("Second.")).failed
         assert final(result("First."), answer("x"), result("Second.")).text == "Second."

@@ -105,3 +105,8 @@ def test_what_was_told_is_taken_once() -> None:
         FileTold(iteration=2, offset=5, path="a.py", action=FileAction.READ),
     ]
     assert teller.take() == []
+
+
+def test_a_count_beyond_all_machines_is_told_as_it_is() -> None:
+    told = UsageTold(iteration=1, offset=0, usage=Counts(input_tokens=1 << 70))
+    assert f'"inputTokens":{1 << 70}'.encode() in lines_of([told])

@@ -91,12 +91,7 @@ Told = TextTold | ToolTold | FileTold | TodoTold | UsageTold
 
 def lines_of(told: Sequence[Told]) -> bytes:
     """The messages as they stand in ``messages.jsonl``, a line each."""
-    try:
-        return _ENCODER.encode_lines(told)
-    except OverflowError:
-        # A count that no machine could count to is one of an odd stream, and is told as it is.
-        lines = (message_of(one).model_dump_json(by_alias=True, exclude_none=True) for one in told)
-        return "".join(f"{line}\n" for line in lines).encode()
+    return _ENCODER.encode_lines(told)
 
 
 def message_of(told: Told) -> Message:
