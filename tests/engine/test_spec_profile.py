@@ -68,7 +68,11 @@ class TestSpec:
         assert [event.outcome.value for event in told(done, "iterationEnded")] == ["progress"] * 3
         assert told(done, "runEnded")[0].message.startswith("PROJECT_COMPLETE stands in the plan")
         assert told(done, "runStarted")[0].plan == PLAN
-        assert warnings(done) == ["excluded"]
+        assert warnings(done) == ["excluded", "spec-status-changed"]
+        changed = told(done, "warned")[-1].message
+        assert changed == (
+            "specs/letter.md: active is now implemented; look whether that is so, or take it back"
+        )
         assert "Task: write the plan, `IMPLEMENTATION_PLAN.md`." in scene.prompt(1)
         assert "Read all specifications in `specs/`" in scene.prompt(1)
         assert "PROJECT_COMPLETE on a line of its own" in scene.prompt(2)
@@ -114,13 +118,28 @@ class TestSpec:
         spec = SPEC.replace("---\n\n", "dependencies: gone.md\n---\n\n", 1)
         done = without_plan(scene, spec=spec).agent(body).run("10")
         assert done.exit_code == 0
-        claims = [event for event in told(done, "warned") if event.code.startswith("spec")]
+        about = {"specs-unclear", "spec-implemented-with-open-tasks"}
+        claims = [event for event in told(done, "warned") if event.code in about]
         assert [event.code for event in claims] == [
             "specs-unclear",
             "spec-implemented-with-open-tasks",
         ]
         assert "specs/letter.md, line 3: dependencies: there is no specif" in claims[0].message
         assert "open tasks of it: Post the letter (specs/letter.md);" in claims[1].message
+
+    def test_what_an_agent_does_to_specifications_is_told(self, scene: Scene) -> None:
+        body = AGENT.replace(
+            "work; grep",
+            "cd specs; echo >>letter.md; cp letter.md post.md; rm old.md; cd ..\n  work; grep",
+        )
+        scene = without_plan(scene).agent(body)
+        scene.file("specs/old.md").write_text(SPEC, encoding="utf-8")
+        git(scene.repository, "add", "-A")
+        git(scene.repository, "commit", "-q", "-m", "Another")
+        done = scene.run("2")
+        messages = {event.code: event.message for event in told(done, "warned")}
+        assert messages["specs-changed"] == "changed: specs/letter.md; specs/post.md (new)"
+        assert messages["spec-status-changed"].startswith("specs/old.md is gone; look whether")
 
     @pytest.mark.parametrize("blank", [False, True])
     def test_without_a_specification_too_it_is_refused(self, scene: Scene, *, blank: bool) -> None:

@@ -30,6 +30,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.plan.model import Plan
 from ralph_ls.core.plan.select import newly_done
+from ralph_ls.core.plan.specs import SpecStatus
 from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_choice import fill_argv, resume_flags
@@ -47,7 +48,7 @@ from ralph_ls.engine.plans import (
     set_task_aside,
 )
 from ralph_ls.engine.prompts import fill_template, template_path
-from ralph_ls.engine.specifications import check_tree, notices_of
+from ralph_ls.engine.specifications import changes_of, check_tree, look_at_specs, notices_of
 from ralph_ls.engine.task_names import TaskNames
 from ralph_ls.engine.validation import can_validate, must_validate, run_validation
 from ralph_ls.engine.workspace import Workspace
@@ -84,6 +85,8 @@ class IterationWork:
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
         self._specs_told: set[str] = set()
+        self._specs: dict[str, tuple[SpecStatus, str]] | None = None
+        """As they were when they were last looked at."""
         self._stopping = False
         self._validates = can_validate(workspace)
         """Whether there was a validation script that could run when this engine began."""
@@ -113,7 +116,7 @@ class IterationWork:
             baseline=baseline,
             plan=self._facts(plan, text, effect.skip, run, self._names.renamed),
             mode=mode_of(config, text, counted=run.counted),
-            notices=await asyncio.to_thread(self._look_at_specs, plan, text),
+            notices=await asyncio.to_thread(self._look_at_specs, plan, text, tell_changes=False),
         )
 
     async def launch(
@@ -203,7 +206,7 @@ class IterationWork:
         edits = find_plan_edits(workspace, text_before, text, since=self._plan_read_at or began)
         self._plan_read_at = read_at
         is_due, notices = must_validate(workspace, could_at_start=self._validates, lost=effect.lost)
-        of_specs = await asyncio.to_thread(self._look_at_specs, plan, text)
+        of_specs = await asyncio.to_thread(self._look_at_specs, plan, text, tell_changes=True)
         return IterationRead(
             report=said.report,
             promises=said.promises,
@@ -343,14 +346,17 @@ class IterationWork:
         failed = attempts.rename(failed, renamed)
         return facts_of(plan, text, config, set_aside=failed)
 
-    def _look_at_specs(self, plan: Plan, text: str) -> tuple[Notice, ...]:
+    def _look_at_specs(self, plan: Plan, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
         """What does not fit in the specifications, each thing once in this engine's life."""
         if not writes_plan(self._workspace.config):
             return ()
         found = notices_of(check_tree(self._workspace.root, plan, text))
         fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
         self._specs_told.update(notice.message for notice in fresh)
-        return fresh
+        before, self._specs = self._specs, look_at_specs(self._workspace.root)
+        if before is None or not tell_changes:
+            return fresh
+        return (*fresh, *changes_of(before, self._specs))
 
     def _plan_text(self) -> str:
         workspace = self._workspace

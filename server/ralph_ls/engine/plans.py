@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import HeldTask, PlanFacts
+from ralph_ls.core.plan.checking.dependencies import unfinished_needs
 from ralph_ls.core.plan.editing.edits import block
 from ralph_ls.core.plan.editing.replanning import Reset, reset_in_progress
 from ralph_ls.core.plan.markdown import parse
@@ -68,9 +69,11 @@ def facts_of(
 
     ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had.
     """
-    chosen = next_task(plan, set_aside=set_aside)
+    needs = unfinished_needs(plan.tasks, text)
+    waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
+    chosen = next_task(plan, set_aside=set_aside, waits_for=waits_for)
     open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
-    held = [(task, why) for task in open_tasks if (why := _why_held(task, set_aside))]
+    held = [(task, why) for task in open_tasks if (why := _why_held(task, set_aside, needs))]
     return PlanFacts(
         counts=counts_view(plan, text, config),
         next_task=None if chosen is None else _reference(chosen),
@@ -176,12 +179,16 @@ def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
     return block(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
 
 
-def _why_held(task: Task, set_aside: Mapping[str, int]) -> str:
+def _why_held(
+    task: Task, set_aside: Mapping[str, int], needs: Mapping[str, tuple[Task, ...]]
+) -> str:
     """Why a task cannot be taken, in words that follow its name; empty where it can."""
     if task.state is TaskState.BLOCKED:
         return f"blocked by {task.blocked_by}" if task.blocked_by else "blocked in the plan"
     if task.id in set_aside:
         return f"set aside after {count_of(set_aside[task.id], 'attempt')}"
+    if task.id in needs:
+        return f"waiting for {needs[task.id][0].title}"
     return ""
 
 

@@ -15,13 +15,14 @@ from ralph_ls.core.plan.specs import (
     FOLDER,
     INDEX,
     OPEN_TASKS,
+    SpecStatus,
     check_specs,
     read_index,
     read_spec,
 )
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.files import read_regular
+from ralph_ls.store.files import content_hash, read_regular
 from ralph_ls.store.specs import find_specs
 
 LARGEST = 1 << 20
@@ -39,6 +40,42 @@ def check_tree(root: Path, plan: Plan, plan_text: str) -> Mapping[str, tuple[Rem
     ]
     index = _text(root, INDEX)
     return check_specs(specs, None if index is None else read_index(index), plan, plan_text)
+
+
+def look_at_specs(root: Path) -> dict[str, tuple[SpecStatus, str]]:
+    """Status and a hash of each specification by its name, to tell later what was changed."""
+    found: dict[str, tuple[SpecStatus, str]] = {}
+    for name in find_specs(root):
+        if (text := _text(root, name)) is not None:
+            found[name] = (read_spec(name, text).status, content_hash(text.encode()))
+    return found
+
+
+def changes_of(
+    before: Mapping[str, tuple[SpecStatus, str]], after: Mapping[str, tuple[SpecStatus, str]]
+) -> tuple[Notice, ...]:
+    """What an iteration changed in specifications (S, specs Guidelines; SPEC §8: told).
+
+    An agent may mend them; that a person approves a change of status is asked for in words.
+    """
+    statuses = [
+        f"{FOLDER}/{name}: {before[name][0].value} is now {status.value}"
+        for name, (status, _) in after.items()
+        if name in before and before[name][0] is not status
+    ]
+    statuses += [f"{FOLDER}/{name} is gone" for name in before if name not in after]
+    texts = [
+        f"{FOLDER}/{name}" + ("" if name in before else " (new)")
+        for name, told in after.items()
+        if before.get(name) != told and (name not in before or before[name][0] is told[0])
+    ]
+    notices: list[Notice] = []
+    if statuses:
+        message = f"{_shown(statuses)}; look whether that is so, or take it back"
+        notices.append(Notice(code="spec-status-changed", message=message))
+    if texts:
+        notices.append(Notice(code="specs-changed", message=f"changed: {_shown(texts)}"))
+    return tuple(notices)
 
 
 def notices_of(remarks: Mapping[str, tuple[Remark, ...]]) -> tuple[Notice, ...]:

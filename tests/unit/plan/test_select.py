@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from ralph_ls.core.plan.checking.dependencies import unfinished_needs
+from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.select import PlanCounts, count, newly_done, next_task
 from tests.unit.plan.shown import plan_of
 
@@ -38,6 +40,58 @@ def test_the_next_task_is_chosen(lines: tuple[str, ...], title: str | None) -> N
 def test_tasks_set_aside_are_never_chosen() -> None:
     assert chosen("- [~] A-1: a", "- [ ] A-2: b", set_aside=("A-1",)) == "b"
     assert chosen("- [~] A-1: a", set_aside=("A-1",), only="A-1") is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "set_aside", "title"),
+    [
+        pytest.param(
+            ("- [ ] [P0] A-1: a", "  - Depends on: A-2", "- [ ] A-2: b"),
+            (),
+            "b",
+            id="what-is-needed",
+        ),
+        pytest.param(
+            ("- [ ] A-1: a", "  - Depends on: A-2", "- [x] A-2: b"), (), "a", id="what-is-done"
+        ),
+        pytest.param(("- [ ] A-1: a", "  - Depends on: A-9, a key"), (), "a", id="no-such-task"),
+        pytest.param(("- [ ] A-1: a", "  - Depends on: A-1"), (), "a", id="itself"),
+        pytest.param(
+            ("- [ ] A-1: a", "  - Depends on: A-2", "- [!] A-2: b"), (), None, id="what-is-blocked"
+        ),
+        pytest.param(
+            ("- [ ] A-1: a", "  - Depends on: A-2", "- [ ] A-2: b"), ("A-2",), None, id="set-aside"
+        ),
+        pytest.param(
+            (
+                *("- [ ] A-1: a", "  - Depends on: A-2"),
+                *("- [ ] [P0] A-2: b", "  - Depends on: A-1"),
+            ),
+            (),
+            "b",
+            id="each-other",
+        ),
+        pytest.param(
+            (
+                *("- [ ] A-1: a", "  - Depends on: A-2"),
+                *("- [ ] A-2: b", "  - Depends on: A-1, A-3"),
+                *("- [!] A-3: c",),
+            ),
+            (),
+            None,
+            id="each-other-and-what-is-blocked",
+        ),
+    ],
+)
+def test_a_task_comes_after_those_that_it_needs(
+    lines: tuple[str, ...], set_aside: tuple[str, ...], title: str | None
+) -> None:
+    text = "\n".join(lines)
+    plan = parse(text).plan
+    needs = unfinished_needs(plan.tasks, text)
+    waits_for = {waiting: [one.id for one in needed] for waiting, needed in needs.items()}
+    task = next_task(plan, set_aside=set_aside, waits_for=waits_for)
+    assert (None if task is None else task.title) == title
 
 
 def test_only_one_id_may_be_asked_for() -> None:

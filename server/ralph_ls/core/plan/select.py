@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ralph_ls.core.plan.follow import follow
 from ralph_ls.core.plan.model import Plan, Task
@@ -54,23 +55,46 @@ def count(plan: Plan) -> PlanCounts:
 
 
 def next_task(
-    plan: Plan, *, set_aside: Collection[str] = (), only: str | None = None
+    plan: Plan,
+    *,
+    set_aside: Collection[str] = (),
+    only: str | None = None,
+    waits_for: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Task | None:
     """Choose the task to work on, or None when nothing is left that could be.
 
     Required ones go before optional ones; then those in progress; then by priority, where none
     counts as P1 (Standard); then by position. Done, blocked and skipped ones are never chosen, nor
     those in ``set_aside``; ``only`` leaves the choice between one id and nothing.
+
+    ``waits_for`` has the unfinished tasks that a task says it needs (S, Future: task dependencies):
+    such a task is chosen only where all that are left wait for each other, since no order would
+    please them. One that waits for a task which nobody will take is never chosen.
     """
     open_states = {TaskState.TODO, TaskState.IN_PROGRESS}
-    candidates = (
+    candidates = [
         task
         for task in plan.tasks
         if task.state in open_states
         and task.id not in set_aside
         and (only is None or task.id == only)
-    )
-    return min(candidates, key=_urgency, default=None)
+    ]
+    ready = [task for task in candidates if not waits_for.get(task.id)]
+    if not ready and waits_for:
+        taken = {task.id for task in candidates}
+        ready = [task for task in candidates if _all_needed(task.id, waits_for) <= taken]
+    return min(ready, key=_urgency, default=None)
+
+
+def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
+    """What a task waits for, and all that those wait for."""
+    needed: set[str] = set()
+    left = [task_id]
+    while left:
+        fresh = set(waits_for.get(left.pop(), ())) - needed
+        needed |= fresh
+        left.extend(fresh)
+    return needed
 
 
 def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ id of a task or its title, both in any case. What looks like an id (``US-007``, 
 none in this plan is told; other words (``Dependencies: the API of the shop, auth.md``) are taken
 for prose, which nobody can check. ``Blocked by:`` is a reason (SPEC §8) and no dependency.
 
-Nobody's turn is chosen by what is read here; only remarks are made. It must never change a plan.
+What an unfinished task waits for decides whose turn it is (``core.plan.select``). It must never
+change a plan.
 """
 
 from __future__ import annotations
@@ -66,6 +67,23 @@ def read_dependencies(tasks: Sequence[Task], below: Below) -> tuple[Dependency, 
         place = Place(line=line.number, start=written.start, end=end)
         result.append(Dependency(task=line.task, target=target, name=name, place=place))
     return tuple(result)
+
+
+def unfinished_needs(tasks: Sequence[Task], text: str) -> dict[str, tuple[Task, ...]]:
+    """The tasks that each unfinished task waits for, by its id.
+
+    ``tasks`` were read from ``text``. An id that no task has holds nobody up.
+    """
+    needs: dict[str, dict[str, Task]] = {}
+    for one in read_dependencies(tasks, Below(tasks, text)):
+        if (
+            one.target is not None
+            and one.target.id != one.task.id
+            and one.task.state in UNFINISHED
+            and one.target.state in UNFINISHED
+        ):
+            needs.setdefault(one.task.id, {})[one.target.id] = one.target
+    return {waiting: tuple(targets.values()) for waiting, targets in needs.items()}
 
 
 def check_dependencies(
