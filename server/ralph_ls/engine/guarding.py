@@ -39,6 +39,7 @@ from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.store.files import (
     PRIVATE_FILE,
     ChangedMeanwhile,
+    make_folders_below,
     make_private_folder,
     read_if_there,
     read_regular,
@@ -242,7 +243,6 @@ class Guarding:
             keeper.clear_way(target)
             if os.path.lexists(target):
                 keeper.move_away(target, is_copied=False)
-            target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StateUnusable(
                 f"the plan {target} is gone and cannot be put back: {error.strerror or error}; "
@@ -336,7 +336,7 @@ class _Keeper:
             leads_out = not Path(os.path.realpath(parent)).is_relative_to(real_root)
             if os.path.lexists(parent) and (leads_out or not parent.is_dir()):
                 self.move_away(parent, is_copied=False)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folders_below(self._root, target.parent)
 
     def shown(self, data: bytes) -> str:
         """What of the agent's version is told."""

@@ -30,7 +30,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.plan.model import Plan
 from ralph_ls.core.plan.select import newly_done
-from ralph_ls.core.plan.specs import SpecStatus
+from ralph_ls.core.plan.specs import check_specs
 from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_choice import fill_argv, resume_flags
@@ -48,7 +48,7 @@ from ralph_ls.engine.plans import (
     set_task_aside,
 )
 from ralph_ls.engine.prompts import fill_template, template_path
-from ralph_ls.engine.specifications import changes_of, check_tree, look_at_specs, notices_of
+from ralph_ls.engine.specifications import SpecsSeen, changes_of, look_at_specs, notices_of
 from ralph_ls.engine.task_names import TaskNames
 from ralph_ls.engine.validation import can_validate, must_validate, run_validation
 from ralph_ls.engine.workspace import Workspace
@@ -85,7 +85,7 @@ class IterationWork:
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
         self._specs_told: set[str] = set()
-        self._specs: dict[str, tuple[SpecStatus, str]] | None = None
+        self._specs: SpecsSeen | None = None
         """As they were when they were last looked at."""
         self._stopping = False
         self._validates = can_validate(workspace)
@@ -350,10 +350,10 @@ class IterationWork:
         """What does not fit in the specifications, each thing once in this engine's life."""
         if not writes_plan(self._workspace.config):
             return ()
-        found = notices_of(check_tree(self._workspace.root, plan, text))
+        before, self._specs = self._specs, look_at_specs(self._workspace.root)
+        found = notices_of(check_specs(self._specs.specs, self._specs.index, plan, text))
         fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
         self._specs_told.update(notice.message for notice in fresh)
-        before, self._specs = self._specs, look_at_specs(self._workspace.root)
         if before is None or not tell_changes:
             return fresh
         return (*fresh, *changes_of(before, self._specs))

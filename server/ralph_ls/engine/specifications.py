@@ -6,17 +6,17 @@ A person writes them (S, specs/); nothing here ever changes one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.plan.front_matter import Remark
-from ralph_ls.core.plan.model import Plan
 from ralph_ls.core.plan.specs import (
     FOLDER,
     INDEX,
     OPEN_TASKS,
-    SpecStatus,
-    check_specs,
+    IndexEntry,
+    Spec,
     read_index,
     read_spec,
 )
@@ -31,33 +31,37 @@ LARGEST = 1 << 20
 SHOWN = 3
 
 
-def check_tree(root: Path, plan: Plan, plan_text: str) -> Mapping[str, tuple[Remark, ...]]:
-    """What does not fit, by name within ``specs/``; what cannot be read is left out."""
-    specs = [
-        read_spec(name, text)
-        for name in find_specs(root)
-        if (text := _text(root, name)) is not None
-    ]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecsSeen:
+    """The specifications at one look; what cannot be read is left out."""
+
+    specs: tuple[Spec, ...]
+    hashes: Mapping[str, str]
+    """Of each text, by name within ``specs/``."""
+    index: tuple[IndexEntry, ...] | None
+    """None where there is none."""
+
+
+def look_at_specs(root: Path) -> SpecsSeen:
+    """Read them all, once."""
+    texts = {name: text for name in find_specs(root) if (text := _text(root, name)) is not None}
     index = _text(root, INDEX)
-    return check_specs(specs, None if index is None else read_index(index), plan, plan_text)
+    return SpecsSeen(
+        specs=tuple(read_spec(name, text) for name, text in texts.items()),
+        hashes={name: content_hash(text.encode()) for name, text in texts.items()},
+        index=None if index is None else read_index(index),
+    )
 
 
-def look_at_specs(root: Path) -> dict[str, tuple[SpecStatus, str]]:
-    """Status and a hash of each specification by its name, to tell later what was changed."""
-    found: dict[str, tuple[SpecStatus, str]] = {}
-    for name in find_specs(root):
-        if (text := _text(root, name)) is not None:
-            found[name] = (read_spec(name, text).status, content_hash(text.encode()))
-    return found
-
-
-def changes_of(
-    before: Mapping[str, tuple[SpecStatus, str]], after: Mapping[str, tuple[SpecStatus, str]]
-) -> tuple[Notice, ...]:
+def changes_of(earlier: SpecsSeen, later: SpecsSeen) -> tuple[Notice, ...]:
     """What an iteration changed in specifications (S, specs Guidelines; SPEC §8: told).
 
     An agent may mend them; that a person approves a change of status is asked for in words.
     """
+    before, after = (
+        {spec.name: (spec.status, seen.hashes[spec.name]) for spec in seen.specs}
+        for seen in (earlier, later)
+    )
     statuses = [
         f"{FOLDER}/{name}: {before[name][0].value} is now {status.value}"
         for name, (status, _) in after.items()

@@ -7,9 +7,8 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.codex import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.told import message_of
 from ralph_ls.protocol.messages import Message
-from tests.unit.agent.decode.streams import stream
+from tests.unit.agent.decode.streams import message_of, stream
 
 STARTED: list[dict[str, Any]] = [
     {"type": "thread.started", "thread_id": "a-thread"},

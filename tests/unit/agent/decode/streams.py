@@ -7,10 +7,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ralph_ls.core.agent.decode.claude import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.told import message_of
-from ralph_ls.protocol.messages import Message
+from ralph_ls.core.agent.decode.told import Told
+from ralph_ls.protocol.messages import MESSAGE_ADAPTER, Message
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "claude"
 
@@ -18,6 +20,11 @@ RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "claude"
 def recording(name: str) -> bytes:
     """What the real program printed; see ``tests/e2e/record_claude.py``."""
     return (RECORDINGS / f"{name}.jsonl").read_bytes()
+
+
+def message_of(told: Told) -> Message:
+    """The message that readers make of what was told."""
+    return MESSAGE_ADAPTER.validate_python(msgspec.to_builtins(told))
 
 
 def stream(*records: Any) -> bytes:

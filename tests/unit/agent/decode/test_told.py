@@ -18,7 +18,6 @@ from ralph_ls.core.agent.decode.told import (
     ToolTold,
     UsageTold,
     lines_of,
-    message_of,
     usage_of,
 )
 from ralph_ls.protocol.base import WireModel
@@ -30,6 +29,7 @@ from ralph_ls.protocol.messages import (
     ToolState,
 )
 from ralph_ls.protocol.report import Usage
+from tests.unit.agent.decode.streams import message_of
 
 TEXTS = st.text(max_size=20)
 NUMBERS = st.integers(min_value=0, max_value=1 << 40)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from ralph_ls.protocol.messages import MESSAGE_ADAPTER, FileAction, Message, ToolState
+from ralph_ls.protocol.messages import FileAction, ToolState
 from ralph_ls.protocol.report import Usage
 
 
@@ -92,11 +92,6 @@ Told = TextTold | ToolTold | FileTold | TodoTold | UsageTold
 def lines_of(told: Sequence[Told]) -> bytes:
     """The messages as they stand in ``messages.jsonl``, a line each."""
     return _ENCODER.encode_lines(told)
-
-
-def message_of(told: Told) -> Message:
-    """The message for who looks into it."""
-    return MESSAGE_ADAPTER.validate_python(msgspec.to_builtins(told))
 
 
 def usage_of(counts: Counts) -> Usage:
