@@ -37,11 +37,20 @@ class TestAUsageLimit:
         waits = [effect for effect in played.effects if isinstance(effect, WaitUntil)]
         assert waits == [WaitUntil(until=ended.at + timedelta(seconds=60))]
 
-    def test_of_the_past_is_waited_for_as_long_as_is_set(self) -> None:
+    def test_from_before_the_iteration_is_waited_for_as_long_as_is_set(self) -> None:
         said = turn(fields=None, limit=Limit(resets_at=BEGIN), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
         (waited,) = played.told("waitStarted")
-        assert waited.until > played.told("iterationEnded")[0].at
+        assert waited.until == played.told("iterationEnded")[0].at + timedelta(seconds=60)
+
+    def test_that_was_reset_while_the_agent_ended_is_waited_for_no_more(self) -> None:
+        unlimited = play(no_progress, finishes).told("iterationStarted")[0].at
+        reset = unlimited + timedelta(milliseconds=1)
+        said = turn(fields=None, limit=Limit(resets_at=reset), failure="at its limit")
+        played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
+        (waited,) = played.told("waitStarted")
+        assert waited.until == reset
+        assert waited.until < waited.at
 
     def test_is_not_tried_again_at_once_and_is_no_crash(self) -> None:
         played = check_loop([limited] * 5 + [finishes], ends=("complete", 0))

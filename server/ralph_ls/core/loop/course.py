@@ -123,12 +123,16 @@ def go_on(draft: Draft, *, reuse: bool = False, look_again: bool = False) -> Non
         prepare(draft, reuse=reuse and not look_again)
 
 
-def wait_for_limit(draft: Draft, limit: Limit) -> None:
-    """Wait until the agent's usage limit is reset, unless somebody wants the run held (SPEC §5)."""
+def wait_for_limit(draft: Draft, limit: Limit, *, since: datetime) -> None:
+    """Wait until the agent's usage limit is reset, unless somebody wants the run held (SPEC §5).
+
+    ``since``: when the iteration began. A reset that came while the agent was still ending is
+    waited for no more; one from before it is a stale word, which must not start agents in a row.
+    """
     if hold(draft):
         return
     until = limit.resets_at
-    if until is None or until <= draft.now:
+    if until is None or until <= since:
         until = draft.now + _seconds(draft.config.limit_wait)
     wait(draft, "limit", until)
 

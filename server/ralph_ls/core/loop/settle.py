@@ -177,7 +177,7 @@ def _close(
     if draft.run.verdict is not None:
         course.follow(draft, draft.run.verdict)
     elif settlement.limit is not None:
-        course.wait_for_limit(draft, settlement.limit)
+        course.wait_for_limit(draft, settlement.limit, since=current.started.at)
     else:
         changes_plan = settlement.set_aside is not None
         course.go_on(draft, reuse=not settlement.lost, look_again=changes_plan)
