@@ -13,6 +13,7 @@ import { Orders } from "./commands/orders";
 import { act, registerCommands, type Tools } from "./commands/table";
 import { Gutter } from "./gutter";
 import { LOG_SCHEME, LogDocuments } from "./logs/documents";
+import { useTranslator } from "./l10n";
 import { LoopView } from "./loopView";
 import { Notifications } from "./notifications/show";
 import { Connection } from "./server/connection";
@@ -27,6 +28,7 @@ import { watchWindow } from "./window";
 let connection: Connection | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
+  useTranslator((message, ...args) => vscode.l10n.t(message, ...args));
   const { subscriptions, extensionUri } = context;
   const log = vscode.window.createOutputChannel("Ralph Loop", { log: true });
   subscriptions.push(log);
