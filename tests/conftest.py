@@ -7,9 +7,14 @@ Hypothesis runs the same examples every time in CI, and looks for new ones on a 
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 import itertools
 import os
 import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -51,7 +56,7 @@ settings.load_profile(
 
 # The core's tests, whose folders are named as its packages are.
 UNIT = Path(__file__).parent / "unit"
-CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "views")]
+CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "setup", "views")]
 CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
 
 _numbers = itertools.count(1)
@@ -65,22 +70,83 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         is_quick = item.get_closest_marker("slow") is None
         is_known = not is_hypothesis_test(getattr(item, "obj", None))
-        is_core = any(item.path.is_relative_to(place) for place in CORE)
-        if is_quick and is_known and is_core:
+        if is_quick and is_known and _is_of_core(item.path):
             item.add_marker("measured")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Item] | None:
+    """Make no items of what ``-m "not measured"`` would put aside as soon as they are made.
+
+    They are more than half of all tests, and each process of ``make test`` would make them.
+    """
+    return [] if _is_put_aside(collector, name, obj) else None
+
+
+def _is_put_aside(collector: pytest.Module | pytest.Class, name: str, obj: object) -> bool:
+    """True only if every test of this function will be marked as measured."""
+    return (
+        collector.config.option.markexpr == "not measured"
+        and inspect.isfunction(obj)
+        and collector.funcnamefilter(name)
+        and not is_hypothesis_test(obj)
+        and _is_of_core(collector.path)
+        and collector.get_closest_marker("slow") is None
+        # Its own marks, and those that it gives to some of its parameters.
+        and "slow" not in repr(getattr(obj, "pytestmark", ()))
+    )
+
+
+@functools.cache
+def _is_of_core(path: Path) -> bool:
+    return any(path.is_relative_to(place) for place in CORE)
+
+
+@dataclass
+class _Homes:
+    """Homes of tests; one that a test of the core left as it was is the next such test's.
+
+    Those start no processes, which might come back to it later.
+    """
+
+    folder: Path
+    unused: Path | None = None
+    touched: int = 0
+    """When a file was last made in, or taken from, the one that is lent, in nanoseconds."""
+
+    def make(self) -> Path:
+        home = self.folder / str(next(_numbers))
+        home.mkdir()
+        (home / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+        return home
+
+    def lend(self) -> Path:
+        home, self.unused = self.unused or self.make(), None
+        self.touched = home.stat().st_ctime_ns
+        return home
+
+    def take_back(self, home: Path) -> None:
+        """Whatever made or removed anything in it changed its time."""
+        with contextlib.suppress(OSError):
+            is_as_it_was = home.stat().st_ctime_ns == self.touched
+            if is_as_it_was and (home / ".gitconfig").read_text(encoding="utf-8") == GIT_CONFIG:
+                self.unused = home
+
+
 @pytest.fixture(scope="session")
-def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("homes")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> _Homes:
+    return _Homes(tmp_path_factory.mktemp("homes"))
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated_home(
+    _homes: _Homes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Path]:
     """The test's own HOME, with nothing in it but ``.gitconfig``; RALPH_STATE_DIR is unmade."""
-    home = _homes / str(next(_numbers))
-    home.mkdir()
-    (home / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+    is_lent = _is_of_core(request.path)
+    home = _homes.lend() if is_lent else _homes.make()
     for name in list(os.environ):
         if name.startswith(FOREIGN_PREFIXES) or name in FOREIGN_NAMES:
             monkeypatch.delenv(name)
@@ -98,7 +164,9 @@ def isolated_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     for name, value in own.items():
         monkeypatch.setenv(name, str(value))
-    return home
+    yield home
+    if is_lent:
+        _homes.take_back(home)
 
 
 @pytest.fixture

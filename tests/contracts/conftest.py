@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.engine.conftest import nursery, ralph, scene
+from tests.engine.conftest import ralph, scene
 
-__all__ = ["nursery", "ralph", "scene"]
+__all__ = ["ralph", "scene"]

@@ -190,11 +190,11 @@ PIECES = {
     "nears-its-limit": Piece(script=(progress,) * 5, settings={"max_iterations": 5}),
     "takes-too-long": Piece(
         script=(turn(fields=None, files=1, commit=True, end=timeout.end), finishes),
-        settings={"timeout": 1.0},
+        settings={"timeout": 8.0},
     ),
     "takes-too-long-and-stops": Piece(
         script=(timeout,),
-        settings={"timeout": 0.3, "on_timeout": "stop"},
+        settings={"timeout": 1.0, "on_timeout": "stop"},
         config='on_timeout = "stop"\n',
     ),
     "validated": Piece(

@@ -144,7 +144,7 @@ def _as_sh(turn: Turn) -> str:
         deeds.append(f"say {shlex.quote(turn.question)}")
     elif not turn.silent and not turn.promises:
         deeds.append("say 'Well.'")
-    deeds.append("exec sleep 60" if turn.end.timed_out else f"exit {turn.end.exit_code}")
+    deeds.append("exec sleep 600" if turn.end.timed_out else f"exit {turn.end.exit_code}")
     return "; ".join(deeds)
 
 

@@ -26,7 +26,7 @@ def stub() -> Iterator[ModelStub]:
 
 
 def ask(url: str, path: str = "/v1/messages", **fields: Any) -> tuple[int, str]:
-    connection = HTTPConnection(urlsplit(url).netloc, timeout=30)
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
     connection.request("POST", path, json.dumps({"model": "m", "tools": TOOLS, **fields}))
     answer = connection.getresponse()
     try:
@@ -106,6 +106,6 @@ def test_a_script_can_lie_in_a_file_and_be_served_by_itself(tmp_path: Path) -> N
     )
     assert served.stdout is not None
     content = json.loads(ask(served.stdout.readline().strip())[1])["content"]
-    served.communicate(timeout=30)
+    served.communicate(timeout=60)
     assert [block["type"] for block in content] == ["text", "tool_use"]
     assert served.returncode == 0

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -57,6 +57,11 @@ class Editor:
         """Every message in its order: the method, or ``answer``."""
         self.asked: list[tuple[str, Params]] = []
         """Every request of the server, all of which are answered at once."""
+        self.results: dict[str, Message] = {
+            "window/showDocument": {"success": True},
+            "workspace/applyEdit": {"applied": True},
+        }
+        """What the server's requests are answered with; null where nothing stands here."""
         self.expected = set(ALWAYS_EXPECTED)
         self.capabilities: Message = {}
         """What the server can do."""
@@ -83,6 +88,10 @@ class Editor:
         sent = {} if params is None else params
         self._send({"id": self._number, "method": method, "params": sent})
         return answer
+
+    def cancel_last(self) -> None:
+        """Give up waiting for the request that was sent last."""
+        self.notify("$/cancelRequest", {"id": self._number})
 
     async def request(self, method: str, params: object = None) -> Any:
         """The result; raises ``Refused``."""
@@ -255,8 +264,7 @@ class Editor:
                 answer.set_result(message)
         elif "id" in message:
             self.asked.append((message["method"], message.get("params") or {}))
-            shown = {"success": True} if message["method"] == "window/showDocument" else None
-            self._send({"id": message["id"], "result": shown})
+            self._send({"id": message["id"], "result": self.results.get(message["method"])})
         else:
             self.told.append((message["method"], message.get("params") or {}))
 
@@ -294,6 +302,7 @@ async def _start(
     options: Message | None = None,
     changes: Message | None = None,
     greet: bool = True,
+    flags: Sequence[str] = (),
 ) -> Editor:
     """An editor with these folders open; ``options`` are its initializationOptions.
 
@@ -304,7 +313,7 @@ async def _start(
     at_the_end.callback(errors.close)
     their_input, our_output = os.pipe()
     our_input, their_output = os.pipe()
-    command = ("serve", "--stdio")
+    command = ("serve", "--stdio", *flags)
     process = nursery.fork(
         Path.cwd(), command, dict(os.environ), their_input, their_output, errors.fileno()
     )

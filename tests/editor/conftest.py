@@ -11,22 +11,30 @@ from tests.editor.client import Editor, serving
 from tests.editor.warm_server import ServerNursery
 from tests.editor.wire import Wire
 from tests.engine.cases import Scene
-from tests.engine.conftest import nursery, ralph, scene
+from tests.engine.conftest import ralph, scene
 from tests.engine.loop import ROOT, end_run
 
-__all__ = ["nursery", "ralph", "scene"]
+__all__ = ["ralph", "scene"]
 """Fixtures of whole runs, which pytest finds here by their names."""
 
 Start = Callable[[str], Awaitable[Wire]]
 
 
+@pytest.fixture(scope="session")
+def server_nursery() -> Iterator[ServerNursery]:
+    """One process that forks servers, for all tests of a session."""
+    made = ServerNursery(ROOT / "server")
+    yield made
+    made.close()
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def start() -> AsyncIterator[Start]:
+async def start(server_nursery: ServerNursery) -> AsyncIterator[Start]:
     """Starts ``stock`` or ``ours``; whatever of it still lives when the test ends is killed."""
     started: list[Wire] = []
 
     async def start_one(name: str) -> Wire:
-        started.append(await Wire.start(f"tests.editor.{name}"))
+        started.append(await Wire.fork(server_nursery, f"tests.editor.{name}"))
         return started[-1]
 
     yield start_one
@@ -35,9 +43,11 @@ async def start() -> AsyncIterator[Start]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def servers() -> AsyncIterator[dict[str, Wire]]:
+async def servers(server_nursery: ServerNursery) -> AsyncIterator[dict[str, Wire]]:
     """A server of each kind for all tests of a module that leave it as they found it."""
-    started = {name: await Wire.start(f"tests.editor.{name}") for name in ("stock", "ours")}
+    started = {
+        name: await Wire.fork(server_nursery, f"tests.editor.{name}") for name in ("stock", "ours")
+    }
     for wire in started.values():
         await wire.initialize()
     yield started
@@ -66,14 +76,6 @@ async def _cleared(wire: Wire) -> Wire:
 # ------------------------------------------------------------------------------ the real server
 
 StartEditor = Callable[..., Awaitable[Editor]]
-
-
-@pytest.fixture(scope="session")
-def server_nursery() -> Iterator[ServerNursery]:
-    """One process that forks servers, for all tests of a session."""
-    made = ServerNursery(ROOT / "server")
-    yield made
-    made.close()
 
 
 @pytest_asyncio.fixture

@@ -30,6 +30,7 @@ from ralph_ls.editor.features import (
     completions,
     diagnostics,
     folds,
+    hints,
     hover,
     lenses,
     links,
@@ -50,7 +51,7 @@ from tests.unit.views.sights import run_of
 
 VS_CODE = "visual-studio-code@v1.65.2"
 NEOVIM = "neovim@v0.11.0"
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds after which something that does not come has failed the test."""
 
 Message = dict[str, Any]
@@ -60,6 +61,7 @@ ALL = (
     completions,
     diagnostics,
     folds,
+    hints,
     hover,
     lenses,
     links,

@@ -13,11 +13,14 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-PATIENCE = 2.0
+PATIENCE = 60.0
 """Seconds an event loop gets to show that it is not blocked."""
 
+SHORT = 1.0
+"""The same for one of which we know that it is: the test waits for all of them."""
 
-def register(server: LanguageServer) -> None:
+
+def register(server: LanguageServer, *, patience: float = PATIENCE) -> None:
     released = asyncio.Event()
 
     @server.feature("tests/echo")
@@ -71,7 +74,7 @@ def register(server: LanguageServer) -> None:
     @server.feature("tests/flood")
     def flood(ls: LanguageServer, params: Any) -> None:
         """Send two megabytes, while a thread looks whether the loop still turns."""
-        _watch(asyncio.get_running_loop())
+        _watch(asyncio.get_running_loop(), patience)
         for number in range(2000):
             ls.protocol.notify("tests/drop", {"number": number, "text": "x" * 1000})
 
@@ -82,11 +85,11 @@ def say_aside(text: str) -> None:
     sys.stderr.flush()
 
 
-def _watch(loop: asyncio.AbstractEventLoop) -> None:
+def _watch(loop: asyncio.AbstractEventLoop, patience: float) -> None:
     turned = threading.Event()
 
     def look() -> None:
-        say_aside("the loop turns" if turned.wait(PATIENCE) else "the loop is blocked")
+        say_aside("the loop turns" if turned.wait(patience) else "the loop is blocked")
 
     loop.call_soon_threadsafe(turned.set)
     threading.Thread(target=look, daemon=True).start()

@@ -6,12 +6,12 @@ from typing import Any
 
 from pygls.lsp.server import LanguageServer
 
-from tests.editor.scenario import register
+from tests.editor.scenario import SHORT, register
 
 
 def main() -> None:
     server = LanguageServer("stock", "1")
-    register(server)
+    register(server, patience=SHORT)
 
     @server.feature("ralph/start")
     def start(ls: LanguageServer, params: Any) -> dict[str, object]:

@@ -6,9 +6,7 @@ own process, session, working folder, environment and standard streams.
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,27 +20,14 @@ class ServerNursery(warm.Nursery):
     """The process that forks servers, as its user sees it."""
 
     def __init__(self, server_folder: Path) -> None:
-        ours, theirs = socket.socketpair()
-        self._adopt(ours)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(theirs.fileno())],
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-            )
-
-    def _adopt(self, connection: socket.socket) -> None:
-        import threading
-
-        self._socket = connection
-        self._asking = threading.Lock()
+        super().__init__(server_folder, script=__file__)
 
 
 def main() -> None:
     from ralph_ls.cli import serve, serve_verb  # noqa: F401
     from ralph_ls.editor import server
     from ralph_ls.engine import clock  # noqa: F401
+    from tests.editor import ours, stock  # noqa: F401
 
     server._import_the_rest()
     warm.serve(socket.socket(fileno=int(sys.argv[1])))

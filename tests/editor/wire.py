@@ -8,7 +8,9 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from tests.engine.warm import ForkedProcess, Nursery
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -22,7 +24,7 @@ NOTHING: object = {}
 class Wire:
     """One server process and what it says. Every wait ends after ``PATIENCE``."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | ForkedServer) -> None:
         self.process = process
         self.aside: list[Message] = []
         """Messages that came while another was waited for, in order."""
@@ -44,6 +46,11 @@ class Wire:
         )
         return cls(process)
 
+    @classmethod
+    async def fork(cls, nursery: Nursery, module: str) -> Wire:
+        """The same as ``start``, from a process that has imported the module already."""
+        return cls(await ForkedServer.start(nursery, module))
+
     async def close(self) -> None:
         """Whatever of it still lives ends here."""
         if self.process.returncode is None:
@@ -53,7 +60,10 @@ class Wire:
             while stream is not None and await stream.read(1 << 20):
                 pass
         await self.process.wait()
-        self.process._transport.close()  # type: ignore[attr-defined]
+        if isinstance(self.process, ForkedServer):
+            self.process.close()
+        else:
+            self.process._transport.close()  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------------------------ sending
 
@@ -157,6 +167,66 @@ class Wire:
 
     def pipe(self, descriptor: int) -> asyncio.BaseTransport:
         """Our end of the server's descriptor 0, 1 or 2."""
+        if isinstance(self.process, ForkedServer):
+            return self.process.pipes[descriptor]
         transport = self.process._transport  # type: ignore[attr-defined]
         pipe: asyncio.BaseTransport = transport.get_pipe_transport(descriptor)
         return pipe
+
+
+class ForkedServer:
+    """As much of an ``asyncio.subprocess.Process`` as a wire needs, of one that was forked."""
+
+    def __init__(self, process: ForkedProcess) -> None:
+        self._process = process
+        self.pipes: list[asyncio.BaseTransport] = []
+        """Our ends of its standard streams."""
+        self.stdin: asyncio.StreamWriter
+        self.stdout: asyncio.StreamReader
+        self.stderr: asyncio.StreamReader
+
+    @classmethod
+    async def start(cls, nursery: Nursery, module: str) -> ForkedServer:
+        (stdin, our_input), (our_output, stdout), (our_errors, stderr) = (
+            os.pipe() for _ in range(3)
+        )
+        made = cls(nursery.fork(ROOT, [], os.environ, stdin, stdout, stderr, module=module))
+        for theirs in (stdin, stdout, stderr):
+            os.close(theirs)
+        await made._connect(*(os.fdopen(end, "rb", 0) for end in (our_output, our_errors)))
+        await made._connect_input(os.fdopen(our_input, "wb", 0))
+        return made
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.poll()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    async def wait(self) -> int:
+        return await asyncio.to_thread(self._process.wait, PATIENCE)
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            pipe.close()
+        self._process.close()
+
+    async def _connect(self, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        self.stdout, self.stderr = asyncio.StreamReader(), asyncio.StreamReader()
+        for stream, end in ((self.stdout, stdout), (self.stderr, stderr)):
+            protocol = asyncio.StreamReaderProtocol(stream)
+            pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+                lambda protocol=protocol: protocol,  # type: ignore[misc]
+                end,
+            )
+            self.pipes.append(pipe)
+
+    async def _connect_input(self, stdin: IO[bytes]) -> None:
+        loop = asyncio.get_running_loop()
+        # A protocol of a stream that nobody reads: it is what makes `drain` wait.
+        pipe, protocol = await loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), stdin
+        )
+        self.pipes.insert(0, pipe)
+        self.stdin = asyncio.StreamWriter(pipe, protocol, None, loop)

@@ -88,7 +88,7 @@ class Ralph:
             )
         self._at_the_end.callback(process.close)
         self._at_the_end.callback(_end, process, folder)
-        return Started(cast(Any, process), folder, out, err)
+        return Started(process, folder, out, err)
 
 
 class Started(Running):

@@ -33,6 +33,7 @@ from ralph_ls.store.layout import (
 )
 from ralph_ls.store.lock import is_held, read_owner
 from ralph_ls.store.runs import FoundRun, find_run
+from tests.engine.warm import ForkedProcess, nursery
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +64,11 @@ class Running:
     """A ``ralph`` that runs in a process group of its own."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], repository: Path, out: IO[bytes], err: IO[bytes]
+        self,
+        process: subprocess.Popen[bytes] | ForkedProcess,
+        repository: Path,
+        out: IO[bytes],
+        err: IO[bytes],
     ) -> None:
         self.process = process
         self.repository = repository
@@ -173,8 +178,8 @@ def write_python_agent(folder: Path, body: str, *, name: str = "agent") -> str:
 def run_ralph(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None, seconds: float = PATIENCE
 ) -> Completed:
-    """Run ``ralph`` in ``folder`` to its end."""
-    with start_ralph(folder, *arguments, env=env) as running:
+    """Run ``ralph`` in ``folder`` to its end, by its real start."""
+    with start_ralph(folder, *arguments, env=env, real=True) as running:
         return running.wait(seconds)
 
 
@@ -183,25 +188,35 @@ def start_ralph(
     folder: Path,
     *arguments: str,
     env: Mapping[str, str] | None = None,
-    stdout: int | IO[bytes] | None = None,
     before: Sequence[str] = (),
+    real: bool = False,
 ) -> Iterator[Running]:
     """Start ``ralph`` in ``folder``; whatever of it is left at the end of the block is killed.
 
-    Its output goes into files, so that it never waits for us, unless ``stdout`` says otherwise.
-    ``before`` is a program that starts it, as ``nohup`` would.
+    Its output goes into files, so that it never waits for us. It is forked from a process that
+    has imported it, unless the start itself is what the test is about: ``real``, or ``before``,
+    a program that starts it, as ``nohup`` would.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "server"), **(env or {})}
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(
-            [*before, *RALPH, *arguments],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=out if stdout is None else stdout,
-            stderr=err,
-            start_new_session=True,
-        )
+    process: subprocess.Popen[bytes] | ForkedProcess
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        Path(os.devnull).open("rb") as nothing,
+    ):
+        streams = nothing.fileno(), out.fileno(), err.fileno()
+        if real or before:
+            process = subprocess.Popen(
+                [*before, *RALPH, *arguments],
+                cwd=folder,
+                env=environment,
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                start_new_session=True,
+            )
+        else:
+            process = nursery().fork(folder, arguments, environment, *streams)
         try:
             yield Running(process, folder, out, err)
         finally:
@@ -209,6 +224,8 @@ def start_ralph(
                 process.kill()
                 process.wait(PATIENCE)
                 end_marked(folder)
+            if isinstance(process, ForkedProcess):
+                process.close()
 
 
 def worktree_of(folder: Path) -> Worktree:

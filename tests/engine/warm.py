@@ -2,13 +2,21 @@
 
 A command line spends most of its time on imports; tests that start a hundred of them share those.
 What is forked is the program as its users start it: own process, own session, own working folder
-and environment, standard streams, signals and exit code. Run as a script, this is the process
-that forks; imported, it is the helper which asks it to.
+and environment, standard streams, signals and exit code; a terminal that it is given for its
+streams is the one that it takes keys from. What is about the start itself (imports, locales,
+closed streams, ``nohup``) is tested with ``tests.engine.loop.start_ralph``, the real start.
+Run as a script, this is the process that forks; imported, it is the helper which asks it to.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import fcntl
+import functools
 import gc
+import importlib
+import io
 import json
 import os
 import select
@@ -16,11 +24,19 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
+
+Request = tuple[str, list[str], dict[str, str], str]
+"""Folder, arguments, environment, and the module where it is not ``ralph``."""
+
+
+RALPH = ""
+"""The program that is forked unless a test names the module of another one."""
 
 
 class ForkedProcess:
@@ -63,23 +79,33 @@ class ForkedProcess:
 class Nursery:
     """The process that forks, as its user sees it."""
 
-    def __init__(self, server_folder: Path) -> None:
+    def __init__(self, server_folder: Path, *, script: str = __file__) -> None:
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._asking = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                [sys.executable, "-P", script, str(theirs.fileno())],
+                cwd=server_folder,
                 env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
             )
 
     def fork(
-        self, folder: Path, arguments: tuple[str, ...], environment: Mapping[str, str], *fds: int
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        *fds: int,
+        module: str = RALPH,
     ) -> ForkedProcess:
-        """Start ``ralph`` with these standard streams: input, output and error."""
-        request = json.dumps([str(folder), arguments, dict(environment)]).encode() + b"\n"
+        """Start ``ralph`` with these standard streams: input, output and error.
+
+        ``module``: the one to start instead, as ``python -m`` would, by its ``main``.
+        """
+        words = [str(folder), list(arguments), dict(environment), module]
+        request = json.dumps(words).encode() + b"\n"
         read_end, write_end = os.pipe()
         with self._asking:
             n_sent = socket.send_fds(self._socket, [request], [*fds, write_end])
@@ -92,17 +118,33 @@ class Nursery:
         self._process.wait()
 
 
+@functools.cache
+def nursery() -> Nursery:
+    """The one process that forks ``ralph`` for all tests of this one."""
+    made = Nursery(Path(__file__).resolve().parents[2] / "server")
+    atexit.register(made.close)
+    return made
+
+
 def load() -> None:
     """Import and build all that some ``ralph`` needs on its way, for every one that is forked."""
+    import concurrent.futures.thread  # noqa: F401
+
+    import filelock  # noqa: F401
     import git.cmd  # noqa: F401
     import watchdog.observers  # noqa: F401
 
+    from ralph_ls.cli.main import main
     from ralph_ls.cli.verbs import VERBS, make_command
     from ralph_ls.engine import start  # noqa: F401
+    from ralph_ls.engine.demo import agent  # noqa: F401
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.commands import COMMAND_ADAPTER
     from ralph_ls.protocol.events import EVENT_ADAPTER
 
+    # What typer imports on its way; nobody hears it.
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(["plan", "--help"])
     make_command(*VERBS)
     for verb in VERBS:
         make_command(verb)
@@ -119,9 +161,8 @@ def serve(connection: socket.socket) -> None:
     load()
     # What is here stays here: no collection need look at it, nor copy the pages it lies in.
     gc.freeze()
-    # The keepers are nobody's to wait for.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
+        _reap()
         request, fds, _, _ = socket.recv_fds(connection, 1 << 16, 4)
         if not request:
             return
@@ -134,14 +175,22 @@ def serve(connection: socket.socket) -> None:
             os.close(descriptor)
 
 
-def _keep(request: tuple[str, list[str], dict[str, str]], fds: list[int]) -> NoReturn:
+def _reap() -> None:
+    """Let the keepers go which have nobody to keep any more."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def _keep(request: Request, fds: list[int]) -> NoReturn:
     """Be the parent of one ``ralph``: tell its pid, then how it ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     status = fds[3]
     pid = os.fork()
     if pid == 0:
         os.close(status)
-        _become_ralph(request, fds[:3])
+        _become_program(request, fds[:3])
     for descriptor in fds[:3]:
         os.close(descriptor)
     os.write(status, b"%d\n" % pid)
@@ -150,11 +199,15 @@ def _keep(request: tuple[str, list[str], dict[str, str]], fds: list[int]) -> NoR
     os._exit(0)
 
 
-def _become_ralph(request: tuple[str, list[str], dict[str, str]], fds: list[int]) -> NoReturn:
+def _become_program(request: Request, fds: list[int]) -> NoReturn:
     from ralph_ls.cli.main import run
 
-    folder, arguments, environment = request
+    folder, arguments, environment, module = request
     os.setsid()
+    # Whoever runs the tests under nohup runs no program of theirs so.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if os.isatty(fds[0]):
+        fcntl.ioctl(fds[0], termios.TIOCSCTTY, 0)
     for number, descriptor in enumerate(fds):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -166,8 +219,10 @@ def _become_ralph(request: tuple[str, list[str], dict[str, str]], fds: list[int]
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
-    sys.argv = ["ralph", *arguments]
+    sys.argv = [module or "ralph", *arguments]
     # It leaves by SystemExit, through everything that this process was before.
+    if module != RALPH:
+        sys.exit(importlib.import_module(module).main())
     run()
     raise AssertionError("ralph ends with a code")
 
