@@ -2,7 +2,8 @@
 
 It reads the prompt on stdin, works in the current folder, prints what it does and ends with a
 status block (SPEC §10, ``demo``). It is a script: it repairs what it recognises in the sample
-project, and says so. In any other repository it changes nothing and reports BLOCKED.
+project, and says so. In any other repository it changes nothing and reports BLOCKED. Asked for a
+plan, it proposes one anywhere.
 
 It must never know the journal, the inbox or anything else of the engine; and it imports little,
 since every iteration starts it anew.
@@ -21,7 +22,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph_ls.core.prompt.proposal import description_in
 from ralph_ls.engine.demo.pace import say, tell
+from ralph_ls.engine.demo.proposing import propose
 from ralph_ls.engine.demo.repairs import (
     FILES,
     REPAIRS,
@@ -108,6 +111,10 @@ def main() -> int:
         sys.stdout.reconfigure(encoding="utf-8", errors="replace", newline="\n")
     try:
         prompt = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
+        description = description_in(prompt)
+        if description is not None:
+            tell(propose(description))
+            return 0
         tell(to_text(work(Path.cwd(), prompt, os.environ)))
     except OSError as error:
         _drop_stdout()

@@ -1,0 +1,229 @@
+"""From flags, and in a terminal from answers, to the order of a set-up.
+
+The rules are those of ``core.setup.rules``: what is wrong is told in their words, errors ask again
+in a terminal and end the command in a pipe; warnings are told, and can be passed over.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+
+from ralph_ls.cli.agent_flags import agent_words
+from ralph_ls.cli.output import say
+from ralph_ls.core.setup.rules import check_draft, errors_of
+from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
+from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.setup_templates import Templates, find_template, load_templates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the flags said; None and empty where they did not."""
+
+    profile: ProfileName | None = None
+    description: str | None = None
+    template: str | None = None
+    items: tuple[str, ...] = ()
+    completion_phrase: str | None = None
+    agent: str | None = None
+    agent_command: str | None = None
+    agent_prompt: str | None = None
+    max_iterations: int | None = None
+    timeout: str | None = None
+    max_cost_usd: float | None = None
+    plan: str | None = None
+
+
+def to_order(given: Given, root: Path, *, asks: bool, dry_run: bool) -> SetupParams | None:
+    """The order; None where nothing but an empty plan is wanted.
+
+    With ``asks`` what is missing is asked for. Raises ``UsageError`` for what a flag says wrongly.
+    """
+    import os
+
+    said = any(getattr(given, one.name) for one in fields(given) if one.name != "profile")
+    if not said and not asks:
+        return None
+    templates = load_templates(os.environ)
+    template = find_template(templates, given.template) if given.template is not None else None
+    description = _read(given.description)
+    if asks and description is None and given.plan is None:
+        template = template or _ask_template(templates)
+        description = _ask_description(template, may_be_empty=not said)
+        if not description and template is None and not said:
+            return None
+    elif description is None and template is not None:
+        description = template.description
+    elif description is not None:
+        _tell(check_draft(description=description))
+    items = tuple(_item(text) for text in given.items)
+    if not items and template is not None:
+        items = _as_drafts(template)
+    if asks and not items and given.plan is None:
+        items = _ask_items()
+    values = _values(given, template, asks=asks, root=root)
+    try:
+        return SetupParams(
+            description=description or "",
+            template=None if template is None else template.id,
+            items=items,
+            existing_plan=given.plan,
+            dry_run=dry_run,
+            **values,
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        flag = "--plan" if name == "existing_plan" else f"--{name.replace('_', '-')}"
+        problem = str(first["msg"]).removeprefix("Value error, ")
+        raise UsageError(f"{flag}: {problem}") from error
+
+
+def _values(
+    given: Given, template: TemplateChoice | None, *, asks: bool, root: Path
+) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "profile": given.profile or (template.profile if template is not None else None),
+        "agent": given.agent,
+        "max_iterations": given.max_iterations,
+        "max_cost_usd": given.max_cost_usd,
+    }
+    if given.agent_command is not None:
+        argv, way = agent_words(given.agent_command, given.agent_prompt, given.agent)
+        values |= {"agent_command": argv, "agent_prompt": way}
+    elif given.agent_prompt is not None:
+        raise UsageError("--agent-prompt goes with --agent-command")
+    config = load_settings(root, {}, {}).config
+    phrase, timeout = given.completion_phrase, given.timeout
+    if asks and phrase is None:
+        phrase = _ask_phrase(config)
+    if asks and timeout is None:
+        timeout = _ask_timeout(config)
+    _require(check_draft(completion_phrase=phrase, timeout=timeout))
+    return values | {"completion_phrase": phrase, "timeout": timeout}
+
+
+def _read(description: str | None) -> str | None:
+    return sys.stdin.read() if description == "-" else description
+
+
+def _ask_template(templates: Templates) -> TemplateChoice | None:
+    for problem in templates.problems:
+        say(f"Note: {problem}")
+    for number, choice in enumerate(templates.choices, 1):
+        say(f"{number:3}  {choice.title}: {choice.detail}".rstrip(": "))
+    count = len(templates.choices)
+    chosen = typer.prompt("Template (0 for none)", default=0, type=int)
+    while not 0 <= chosen <= count:
+        chosen = typer.prompt(f"A number from 0 to {count}", default=0, type=int)
+    return templates.choices[chosen - 1] if chosen else None
+
+
+def _ask_description(template: TemplateChoice | None, *, may_be_empty: bool) -> str:
+    """One line, or several ended by an empty one; with a template nothing keeps its own."""
+    if template is not None:
+        say(f"The template's description, to be filled in later:\n\n{template.description}")
+    empty = "keep the template's" if template else "only an empty plan"
+    hint = f" (nothing: {empty})" if template or may_be_empty else ""
+    while True:
+        say(f"What is to be done?{hint} An empty line ends it.")
+        text = "\n".join(_ask_lines())
+        if not text and (template is not None or may_be_empty):
+            return template.description if template is not None else ""
+        problems = check_draft(description=text)
+        for problem in problems:
+            say(f"{problem.severity.value}: {problem.message}")
+        fix = next((problem.fix for problem in problems if problem.fix is not None), None)
+        if errors_of(problems):
+            continue
+        if fix is not None and typer.confirm(f"Add: {fix.text}?", default=True):
+            text = f"{text}\n{fix.text}"
+            problems = check_draft(description=text)
+        if not problems or typer.confirm("Take it as it is?", default=True):
+            return text
+
+
+def _ask_items() -> tuple[DraftItem, ...]:
+    while True:
+        say("Plan items, one a line, such as: P0 Fix the login. An empty line ends them.")
+        items = tuple(_item(line) for line in _ask_lines())
+        problems = check_draft(items=items)
+        if not problems:
+            return items
+        for problem in problems:
+            say(f"{problem.severity.value}: {problem.message}")
+
+
+def _ask_lines() -> list[str]:
+    """Lines up to an empty one; the end of the input gives the whole thing up."""
+    lines: list[str] = []
+    while line := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
+        lines.append(line)
+    return lines
+
+
+def _ask_phrase(config: Config) -> str:
+    return _ask_valid(
+        "Completion phrase",
+        config.promise.complete,
+        lambda text: check_draft(completion_phrase=text),
+    )
+
+
+def _ask_timeout(config: Config) -> str:
+    minutes = max(1, int(config.timeout // 60))
+    return _ask_valid(
+        "Timeout of an iteration", f"{minutes}m", lambda text: check_draft(timeout=text)
+    )
+
+
+def _ask_valid(
+    question: str, default: str, check: Callable[[str], tuple[SetupProblem, ...]]
+) -> str:
+    while True:
+        text = str(typer.prompt(question, default=default)).strip()
+        problems = check(text)
+        if not problems:
+            return text
+        say(f"{problems[0].severity.value}: {problems[0].message}")
+
+
+def _tell(problems: tuple[SetupProblem, ...]) -> None:
+    """Errors end the command; the rest is told on standard error, where no program reads on."""
+    _require(problems)
+    for problem in problems:
+        sys.stderr.write(f"ralph: {problem.severity.value}: {problem.message}\n")
+
+
+def _require(problems: tuple[SetupProblem, ...]) -> None:
+    errors = errors_of(problems)
+    if errors:
+        raise UsageError(errors[0].message.rstrip("."))
+
+
+def _item(text: str) -> DraftItem:
+    found = _PRIORITY.match(text)
+    if found is None:
+        return DraftItem(title=text.strip())
+    return DraftItem(title=text[found.end() :].strip(), priority=Priority(found[1].upper()))
+
+
+def _as_drafts(template: TemplateChoice) -> tuple[DraftItem, ...]:
+    return tuple(
+        DraftItem(title=item.title, priority=item.priority, detail=item.detail)
+        for item in template.items
+    )
+
+
+_PRIORITY = re.compile(r"\s*\[?(P[012])\]?(?:\s*:\s*|\s+)", re.IGNORECASE)

@@ -1,0 +1,266 @@
+"""One start of an agent that only proposes a plan (I, 2.4): nothing in the tree is changed by us.
+
+The agent gets the care of an iteration: a group of its own, a timeout, and an end that takes all it
+started along. It may change files all the same; then that is told. A command that the repository
+brings needs its owner's leave, as for a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ralph_ls.core.agent.decode.choose import decoder_for
+from ralph_ls.core.agent.decode.final import Decoder
+from ralph_ls.core.agent.reading import Reading, read_final
+from ralph_ls.core.prompt.proposal import proposal_prompt
+from ralph_ls.core.redact import Redactor, secrets_of
+from ralph_ls.core.setup.items import read_items
+from ralph_ls.core.words import count_of
+from ralph_ls.engine import git, process
+from ralph_ls.engine.agent_choice import choose_agent, fill_argv
+from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.demo.proposing import SCRIPTED
+from ralph_ls.engine.environment import agent_environment
+from ralph_ls.engine.git_history import hash_algorithm
+from ralph_ls.engine.git_status import dirty_paths, disk_value
+from ralph_ls.engine.preparation import claims_here, require_program
+from ralph_ls.protocol.config import Config, PromptBy, SessionConfig
+from ralph_ls.protocol.errors import RalphError, WorkspaceBusy
+from ralph_ls.protocol.setup import MAX_ITEMS, PlanItem, ProposePlanResult
+from ralph_ls.store import trust
+from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.lock import is_held
+
+SHOWN_FILES = 5
+SHOWN_ANSWER = 200
+"""Characters of an answer in which no item was found."""
+
+ERROR_TAIL = 65_536
+"""Bytes of standard error that are kept."""
+
+
+class ProposalStopped(RalphError):
+    """Somebody called the agent back."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRequest:
+    """What somebody wants a plan for."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    description: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted snake_case key to value, as for a run: the agent, the profile."""
+    example: Sequence[PlanItem] = ()
+    """A template's items."""
+    plan_path: str | None = None
+    """Of a plan that is there already."""
+
+
+def propose(
+    request: ProposalRequest,
+    *,
+    name: str,
+    on_stopper: Callable[[Callable[[], None]], None] | None = None,
+) -> ProposePlanResult:
+    """Start the agent once, and read the plan items out of its final text; blocks.
+
+    ``name`` is a fresh id that marks the agent's processes. ``on_stopper`` is given a function
+    that ends the agent's whole tree, callable from any thread. Raises ``NotAllowed``,
+    ``AgentUnavailable``, ``ProposalStopped``, ``WorkspaceBusy`` while a run is under way, and
+    ``RalphError`` where the agent fails or proposes nothing.
+    """
+    worktree = find_worktree(request.folder)
+    state = state_folder(state_root(request.environment), worktree)
+    if is_held(worktree.git_dir):
+        raise WorkspaceBusy(
+            f"a run is under way in {worktree.root}; wait for its end, or stop it: ralph stop"
+        )
+    settings = load_settings(worktree.root, request.environment, request.overrides)
+    # A proposal goes on in no session, so no agent needs to have one.
+    config = settings.config.model_copy(update={"session": SessionConfig()})
+    claims = [claim for claim in claims_here(worktree, settings) if claim.agent is not None]
+    trust.require_allowed(state, claims)
+    agent = choose_agent(config)
+    program = require_program(agent.argv[0], request.environment, worktree, settings)
+    before = _look(worktree)
+    folder = make_private_folder(_folder(state, name))
+    try:
+        asking = _Asking(
+            request=request,
+            root=worktree.root,
+            config=config,
+            agent=agent,
+            program=program,
+            folder=folder,
+            marker=f"{name}/1",
+            decoder=decoder_for(agent.dialect, folder=str(worktree.root)),
+        )
+        ended, reading = asyncio.run(asking.ask(on_stopper))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    items = _items(ended, reading, agent, config)
+    kept, notes = items[:MAX_ITEMS], []
+    if len(items) > len(kept):
+        notes.append(f"of {count_of(len(items), 'proposed item')} the first {MAX_ITEMS} are shown")
+    notes += [SCRIPTED] if agent.name == "demo" else []
+    notes += _told_changes(before, _look(worktree))
+    if ended.leftovers:
+        notes.append(f"{count_of(ended.leftovers, 'process')} that the agent left were ended")
+    return ProposePlanResult(items=kept, notes=tuple(notes))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Asking:
+    """One question to one agent."""
+
+    request: ProposalRequest
+    root: Path
+    config: Config
+    agent: Agent
+    program: Path
+    folder: Path
+    """For the question alone, outside the tree."""
+    marker: str
+    decoder: Decoder
+    errors: bytes = b""
+
+    async def ask(
+        self, on_stopper: Callable[[Callable[[], None]], None] | None
+    ) -> tuple[process.ProcessExit, Reading]:
+        """Start it, wait for its end, and read what it said."""
+        prompt = proposal_prompt(
+            self.request.description,
+            plan_path=self.request.plan_path,
+            example=self.request.example,
+        )
+        secrets = secrets_of({**self.request.environment, **self.agent.env})
+        running = await process.start(
+            self._launch(prompt), redactor=Redactor(secrets=secrets), on_output=self._take
+        )
+        if on_stopper is not None:
+            loop = asyncio.get_running_loop()
+            on_stopper(partial(_stop_soon, loop, running))
+        ended = await running.wait()
+        self.decoder.finish()
+        errors = self.errors.decode("utf-8", errors="replace")
+        return ended, read_final(self.decoder.final(), errors)
+
+    def _launch(self, prompt: str) -> process.Launch:
+        agent, config = self.agent, self.config
+        prompt_file = self.folder / "prompt.md"
+        prompt_file.touch(mode=PRIVATE_FILE)
+        prompt_file.write_text(prompt, encoding="utf-8")
+        return process.Launch(
+            argv=(str(self.program), *fill_argv(agent, prompt, prompt_file)[1:]),
+            cwd=self.root,
+            environment=agent_environment(
+                self.request.environment,
+                marker=self.marker,
+                iteration=1,
+                max_iterations=1,
+                scratch=make_private_folder(self.folder / "scratch"),
+                extra=agent.env,
+                only=config.env.only,
+            ),
+            stdin=prompt.encode() if agent.prompt is PromptBy.STDIN else None,
+            stdout_path=self.folder / "agent.out",
+            stderr_path=self.folder / "agent.err",
+            marker=self.marker,
+            timeout_seconds=config.timeout or None,
+            idle_timeout_seconds=config.idle_timeout or None,
+            grace_seconds=process.GRACE_SECONDS,
+        )
+
+    def _take(self, stream: str, data: bytes) -> None:
+        if stream == "stdout":
+            self.decoder.feed(data)
+        else:
+            self.errors = (self.errors + data)[-ERROR_TAIL:]
+
+
+def _items(
+    ended: process.ProcessExit, reading: Reading, agent: Agent, config: Config
+) -> tuple[PlanItem, ...]:
+    """The items of the final text; raises what is to be said where there are none."""
+    if ended.stopped:
+        raise ProposalStopped(f"the agent {agent.name} was stopped; nothing was written")
+    items = read_items(reading.text)
+    if items and not reading.failed:
+        return items
+    if ended.timed_out or ended.idle:
+        limit = "timeout" if ended.timed_out else "idle_timeout"
+        raise RalphError(
+            f"the agent {agent.name} took longer than {limit} allows "
+            f"({getattr(config, limit):g} s) and was ended; allow more, or write the items yourself"
+        )
+    why = reading.why or next(iter(reading.errors), "")
+    if reading.failed or ended.exit_code != 0:
+        code = ended.exit_code if ended.signal is None else f"signal {ended.signal}"
+        raise RalphError(
+            f"the agent {agent.name} ended with {code} and proposed nothing"
+            f"{f': {why}' if why else ''}; mend that, or write the items yourself"
+        )
+    said = " ".join(reading.text.split())[:SHOWN_ANSWER]
+    raise RalphError(
+        f"the agent {agent.name} proposed no plan items; it said: {said or 'nothing'}. "
+        "Try again, or write the items yourself"
+    )
+
+
+def _stop_soon(loop: asyncio.AbstractEventLoop, running: process.RunningProcess) -> None:
+    with contextlib.suppress(RuntimeError):  # The loop is closed: it has ended by itself.
+        loop.call_soon_threadsafe(running.stop)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """The tree, as far as git tells it from its commit."""
+
+    commit: str | None
+    dirty: Mapping[str, str]
+
+
+def _look(worktree: Worktree) -> _Seen:
+    commit = git.read_head(worktree.git_dir, worktree.common_dir).commit
+    algorithm = hash_algorithm(commit)
+    dirty = {
+        entry.name: disk_value(entry.path, algorithm=algorithm)
+        for entry in dirty_paths(worktree.root)
+    }
+    return _Seen(commit=commit, dirty=dirty)
+
+
+def _told_changes(before: _Seen, after: _Seen) -> list[str]:
+    notes = []
+    if before.commit != after.commit:
+        notes.append(
+            "HEAD moved while the agent proposed, though it was to commit nothing; "
+            "look at it with: git log"
+        )
+    both = before.dirty.keys() | after.dirty.keys()
+    changed = sorted(name for name in both if before.dirty.get(name) != after.dirty.get(name))
+    if changed:
+        shown = ", ".join(changed[:SHOWN_FILES])
+        more = f" and {len(changed) - SHOWN_FILES} more" if len(changed) > SHOWN_FILES else ""
+        notes.append(
+            f"{count_of(len(changed), 'file')} changed while the agent proposed, though it was to "
+            f"change none: {shown}{more}; look at them with: git status"
+        )
+    return notes
+
+
+def _folder(state: StateFolder, name: str) -> Path:
+    return state.folder / "proposals" / name
