@@ -19,8 +19,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 KEPT = {
-    "04-answer.png": "vscode-answer.png",
-    "05-half-open.png": "vscode-half-open.png",
+    "13-answer.png": "vscode-answer.png",
+    "14-half-open.png": "vscode-half-open.png",
 }
 """What the test calls a picture, and what the README does."""
 

@@ -230,6 +230,7 @@ class TestAbilities:
             markdown=True,
             code_actions=True,
             lens_refresh=True,
+            hint_refresh=False,
             progress=True,
         )
 
@@ -242,6 +243,7 @@ class TestAbilities:
             markdown=True,
             code_actions=True,
             lens_refresh=False,
+            hint_refresh=True,
             progress=True,
         )
 

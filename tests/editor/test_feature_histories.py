@@ -17,7 +17,7 @@ from lsprotocol import types
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.convert import Abilities
-from ralph_ls.editor.features import diagnostics, lenses
+from ralph_ls.editor.features import diagnostics, hints, lenses
 from ralph_ls.editor.picture import Picture
 from ralph_ls.editor.sights import Parses, Sight, Source, read_sight
 from ralph_ls.protocol.breaker import BreakerState
@@ -125,6 +125,7 @@ def show_file(kind: FileKind, text: str, picture: Picture) -> Iterator[str]:
     yield f"{kind.value}:"
     yield from (f"  {line}" for line in remarks(sight))
     yield from (f"  {line}" for line in lens_lines(sight, picture))
+    yield from (f"  {line}" for line in hint_lines(sight))
 
 
 def remarks(sight: Sight) -> Iterator[str]:
@@ -142,6 +143,12 @@ def lens_lines(sight: Sight, picture: Picture) -> Iterator[str]:
     for lens in lenses.show(sight, EditorOptions(), picture.state.at):
         assert lens.command is not None
         yield f"{lens.range.start.line} [{lens.command.title}] {does(lens.command)}".rstrip()
+
+
+def hint_lines(sight: Sight) -> Iterator[str]:
+    for hint in hints.show(sight, EditorOptions()):
+        where = f"{hint.position.line}:{hint.position.character}"
+        yield f"{where} hint: {hint.label} ({hint.tooltip})"
 
 
 def does(command: types.Command) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.editor.features import lenses
+from ralph_ls.editor import refreshing
 from ralph_ls.editor.features.lenses import next_minute
 from ralph_ls.protocol.events import QuestionAsked
 from ralph_ls.protocol.options import EditorOptions, LensOptions, TaskLenses
@@ -241,7 +241,7 @@ class TestRefresh:
     async def test_a_client_that_never_answers_is_asked_anew(
         self, desk: Desk, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
+        monkeypatch.setattr(refreshing, "ANSWER_PATIENCE", 0.01)
         await ask(desk, open_plan(desk, view))
         running(view)
         desk.views.change(view)

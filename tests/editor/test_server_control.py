@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,16 @@ class TestStart:
         assert unusable.data == {"code": "config-unusable"}
         assert "config.toml, line 1: agents" in unusable.message
 
+    async def test_without_git_it_is_said_how_to_get_it(
+        self, edit: StartEditor, loops: Scene, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        loops.plan("First task")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        editor = await edit(loops.repository)
+        refused = await editor.refusal("ralph/start", {"agentCommand": [sys.executable]})
+        assert refused.data == {"code": "git-missing"}
+        assert "https://git-scm.com/downloads" in refused.message
+
     async def test_a_run_outlives_the_server_that_started_it(
         self, edit: StartEditor, loops: Scene
     ) -> None:
@@ -264,8 +275,10 @@ class TestTrust:
         repository = make_repository(tmp_path / "repository")
         with made_run(repository):
             editor = await edit(repository, options={"readOnly": True})
-            texts = {"answer": {"text": "x"}, "note": {"text": "x"}}
-            for name in ("start", "stop", "pause", "resume", "reset", "answer", "note"):
+            texts: dict[str, dict[str, object]] = {"answer": {"text": "x"}, "note": {"text": "x"}}
+            texts |= {"skip": {"task": "a"}, "resetTask": {"task": "a"}}
+            texts |= {"editTask": {"task": "a", "edit": "unblock"}, "rollback": {"iteration": 1}}
+            for name in ("start", "stop", "pause", "resume", "reset", *texts):
                 refused = await editor.refusal(f"ralph/{name}", texts.get(name))
                 assert (refused.code, refused.data) == (-32803, {"code": "read-only"})
                 command = await editor.refusal(
@@ -279,6 +292,20 @@ class TestTrust:
         )
         left = await editor.request("ralph/note", {"text": "mind the tax"})
         assert left["code"] == "left"
+
+    async def test_a_server_that_was_started_to_read_only_is_not_talked_out_of_it(
+        self, edit: StartEditor, tmp_path: Path
+    ) -> None:
+        repository = make_repository(tmp_path / "repository")
+        editor = await edit(repository, options={"readOnly": False}, flags=["--read-only"])
+        for told in (False, None):
+            settings = {"ralph": {"readOnly": told}}
+            editor.notify("workspace/didChangeConfiguration", {"settings": settings})
+            refused = await editor.refusal("ralph/note", {"text": "mind the tax"})
+            assert refused.data == {"code": "read-only"}
+        assert not (repository / ".ralph").exists()
+        state = await editor.request("ralph/state")
+        assert [task["title"] for task in state["plan"]["tasks"]] == ["First task"]
 
 
 WRONG: dict[str, list[tuple[dict[str, object], str]]] = {
@@ -300,6 +327,12 @@ WRONG: dict[str, list[tuple[dict[str, object], str]]] = {
     "reset": [({"continue": []}, "continue")],
     "answer": [({}, "text"), ({"text": " \n"}, "text"), ({"text": ["a"]}, "text")],
     "note": [({}, "text"), ({"text": "x" * 100_001}, "text")],
+    "skip": [({}, "task"), ({"task": ""}, "task")],
+    "resetTask": [({"task": 3}, "task")],
+    "editTask": [({"task": "a", "edit": "explode"}, "edit"), ({"task": "a"}, "edit")],
+    "changes": [({}, "iteration"), ({"iteration": 1, "run": "../x"}, "run")],
+    "fileAt": [({"commit": "main", "path": "a"}, "commit")],
+    "rollback": [({"iteration": 0}, "iteration"), ({"iteration": 1, "force": 3}, "force")],
     "state": [({"now": True}, "now")],
     "subscribe": [({"afterSeq": -1}, "afterSeq"), ({"after_seq": 1}, "after_seq")],
     "unsubscribe": [({"workspace": {}}, "workspace")],

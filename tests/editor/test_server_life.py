@@ -54,7 +54,7 @@ class TestProgram:
     def test_it_says_how_it_is_used(self) -> None:
         done = run("--help")
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("Usage: ralph-ls [--stdio]\n")
+        assert done.stdout.startswith("Usage: ralph-ls [--stdio] [--read-only]\n")
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -72,7 +72,7 @@ class TestProgram:
         assert (done.returncode, done.stdout) == (64, "")
         assert "a port would let anybody" in done.stderr
 
-    @pytest.mark.parametrize("arguments", [(), ("--stdio",)], ids=["bare", "stdio"])
+    @pytest.mark.parametrize("arguments", [(), ("--stdio",), ("--stdio", "--read-only")])
     def test_it_ends_with_its_input(self, arguments: tuple[str, ...]) -> None:
         done = run(*arguments)
         assert (done.returncode, done.stdout) == (1, "")

@@ -107,6 +107,7 @@ class TestEvents:
         editor = await edit(repository)
         assert await editor.subscribe() == {
             "seq": 0,
+            "workspace": repository.as_uri(),
             "state": await editor.request("ralph/state"),
         }
         with made_run(repository) as run:

@@ -112,6 +112,28 @@ class TestFolders:
         state = await editor.request("ralph/state")
         assert state["plan"]["uri"].endswith("/one/%40fix_plan.md")
 
+    async def test_two_of_one_work_tree_are_told_of_as_one(
+        self, edit: StartEditor, one: Path
+    ) -> None:
+        sub = one / "sub"
+        sub.mkdir()
+        editor = await edit(one, sub)
+        for folder in (one, sub):
+            begun = await editor.subscribe(workspace=folder.as_uri())
+            assert begun["workspace"] == one.as_uri()
+        with made_run(one) as run:
+            run.notes(1)
+            await editor.event("noteAdded")
+            assert {each["workspace"] for each in editor.all_told("ralph/event")} == {one.as_uri()}
+            # The one that it is named by goes: the loop is told of by the other's name.
+            change_folders(editor, added=[], removed=[one])
+            begun = await editor.subscribe(workspace=sub.as_uri(), afterSeq=3)
+            assert begun["workspace"] == sub.as_uri()
+            run.notes(1)
+            event = await editor.event("noteAdded", seq=4)
+            assert event["text"]
+        assert editor.all_told("ralph/event")[-1]["workspace"] == sub.as_uri()
+
     async def test_a_linked_work_tree_is_one_of_its_own(
         self, edit: StartEditor, one: Path, tmp_path: Path
     ) -> None:

@@ -57,7 +57,7 @@ class TestWatch:
         assert not gone.is_set()
         client.kill()
         await client.wait()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await gone.wait()
         stop()
 
@@ -68,7 +68,7 @@ class TestWatch:
         watch_client(client.pid, gone.set)()
         stop = watch_client(client.pid, also_gone.set)
         client.kill()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await also_gone.wait()
         assert not gone.is_set()
         stop()
@@ -119,7 +119,7 @@ class TestPipe:
         os.write(writing, b"first ")
         os.write(writing, b"last")
         os.close(writing)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await ended.wait()
         os.close(reading)
         assert b"".join(taken) == b"first last"

@@ -9,23 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.engine.cases import Ralph, Scene
-from tests.engine.loop import ROOT
-from tests.engine.warm import Nursery
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    """One process that forks, for all tests of a session."""
-    made = Nursery(ROOT / "server")
-    yield made
-    made.close()
+from tests.engine.warm import nursery
 
 
 @pytest.fixture
-def ralph(nursery: Nursery, tmp_path: Path) -> Iterator[Ralph]:
+def ralph(tmp_path: Path) -> Iterator[Ralph]:
     """Starts ``ralph`` at once; whatever of it still lives when the test ends is killed."""
     with ExitStack() as at_the_end:
-        yield Ralph(nursery, at_the_end)
+        yield Ralph(nursery(), at_the_end)
 
 
 @pytest.fixture

@@ -178,8 +178,8 @@ class TestThatFails:
         assert told(done, "runEnded")[0].message.endswith("the last one was ended by signal 9")
 
     def test_what_was_done_before_the_time_was_up_is_progress(self, scene: Scene) -> None:
-        scene.agent("work; commit; echo begun; exec sleep 60")
-        done = scene.run("1", "--timeout", "1s")
+        scene.agent("work; commit; echo begun; exec sleep 600")
+        done = scene.run("1", "--timeout", "8s")
         assert done.exit_code == 1
         assert [event.timed_out for event in told(done, "agentExited")] == [True]
         assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
@@ -187,7 +187,7 @@ class TestThatFails:
 
     def test_one_that_says_nothing_for_too_long_is_ended(self, scene: Scene) -> None:
         scene.plan(files={".ralph/config.toml": 'idle_timeout = "200ms"\n'})
-        scene.agent("echo begun; exec sleep 60")
+        scene.agent("echo begun; exec sleep 600")
         done = scene.run("1")
         assert [event.idle for event in told(done, "agentExited")] == [True]
         assert "The agent said nothing for too long and was ended\n" in done.stdout

@@ -200,7 +200,7 @@ report 'STATUS: IN_PROGRESS'
         next_step="mend what the message says, then: ralph run --resume",
     ),
     "fatal-as-the-agent-takes-too-long": Ending(
-        agent="work; exec sleep 60",
+        agent="work; exec sleep 600",
         code=5,
         reason="fatal",
         message="the agent ran longer than 0.2 s",
@@ -267,7 +267,7 @@ def check_told(ending: Ending, done: Completed, summary: str) -> None:
 def test_a_signal_ends_the_run_and_the_agent_and_says_by_whom(
     scene: Scene, number: signal.Signals, code: int, by: str
 ) -> None:
-    scene.agent("exec sleep 60")
+    scene.agent("exec sleep 600")
     running = scene.start("9")
     run = running.wait_for("agentStarted").run
     running.signal(number)
@@ -293,7 +293,7 @@ def test_a_signal_ends_a_run_that_waits_for_a_person_with_the_code_of_that(scene
 
 
 def test_a_second_ctrl_c_is_one_too_many_and_does_no_harm(scene: Scene) -> None:
-    scene.agent("trap '' TERM INT; : >\"$kept/deaf\"; while :; do sleep 60 & wait; done")
+    scene.agent("trap '' TERM INT; : >\"$kept/deaf\"; while :; do sleep 600 & wait; done")
     running = scene.start("9")
     run = running.wait_for("agentStarted").run
     wait_until(scene.kept, (scene.kept / "deaf").exists)

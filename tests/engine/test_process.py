@@ -112,6 +112,7 @@ def launch_of(folder: Path, argv: tuple[str, ...], **changes: object) -> Launch:
         "marker": MARKER,
         "timeout_seconds": None,
         "idle_timeout_seconds": None,
+        "grace_seconds": 60.0,
         **changes,
     }
     return Launch(**values)  # type: ignore[arg-type]

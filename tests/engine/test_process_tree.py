@@ -130,7 +130,7 @@ def test_a_daemon_in_a_session_of_its_own_is_found_by_its_marker(spawn: Spawn) -
     daemon = int(first_line(spawn(WITH_DAEMON, marker=MARKER)))
     other = ready(spawn(SLEEPER, marker=MARKER + "0"))
     assert [process.pid for process in find_marked(MARKER)] == [daemon]
-    assert end_tree(group=None, marker=MARKER, grace_seconds=5) == Ended(terminated=1)
+    assert end_tree(group=None, marker=MARKER, grace_seconds=60) == Ended(terminated=1)
     assert not lives(daemon)
     assert lives(other)
 
@@ -154,7 +154,7 @@ def test_without_a_group_a_marker_or_a_pid_there_is_nothing_to_end() -> None:
 def test_a_process_that_obeys_is_not_killed(spawn: Spawn) -> None:
     child = spawn(SLEEPER)
     ready(child)
-    assert end_tree(group=child.pid, marker=None, grace_seconds=5) == Ended(terminated=1)
+    assert end_tree(group=child.pid, marker=None, grace_seconds=60) == Ended(terminated=1)
     assert child.wait() == -signal.SIGTERM
 
 
@@ -172,7 +172,7 @@ def test_a_stopped_process_is_woken_to_end(spawn: Spawn) -> None:
     ready(child)
     os.kill(child.pid, signal.SIGSTOP)
     os.waitpid(child.pid, os.WUNTRACED)
-    assert end_tree(group=child.pid, marker=None, grace_seconds=5) == Ended(terminated=1)
+    assert end_tree(group=child.pid, marker=None, grace_seconds=60) == Ended(terminated=1)
     assert child.wait() == -signal.SIGTERM
 
 
@@ -196,7 +196,7 @@ def test_a_descendant_outside_the_group_and_without_the_marker_is_ended(spawn: S
     )
     ready(leader)
     [child] = psutil.Process(leader.pid).children()
-    ended = end_tree(group=leader.pid, marker=None, grace_seconds=5, pid=leader.pid)
+    ended = end_tree(group=leader.pid, marker=None, grace_seconds=60, pid=leader.pid)
     assert ended == Ended(terminated=2)
     assert not lives(child.pid)
 
@@ -204,7 +204,7 @@ def test_a_descendant_outside_the_group_and_without_the_marker_is_ended(spawn: S
 def test_successors_forked_on_the_way_are_ended_too(spawn: Spawn) -> None:
     hydra = spawn(HYDRA, marker=MARKER)
     ready(hydra)
-    ended = end_tree(group=hydra.pid, marker=MARKER, grace_seconds=5)
+    ended = end_tree(group=hydra.pid, marker=MARKER, grace_seconds=60)
     assert (ended.killed, ended.survivors) == (1, 0)
     assert find_marked(MARKER) == []
 
@@ -215,11 +215,11 @@ def test_an_orphan_is_known_by_its_start_time(spawn: Spawn) -> None:
     start_time = start_identity(pid)
     assert start_time is not None
     spared = end_orphan(
-        pid=pid, start_time=start_time - 60, group=pid, marker=MARKER, grace_seconds=5
+        pid=pid, start_time=start_time - 60, group=pid, marker=MARKER, grace_seconds=60
     )
     assert spared == Ended()
     assert lives(pid)
-    ended = end_orphan(pid=pid, start_time=start_time, group=pid, marker=MARKER, grace_seconds=5)
+    ended = end_orphan(pid=pid, start_time=start_time, group=pid, marker=MARKER, grace_seconds=60)
     assert ended == Ended(terminated=1)
     assert child.wait() == -signal.SIGTERM
 
@@ -238,7 +238,7 @@ def test_an_orphans_group_counts_while_a_marked_process_is_in_it(spawn: Spawn) -
     members = find_members(group=leader.pid, marker=None)
     assert len(members) == 2
     ended = end_orphan(
-        pid=leader.pid, start_time=1.0, group=leader.pid, marker=MARKER, grace_seconds=5
+        pid=leader.pid, start_time=1.0, group=leader.pid, marker=MARKER, grace_seconds=60
     )
     assert ended == Ended(terminated=2)
     assert not any(map(lives, (process.pid for process in members)))

@@ -211,9 +211,10 @@ def test_engines_killed_at_any_moment_cost_no_viewer_an_event(store: Store) -> N
             n_torn += read.torn > 0
             assert not is_held(store.git_dir)
             assert read.unreadable == ()
+            told = to_seen(read.events)
             for viewer in viewers:
                 viewer.wait_for_end()
-                assert viewer.seen == to_seen(read.events), f"engine {number}"
+                assert viewer.seen == told, f"engine {number}"
         engines.begin("finish 1 10")
         for viewer in (steady, forgetful):
             viewer.follow()

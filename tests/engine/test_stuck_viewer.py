@@ -76,7 +76,7 @@ def test_output_that_nobody_reads_holds_up_neither_the_run_nor_its_end(
             _, pipe = stack.enter_context(pipe_that_nobody_reads())
             engines.append(ralph.start(repository, *command, stdout=pipe))
         for engine in engines:
-            done = engine.wait(30)
+            done = engine.wait()
             check_whole(done)
             assert "Traceback" not in done.stderr
 

@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.loop.course import left_out
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -254,7 +255,13 @@ class _Finder:
         notices = self._notices(self._until(event.kind))
         if isinstance(event, IterationStarted):
             plan = PlanFacts(counts=event.counts, next_task=event.task)
-            return Prepared(baseline=event.baseline, plan=plan, mode=event.mode, notices=notices)
+            return Prepared(
+                baseline=event.baseline,
+                plan=plan,
+                mode=event.mode,
+                left_out=left_out(self._state.run),
+                notices=notices,
+            )
         counts = self._state.run.counts
         is_held = event.kind == "phaseChanged" or getattr(event, "reason", "") == "blocked"
         nothing_ready = is_held or counts.open_required == counts.blocked_required
@@ -263,7 +270,9 @@ class _Finder:
             next_task=None if nothing_ready else SOMETHING,
             held=self._held(event),
         )
-        return Prepared(baseline=Baseline(), plan=plan, notices=notices)
+        return Prepared(
+            baseline=Baseline(), plan=plan, left_out=left_out(self._state.run), notices=notices
+        )
 
     def _read(self) -> IterationRead:
         current = self._state.run.current

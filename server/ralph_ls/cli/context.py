@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import NoEngine, RalphError
+from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
 
 if TYPE_CHECKING:
@@ -39,18 +39,42 @@ class Place:
 
     def has_plan(self) -> bool:
         """Whether the plan lies here that ``ralph run`` would take, and could work on."""
-        from ralph_ls.core.loop.profiles import hindrances, profile_of
+        from ralph_ls.core.loop.profiles import hindrances
+
+        config = self._settings()
+        return self._find_plan(config) is not None and not hindrances(config)
+
+    def require_plan(self) -> str:
+        """The plan that a living run works on, else the one that ``ralph run`` would take.
+
+        It is relative to the work tree. Raises ``PlanMissing`` where there is none.
+        """
+        found = self.find_run()
+        if found is not None and found.live:
+            return found.state.plan
+        plan = self._find_plan(self._settings())
+        if plan is None:
+            raise PlanMissing(
+                f"there is no plan in {self.worktree.root}; make one with ralph init, "
+                "or name yours in .ralph/config.toml"
+            )
+        return plan
+
+    def _find_plan(self, config: Config) -> str | None:
+        from ralph_ls.core.loop.profiles import profile_of
+
+        chosen = config.paths.plan
+        names = profile_of(config.profile).plan_files if chosen is None else (chosen,)
+        return next((name for name in names if (self.worktree.root / name).is_file()), None)
+
+    def _settings(self) -> Config:
         from ralph_ls.store.config_file import load_settings
 
         try:
-            config = load_settings(self.worktree.root, os.environ, {}).config
+            return load_settings(self.worktree.root, os.environ, {}).config
         except RalphError:
             # What is wrong with the settings is for ``run`` to say, by file and line.
-            config = Config()
-        chosen = config.paths.plan
-        names = profile_of(config.profile).plan_files if chosen is None else (chosen,)
-        is_there = any((self.worktree.root / name).is_file() for name in names)
-        return is_there and not hindrances(config)
+            return Config()
 
 
 def here() -> Place:

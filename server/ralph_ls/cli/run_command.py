@@ -12,13 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ralph_ls.cli.agent_flags import agent_words
 from ralph_ls.cli.background import run_detached
 from ralph_ls.cli.choosing import ask_profile
 from ralph_ls.cli.context import here
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.protocol.config import FirstMode, PromptBy, to_seconds
+from ralph_ls.protocol.config import FirstMode, to_seconds
 from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
 from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.store.layout import RUN_ID, RunFiles
@@ -229,17 +230,8 @@ def _agent_command(command: str | None, prompt: str | None, agent: str | None) -
         if prompt is not None:
             raise UsageError("--agent-prompt goes with --agent-command")
         return {}
-    if agent is not None:
-        raise UsageError("give --agent or --agent-command, not both")
-    if prompt is not None and prompt not in set(PromptBy):
-        raise UsageError(f"--agent-prompt {prompt!r}: it must be stdin, argument or file")
-    try:
-        argv = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"--agent-command {command!r} is not well quoted: {error}") from error
-    if not argv:
-        raise UsageError("--agent-command is empty; name a program")
-    table = {"argv": argv, "prompt": prompt or PromptBy.STDIN.value}
+    argv, way = agent_words(command, prompt, agent)
+    table = {"argv": list(argv), "prompt": way}
     return {"agent": "command", "agents.command": table}
 
 

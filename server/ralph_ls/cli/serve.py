@@ -16,21 +16,25 @@ from ralph_ls import __version__
 USAGE = 64
 """SPEC §7: bad flags."""
 
+READ_ONLY = "--read-only"
+
 NO_TCP = (
     "the language server speaks over standard input and output only: a port would let anybody on "
     "this machine start agents; leave --tcp out"
 )
 
 HELP = """\
-Usage: ralph-ls [--stdio]
+Usage: ralph-ls [--stdio] [--read-only]
 
 The language server of the Ralph Loop, as an editor starts it: it speaks LSP over standard input
 and output. A loop that it starts goes on when the editor is closed. The same as: ralph serve
 
 Options:
-  --stdio    Speak over standard input and output; so it does anyway.
-  --version  Show the version.
-  --help     Show this.
+  --stdio      Speak over standard input and output; so it does anyway.
+  --read-only  Show plans and runs, and start and change nothing, whatever the editor says: for
+               folders that are not trusted.
+  --version    Show the version.
+  --help       Show this.
 
 Set up your editor: docs/editors/ in the project's repository.
 """
@@ -38,7 +42,7 @@ Set up your editor: docs/editors/ in the project's repository.
 
 def run_language_server(arguments: Sequence[str]) -> NoReturn:
     """The program ``ralph-ls``; ends the process."""
-    unknown = [argument for argument in arguments if argument != "--stdio"]
+    unknown = [argument for argument in arguments if argument not in {"--stdio", READ_ONLY}]
     if "--version" in unknown:
         _say(f"ralph-ls {__version__}\n")
     if "--help" in unknown or "-h" in unknown:
@@ -47,11 +51,14 @@ def run_language_server(arguments: Sequence[str]) -> NoReturn:
         _refuse(NO_TCP)
     if unknown:
         _refuse(f"{unknown[0]!r} is not known here; see: ralph-ls --help")
-    serve()
+    serve(read_only=READ_ONLY in arguments)
 
 
-def serve() -> NoReturn:
-    """Serve the editor on standard input and output until it leaves; ends the process."""
+def serve(*, read_only: bool = False) -> NoReturn:
+    """Serve the editor on standard input and output until it leaves; ends the process.
+
+    With ``read_only`` nothing is started or changed, and no option of the client's undoes that.
+    """
     from ralph_ls.editor.mended import run_stdio
     from ralph_ls.editor.server import make_server
     from ralph_ls.engine.clock import SystemClock
@@ -62,7 +69,7 @@ def serve() -> NoReturn:
     # The one tells every message; the other that it was stopped while something happened.
     logging.getLogger("pygls").setLevel(logging.WARNING)
     logging.getLogger("watchdog").setLevel(logging.CRITICAL)
-    run_stdio(make_server(now=SystemClock().now))
+    run_stdio(make_server(now=SystemClock().now, read_only=read_only))
 
 
 def _say(text: str) -> NoReturn:

@@ -37,37 +37,38 @@ def stop(
     as_json: Json = False,
 ) -> None:
     """End the run after this iteration, or at once."""
-    _report(steering.stop(_hands("stop"), now=now).reply, as_json=as_json)
+    report(steering.stop(hands_of("stop"), now=now).reply, as_json=as_json)
 
 
 def pause(as_json: Json = False) -> None:
     """Hold the run after this iteration."""
-    _report(steering.pause(_hands("pause")).reply, as_json=as_json)
+    report(steering.pause(hands_of("pause")).reply, as_json=as_json)
 
 
 def resume(go_on: Continue = None, as_json: Json = False) -> None:
     """Go on after a pause, or call what blocked the run resolved."""
-    _finish(steering.resume(_hands("resume")), go_on, as_json=as_json)
+    _finish(steering.resume(hands_of("resume")), go_on, as_json=as_json)
 
 
 def reset(go_on: Continue = None, as_json: Json = False) -> None:
     """Close the breaker and zero its counters."""
-    _finish(steering.reset(_hands("reset")), go_on, as_json=as_json)
+    _finish(steering.reset(hands_of("reset")), go_on, as_json=as_json)
 
 
 def answer(text: Text, go_on: Continue = None, as_json: Json = False) -> None:
     """Answer the question that the run waits for."""
     words = _words(text)
-    _finish(steering.answer(_hands("answer"), words), go_on, as_json=as_json)
+    _finish(steering.answer(hands_of("answer"), words), go_on, as_json=as_json)
 
 
 def note(text: Text, as_json: Json = False) -> None:
     """Tell the loop something; the next iteration's agent reads it."""
     words = _words(text)
-    _report(steering.note(_hands("note"), words).reply, as_json=as_json)
+    report(steering.note(hands_of("note"), words).reply, as_json=as_json)
 
 
-def _hands(verb: str) -> Hands:
+def hands_of(verb: str) -> Hands:
+    """Where somebody steers, and who it is."""
     from ralph_ls.engine.clock import SystemClock
 
     place, now = here(), SystemClock().now()
@@ -79,10 +80,11 @@ def _finish(steered: Steered, go_on: bool | None, *, as_json: bool) -> None:
     if steered.waits:
         _offer_to_go_on(steered, go_on, as_json=as_json)
     else:
-        _report(steered.reply, as_json=as_json)
+        report(steered.reply, as_json=as_json)
 
 
-def _report(reply: Reply, *, as_json: bool) -> None:
+def report(reply: Reply, *, as_json: bool) -> None:
+    """Say what became of an order; a refused one ends with 1."""
     if as_json:
         emit_json({"accepted": reply.accepted, "code": reply.code, "text": reply.text})
     else:

@@ -31,8 +31,12 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "reset": ("steer", "reset"),
     "answer": ("steer", "answer"),
     "note": ("steer", "note"),
+    "skip": ("tasks", "skip"),
+    "reset-task": ("tasks", "reset_task"),
+    "rollback": ("rolling_back", "rollback"),
     "allow": ("setup", "allow"),
-    "init": ("setup", "init"),
+    "init": ("init_verb", "init"),
+    "propose": ("propose", "propose_plan"),
     "demo": ("setup", "demo"),
     "serve": ("serve_verb", "serve_verb"),
 }

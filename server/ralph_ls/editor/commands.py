@@ -25,10 +25,19 @@ COMMANDS = (
     "reset",
     "answer",
     "note",
+    "skip",
+    "resetTask",
+    "editTask",
+    "changes",
+    "rollback",
     "runTask",
     "showLog",
     "showFile",
     "state",
+    "setupChoices",
+    "validateSetup",
+    "proposePlan",
+    "setup",
 )
 """The names behind the prefix; lenses name them as their verbs."""
 

@@ -52,6 +52,7 @@ class Abilities:
     code_actions: bool = False
     """Code actions may be more than commands."""
     lens_refresh: bool = False
+    hint_refresh: bool = False
     progress: bool = False
     """Work-done progress may be begun by the server."""
 
@@ -63,6 +64,7 @@ def abilities_of(client: types.ClientCapabilities) -> Abilities:
     hover = document.hover if document else None
     actions = document.code_action if document else None
     lens = workspace.code_lens if workspace else None
+    hint = workspace.inlay_hint if workspace else None
     formats = (hover.content_format if hover else None) or ()
     return Abilities(
         code_link=bool(publish and publish.code_description_support),
@@ -71,6 +73,7 @@ def abilities_of(client: types.ClientCapabilities) -> Abilities:
         markdown=types.MarkupKind.Markdown in formats,
         code_actions=bool(actions and actions.code_action_literal_support),
         lens_refresh=bool(lens and lens.refresh_support),
+        hint_refresh=bool(hint and hint.refresh_support),
         progress=bool(window and window.work_done_progress),
     )
 

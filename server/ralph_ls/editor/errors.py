@@ -23,6 +23,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from ralph_ls.protocol.errors import (
     AgentUnavailable,
     ConfigError,
+    GitMissing,
     NoEngine,
     NotAllowed,
     PlanMissing,
@@ -50,6 +51,7 @@ ERROR_CODES: dict[type[RalphError], str] = {
     WorkspaceBusy: "workspace-busy",
     PlanMissing: "plan-missing",
     AgentUnavailable: "agent-unavailable",
+    GitMissing: "git-missing",
     NoEngine: "no-engine",
     StateUnusable: "state-unusable",
     ReadOnly: "read-only",

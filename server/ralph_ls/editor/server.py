@@ -23,6 +23,7 @@ from ralph_ls.editor.features import (
     completions,
     diagnostics,
     folds,
+    hints,
     hover,
     lenses,
     links,
@@ -48,12 +49,21 @@ if TYPE_CHECKING:
         UnsubscribeParams,
         UnsubscribeResult,
     )
+    from ralph_ls.protocol.row_methods import (
+        ChangesParams,
+        ChangesResult,
+        FileAtParams,
+        FileAtResult,
+        RollbackParams,
+        RollbackResult,
+    )
 
 NAME = "ralph-ls"
 
 FEATURES = (
     diagnostics,
     lenses,
+    hints,
     hover,
     progress,
     rename,
@@ -67,8 +77,11 @@ FEATURES = (
 )
 
 
-def make_server(*, now: Callable[[], datetime]) -> MendedServer:
-    """A server with everything registered; ``now`` tells the present in UTC."""
+def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> MendedServer:
+    """A server with everything registered; ``now`` tells the present in UTC.
+
+    With ``read_only`` nothing is ever started or changed, whatever the client's options say.
+    """
     server = MendedServer(NAME, __version__)
     server.protocol.experimental = {"ralph": {"schema": SCHEMA_VERSION}}
     documents = Documents(server)
@@ -85,11 +98,13 @@ def make_server(*, now: Callable[[], datetime]) -> MendedServer:
 
     # Before any feature looks at the document.
     documents.on_edit(open_its_work_tree)
-    desk = _Desk(server, workspaces, documents, Settings())
+    desk = _Desk(server, workspaces, documents, Settings(read_only=read_only))
     workspaces.options = desk.settings.options
     _register_lifecycle(desk)
     _register_orders(desk)
+    _register_rows(desk)
     _register_looks(desk)
+    _register_setup(desk)
     for feature in FEATURES:
         feature.register(server, workspaces, desk.documents, desk.settings.options)
     return server
@@ -175,6 +190,42 @@ def _order(workspaces: Workspaces, name: str) -> Callable[[Any], Awaitable[Reply
     return handle
 
 
+def _register_rows(desk: _Desk) -> None:
+    """Requests about one row: a task of the plan, or an iteration."""
+    server, workspaces = desk.server, desk.workspaces
+
+    def order(name: str) -> Callable[[Any], Awaitable[ReplyResult]]:
+        async def handle(params: Any) -> ReplyResult:
+            from ralph_ls.editor.requests import tasks
+
+            here = tasks.Desk(server=server, workspaces=workspaces, documents=desk.documents)
+            result: ReplyResult = await getattr(tasks, tasks.ORDERS[name])(here, params)
+            return result
+
+        return handle
+
+    for name in ("skip", "resetTask", "editTask"):
+        server.feature(f"ralph/{name}")(order(name))
+
+    @server.feature("ralph/changes")
+    async def changes_of(params: ChangesParams) -> ChangesResult:
+        from ralph_ls.editor.requests import changes
+
+        return await changes.changes(workspaces, params)
+
+    @server.feature("ralph/fileAt")
+    async def file_at(params: FileAtParams) -> FileAtResult:
+        from ralph_ls.editor.requests import changes
+
+        return await changes.file_at_commit(workspaces, params)
+
+    @server.feature("ralph/rollback")
+    async def rollback(params: RollbackParams) -> RollbackResult:
+        from ralph_ls.editor.requests import changes
+
+        return await changes.rollback(workspaces, params)
+
+
 def _register_looks(desk: _Desk) -> None:
     """Requests that only look."""
     server, workspaces = desk.server, desk.workspaces
@@ -198,6 +249,21 @@ def _register_looks(desk: _Desk) -> None:
 
         await workspaces.ready()
         return await looking.unsubscribe(workspaces, desk.subscriptions, params)
+
+
+def _register_setup(desk: _Desk) -> None:
+    """Requests of a set-up wizard."""
+    for name in ("setupChoices", "validateSetup", "proposePlan", "setup"):
+        desk.server.feature(f"ralph/{name}")(_setup_request(desk.workspaces, name))
+
+
+def _setup_request(workspaces: Workspaces, name: str) -> Callable[[Any], Awaitable[Any]]:
+    async def handle(params: Any) -> Any:
+        from ralph_ls.editor.requests import setting_up
+
+        return await setting_up.HANDLERS[name](workspaces, params)
+
+    return handle
 
 
 def _folders_of(params: types.InitializeParams) -> list[str]:

@@ -33,7 +33,9 @@ _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 class Settings:
     """The options as the client last told them; they are read when they are first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, read_only: bool = False) -> None:
+        """``read_only`` holds whatever the client tells: whoever started this server said so."""
+        self._read_only = read_only
         self._told: dict[str, Any] = {}
         self._options: EditorOptions | None = None
 
@@ -62,7 +64,8 @@ class Settings:
     def options(self) -> EditorOptions:
         """All of them, with the defaults where nothing was told."""
         if self._options is None:
-            self._options = _read(self._told)
+            told = {**self._told, "readOnly": True} if self._read_only else self._told
+            self._options = _read(told)
         return self._options
 
 

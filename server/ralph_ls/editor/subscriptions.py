@@ -85,7 +85,7 @@ class Subscriptions:
             raise
         self._server.after_answer(partial(subscription.begin, state, self._state_of))
         caught = subscription.caught
-        return SubscribeResult(run=caught.run, seq=caught.seq, state=state)
+        return SubscribeResult(run=caught.run, seq=caught.seq, workspace=view.uri, state=state)
 
     async def unsubscribe(self, view: WorkspaceView) -> bool:
         """Tell nothing more; whether anything was told."""

@@ -203,10 +203,17 @@ class Workspaces:
         """The client has closed these folders; work trees that no other one is in are let go."""
         for uri in uris:
             self._folders.pop(uri, None)
-        kept = {view.root for uri in self._folders if (view := self._view_of_folder(uri))}
-        for root in [*self._views]:
+        kept: dict[Path, str] = {}
+        for uri in self._folders:
+            if view := self._view_of_folder(uri):
+                kept.setdefault(view.root, uri)
+        for root, view in [*self._views.items()]:
             if root not in kept:
                 self._close(self._views.pop(root))
+            elif view.uri not in self._folders:
+                # Another folder of the same work tree is still open: it is named by that.
+                view.uri = kept[root]
+                self.tell_change(view)
 
     def close(self) -> None:
         """Let go of all of them."""

@@ -15,34 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ralph_ls.protocol.errors import AgentUnavailable
+from ralph_ls.store.git_command import GIT_REDIRECTIONS
 
 MARKER = "RALPH_ITERATION_ID"
 """The variable that marks every process of an iteration (SPEC §10)."""
-
-GIT_REDIRECTIONS = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_CONFIG",
-        "GIT_DIR",
-        "GIT_GRAFT_FILE",
-        "GIT_IMPLICIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_INTERNAL_SUPER_PREFIX",
-        "GIT_NAMESPACE",
-        "GIT_NO_REPLACE_OBJECTS",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_QUARANTINE_PATH",
-        "GIT_REPLACE_REF_BASE",
-        "GIT_SHALLOW_FILE",
-        "GIT_WORK_TREE",
-    }
-)
-"""Variables that lead git to another repository, as a git hook that started us has them set.
-
-``GIT_CONFIG_COUNT`` and its like are none: they bring settings, such as ``safe.directory`` in CI.
-"""
 
 _EDITOR_PREFIXES = ("VSCODE_", "ELECTRON_")
 _INTERPRETER_NAMES = frozenset({"PYTHONPATH", "PYTHONHOME"})

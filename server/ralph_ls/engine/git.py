@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph_ls.engine.git_command import run_git
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import (
     DELETED,
@@ -27,6 +26,7 @@ from ralph_ls.engine.git_status import (
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.store.files import ChangedMeanwhile, read_if_there, write_atomic
+from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree, find_worktree
 
 NESTED_DEPTH = 3

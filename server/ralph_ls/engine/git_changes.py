@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.engine.git import NESTED_DEPTH, OwnFiles, look_inside, read_head, repository_at
-from ralph_ls.engine.git_command import run_git
 from ralph_ls.engine.git_history import (
     COMMITS_LIMIT,
     IsPersons,
@@ -26,6 +25,7 @@ from ralph_ls.engine.git_history import (
 from ralph_ls.engine.git_status import GITLINK, HEX, disk_value
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.store.git_command import run_git
 
 
 def changes_between(

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.engine.git_command import run_git
+from ralph_ls.store.git_command import run_git
 
 DELETED = "deleted"
 UNREADABLE = "unreadable"

@@ -8,7 +8,7 @@ once for each.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from datetime import datetime
 
 from ralph_ls.core.agent.decode.told import Told
@@ -114,7 +114,8 @@ class IterationWork:
         plan = self._parse(text)
         return Prepared(
             baseline=baseline,
-            plan=self._facts(plan, text, effect.skip, run, self._names.renamed),
+            plan=self._facts(plan, text, effect, run, self._names.renamed),
+            left_out=(*effect.skip, *effect.skipped),
             mode=mode_of(config, text, counted=run.counted),
             notices=await asyncio.to_thread(self._look_at_specs, plan, text, tell_changes=False),
         )
@@ -226,7 +227,7 @@ class IterationWork:
             changes=found,
             tasks_done=tuple(task for task in done if task not in edits.ticked),
             renamed=renamed,
-            plan=self._facts(plan, text, effect.skip, run, renamed),
+            plan=self._facts(plan, text, effect, run, renamed),
             halt=look_at_halt_files(workspace.root, workspace.config.paths),
             must_validate=is_due,
             reverted=reverted,
@@ -337,14 +338,15 @@ class IterationWork:
         self,
         plan: Plan,
         text: str,
-        skip: Sequence[str],
+        effect: PrepareIteration | ReadIteration,
         run: RunState,
         renamed: Mapping[str, TaskRef],
     ) -> PlanFacts:
         config = self._workspace.config
-        failed = {task: run.attempts.get(task, config.attempts.limit) for task in skip}
+        failed = {task: run.attempts.get(task, config.attempts.limit) for task in effect.skip}
         failed = attempts.rename(failed, renamed)
-        return facts_of(plan, text, config, set_aside=failed)
+        skipped = attempts.rename_each(effect.skipped, renamed)
+        return facts_of(plan, text, config, set_aside=failed, skipped=skipped)
 
     def _look_at_specs(self, plan: Plan, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
         """What does not fit in the specifications, each thing once in this engine's life."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,15 +16,12 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
+from ralph_ls.protocol.errors import PlanMissing, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
-from ralph_ls.store.files import ChangedMeanwhile, resolve_inside, write_atomic
+from ralph_ls.store.plan_file import edit_plan, read_plan
 
 SHOWN_TASKS = 10
-
-MERGES = 20
-"""How often an edit of the plan is made anew because somebody else was quicker."""
 
 _NOBODY: Mapping[str, int] = MappingProxyType({})
 
@@ -48,7 +45,7 @@ def read_plan_text(root: Path, path: str, *, may_be_missing: bool = False) -> st
     """
     if may_be_missing and not (root / path).exists():
         return ""
-    return _read_plan(root, path).decode("utf-8", errors="replace")
+    return read_plan(root, path).decode("utf-8", errors="replace")
 
 
 def parse_plan(text: str, config: Config, *, task: str | None = None) -> Plan:
@@ -63,17 +60,25 @@ def parse_plan(text: str, config: Config, *, task: str | None = None) -> Plan:
 
 
 def facts_of(
-    plan: Plan, text: str, config: Config, *, set_aside: Mapping[str, int] = _NOBODY
+    plan: Plan,
+    text: str,
+    config: Config,
+    *,
+    set_aside: Mapping[str, int] = _NOBODY,
+    skipped: Collection[str] = (),
 ) -> PlanFacts:
     """What the loop decides by; ``text`` is what the plan was read from.
 
-    ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had.
+    ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had;
+    ``skipped`` those that a person does not want taken in this run.
     """
     needs = unfinished_needs(plan.tasks, text)
     waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
-    chosen = next_task(plan, set_aside=set_aside, waits_for=waits_for)
+    chosen = next_task(plan, set_aside={*set_aside, *skipped}, waits_for=waits_for)
     open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
-    held = [(task, why) for task in open_tasks if (why := _why_held(task, set_aside, needs))]
+    held = [
+        (task, why) for task in open_tasks if (why := _why_held(task, set_aside, skipped, needs))
+    ]
     return PlanFacts(
         counts=counts_view(plan, text, config),
         next_task=None if chosen is None else _reference(chosen),
@@ -104,7 +109,7 @@ def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: s
     plan does not have any more needs no mark. Raises ``PlanMissing``, and ``StateUnusable`` where
     the plan cannot be written or is changed again and again.
     """
-    edited = _edit(
+    _, edited = edit_plan(
         root,
         path,
         lambda data: _blocked(data, task_id, reason, needs),
@@ -121,7 +126,7 @@ def reset_for_replanning(root: Path, path: str) -> Reset:
         resets.append(reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
         return resets[-1].text.encode("utf-8", errors="surrogateescape")
 
-    _edit(root, path, open_all, "mark what is in progress there as open")
+    edit_plan(root, path, open_all, "mark what is in progress there as open")
     return resets[-1]
 
 
@@ -132,35 +137,6 @@ def require_task(plan: Plan, task_id: str) -> None:
     known = ", ".join(f"{task.id} ({task.title[:40]})" for task in plan.tasks[:5])
     raise UsageError(
         f"the plan has no task {task_id!r}; it has: {known or 'none'}. See them all: ralph plan"
-    )
-
-
-def _read_plan(root: Path, path: str) -> bytes:
-    try:
-        return (root / path).read_bytes()
-    except OSError as error:
-        raise PlanMissing(
-            f"the plan {root / path} cannot be read: {error.strerror or error}; put it back, "
-            "for example with: git checkout -- " + path
-        ) from error
-
-
-def _edit(root: Path, path: str, change: Callable[[bytes], bytes], instead: str) -> bytes:
-    """Change the plan, and give it as it is then; what somebody writes meanwhile is kept."""
-    target = resolve_inside(root, path)
-    for _ in range(MERGES):
-        data = _read_plan(root, path)
-        edited = change(data)
-        if edited == data:
-            return data
-        try:
-            write_atomic(target, edited, expected=data)
-        except ChangedMeanwhile:
-            continue
-        return edited
-    raise StateUnusable(
-        f"the plan {target} is being written again and again by somebody else; "
-        f"stop that, then {instead}, or run on: ralph run --resume"
     )
 
 
@@ -180,11 +156,16 @@ def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
 
 
 def _why_held(
-    task: Task, set_aside: Mapping[str, int], needs: Mapping[str, tuple[Task, ...]]
+    task: Task,
+    set_aside: Mapping[str, int],
+    skipped: Collection[str],
+    needs: Mapping[str, tuple[Task, ...]],
 ) -> str:
     """Why a task cannot be taken, in words that follow its name; empty where it can."""
     if task.state is TaskState.BLOCKED:
         return f"blocked by {task.blocked_by}" if task.blocked_by else "blocked in the plan"
+    if task.id in skipped:
+        return "skipped in this run"
     if task.id in set_aside:
         return f"set aside after {count_of(set_aside[task.id], 'attempt')}"
     if task.id in needs:

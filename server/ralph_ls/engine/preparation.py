@@ -18,6 +18,7 @@ from ralph_ls.core.loop.inputs import (
     Input,
     Notice,
     PendingNote,
+    PendingReset,
     Resumed,
     Started,
 )
@@ -45,7 +46,7 @@ from ralph_ls.store.layout import (
     Worktree,
     new_run_id,
 )
-from ralph_ls.store.notes import take_notes
+from ralph_ls.store.notes import take_notes, take_resets
 from ralph_ls.store.runs import find_run
 
 
@@ -97,7 +98,7 @@ def prepare_start(
     trust.require_allowed(state, claims)
     agent = choose_agent(config)
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
-    _find_program(agent.argv[0], request, worktree, settings)
+    require_program(agent.argv[0], request.environment, worktree, settings)
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(worktree.root, settings, resume=request.resume)
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
@@ -174,6 +175,10 @@ def _facts(
         halt=look_at_halt_files(workspace.root, config.paths),
         notices=tuple(notices),
         notes=tuple(PendingNote(text=text, by=by) for text, by in take_notes(workspace.state)),
+        resets=tuple(
+            PendingReset(task=task, by=by, command=command)
+            for task, by, command in take_resets(workspace.state)
+        ),
     )
 
 
@@ -207,15 +212,17 @@ def claims_here(worktree: Worktree, settings: Settings) -> tuple[trust.Claim, ..
     return trust.claims_of_run(claims, settings.config, settings.overrides)
 
 
-def _find_program(name: str, request: RunRequest, worktree: Worktree, settings: Settings) -> None:
-    """Raise what keeps the agent from starting before the run begins, not in its first iteration.
+def require_program(
+    name: str, environment: Mapping[str, str], worktree: Worktree, settings: Settings
+) -> Path:
+    """Where the agent's program lies; raises what keeps it from starting before a run begins.
 
     A program that PATH finds in the work tree comes with the repository, but nobody was shown it:
     ``NotAllowed``, unless a person named it for this run.
     """
     config = settings.config
-    environment = agent_environment(
-        request.environment,
+    around = agent_environment(
+        environment,
         marker="",
         iteration=0,
         max_iterations=None,
@@ -223,7 +230,7 @@ def _find_program(name: str, request: RunRequest, worktree: Worktree, settings: 
         extra=config.agents[config.agent].env if config.agent in config.agents else {},
         only=config.env.only,
     )
-    program = find_program(name, environment, worktree.root)
+    program = find_program(name, around, worktree.root)
     is_given = f"agents.{config.agent}" in settings.overrides
     folder = Path(os.path.realpath(program.parent))
     if Path(name).name == name and not is_given and folder.is_relative_to(worktree.root):
@@ -232,6 +239,7 @@ def _find_program(name: str, request: RunRequest, worktree: Worktree, settings: 
             "name it by its path in argv and allow it with: ralph allow, "
             "or give it with --agent-command"
         )
+    return program
 
 
 def _require_utf8(*paths: Path) -> None:

@@ -1,4 +1,4 @@
-"""The two parents of every model: one for what we are told, one for what we are asked.
+"""The parents of every model: one for what we are told, one for what we are asked.
 
 Events and snapshots ignore unknown fields, because a run outlives updates of its viewers.
 Commands and settings forbid them, because a misspelt order must not be half obeyed (SPEC §2).
@@ -54,3 +54,10 @@ class StrictWireModel(WireModel):
     """Something asked: as ``WireModel``, but an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class WorkspaceParams(StrictWireModel):
+    """What every request of an editor carries."""
+
+    workspace: str | None = None
+    """URI of the workspace folder that is meant; it may be left out where only one is open."""

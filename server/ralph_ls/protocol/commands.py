@@ -11,6 +11,9 @@ from ralph_ls.protocol.base import DEFERRED, StrictWireModel, Timestamp
 MAX_TEXT = 100_000
 """Characters of an answer or a note; a longer one is refused, never cut."""
 
+TaskId = Annotated[str, Field(min_length=1, max_length=200)]
+"""The id of a task as the plan's rows have it."""
+
 
 class CommandBase(StrictWireModel):
     """What every command carries."""
@@ -63,8 +66,33 @@ class Note(CommandBase):
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
 
 
-Command = Annotated[Stop | Pause | Resume | Reset | Answer | Note, Field(discriminator="kind")]
+class Skip(CommandBase):
+    """Take a task no more in this run; the plan is not edited."""
+
+    kind: Literal["skip"] = "skip"
+    task: TaskId
+
+
+class ResetTask(CommandBase):
+    """Count no attempts at a task any more, and skip it no more; whoever asks edits the plan."""
+
+    kind: Literal["resetTask"] = "resetTask"
+    task: TaskId
+
+
+Command = Annotated[
+    Stop | Pause | Resume | Reset | Answer | Note | Skip | ResetTask, Field(discriminator="kind")
+]
 """The closed union of commands."""
 
 COMMAND_ADAPTER: TypeAdapter[Command] = TypeAdapter(Command, config=DEFERRED)
-COMMAND_TYPES: tuple[type[CommandBase], ...] = (Stop, Pause, Resume, Reset, Answer, Note)
+COMMAND_TYPES: tuple[type[CommandBase], ...] = (
+    Stop,
+    Pause,
+    Resume,
+    Reset,
+    Answer,
+    Note,
+    Skip,
+    ResetTask,
+)

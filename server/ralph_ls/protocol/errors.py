@@ -48,6 +48,10 @@ class AgentUnavailable(RalphError):
     """The agent's program cannot be started; the message shows where it was looked for."""
 
 
+class GitMissing(RalphError):
+    """git cannot be started; the message says how to get it."""
+
+
 class NoEngine(RalphError):
     """No engine lives that could take the command."""
 

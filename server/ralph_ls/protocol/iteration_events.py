@@ -227,6 +227,8 @@ class IterationEnded(EventBase):
     """Names of the completion phrases in the final text."""
     attempts: dict[str, int] = Field(default_factory=dict)
     """Failed attempts so far, by task id; a task that has none is not in it."""
+    skipped: tuple[str, ...] = ()
+    """Ids of the tasks that a person wants skipped, as they are called now."""
     session: SessionSeen | None = None
     """The agent's session, where it told one."""
     errors: tuple[str, ...] = ()

@@ -14,13 +14,34 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ralph_ls.protocol.base import StrictWireModel, WireModel
+from ralph_ls.protocol.base import WireModel, WorkspaceParams
 from ralph_ls.protocol.commands import MAX_TEXT
 from ralph_ls.protocol.config import Duration, OnHalt, ProfileName, PromptBy, TreePath
 from ralph_ls.protocol.events import Event, UnknownEvent
 from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.panel import AnswerView, Panel, PlanRows
+from ralph_ls.protocol.row_methods import (
+    ChangesParams,
+    ChangesResult,
+    EditTaskParams,
+    FileAtParams,
+    FileAtResult,
+    ResetTaskParams,
+    RollbackParams,
+    RollbackResult,
+    SkipParams,
+)
 from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.setup import (
+    ProposePlanParams,
+    ProposePlanResult,
+    SetupChoicesParams,
+    SetupChoicesResult,
+    SetupParams,
+    SetupResult,
+    ValidateSetupParams,
+    ValidateSetupResult,
+)
 from ralph_ls.protocol.state import RunState
 
 START = "ralph/start"
@@ -30,9 +51,19 @@ RESUME = "ralph/resume"
 RESET = "ralph/reset"
 ANSWER = "ralph/answer"
 NOTE = "ralph/note"
+SKIP = "ralph/skip"
+RESET_TASK = "ralph/resetTask"
+EDIT_TASK = "ralph/editTask"
+CHANGES = "ralph/changes"
+FILE_AT = "ralph/fileAt"
+ROLLBACK = "ralph/rollback"
 STATE = "ralph/state"
 SUBSCRIBE = "ralph/subscribe"
 UNSUBSCRIBE = "ralph/unsubscribe"
+SETUP_CHOICES = "ralph/setupChoices"
+VALIDATE_SETUP = "ralph/validateSetup"
+PROPOSE_PLAN = "ralph/proposePlan"
+SETUP = "ralph/setup"
 EVENT = "ralph/event"
 OUTPUT = "ralph/output"
 MESSAGES = "ralph/messages"
@@ -62,13 +93,6 @@ class Method:
 
 
 # ------------------------------------------------------------------------------------- requests
-
-
-class WorkspaceParams(StrictWireModel):
-    """What every request carries."""
-
-    workspace: str | None = None
-    """URI of the workspace folder that is meant; it may be left out where only one is open."""
 
 
 class StartParams(WorkspaceParams):
@@ -203,6 +227,9 @@ class SubscribeResult(WireModel):
     """The run whose events follow; None where there is none yet."""
     seq: int = 0
     """Events after this one follow as ``ralph/event``, each once."""
+    workspace: str = ""
+    """The URI that everything told of this work tree names. Two folders of one work tree have one
+    loop, and are told of as one: then it is the first folder's."""
     state: StateResult
 
 
@@ -288,9 +315,19 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(RESET, ResetParams, ReplyResult),
             _request(ANSWER, AnswerParams, ReplyResult),
             _request(NOTE, NoteParams, ReplyResult),
+            _request(SKIP, SkipParams, ReplyResult),
+            _request(RESET_TASK, ResetTaskParams, ReplyResult),
+            _request(EDIT_TASK, EditTaskParams, ReplyResult),
+            _request(CHANGES, ChangesParams, ChangesResult),
+            _request(FILE_AT, FileAtParams, FileAtResult),
+            _request(ROLLBACK, RollbackParams, RollbackResult),
             _request(STATE, StateParams, StateResult),
             _request(SUBSCRIBE, SubscribeParams, SubscribeResult),
             _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult),
+            _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult),
+            _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult),
+            _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult),
+            _request(SETUP, SetupParams, SetupResult),
             _notification(EVENT, EventParams),
             _notification(OUTPUT, OutputParams),
             _notification(MESSAGES, MessagesParams),

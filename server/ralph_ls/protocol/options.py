@@ -20,9 +20,9 @@ class TaskLenses(StrEnum):
     CURRENT = "current"
     """The one in work, and those that wait for a person."""
     TOUCHED = "touched"
-    """Also what was tried or done in this run, and what the plan marks as blocked."""
+    """Also what was tried in this run, and what the plan marks as blocked."""
     ALL = "all"
-    """Also "Run only this" on every other open task."""
+    """Also what this run finished, and "Run only this" on every other open task."""
 
 
 class LensOptions(WireModel):
@@ -32,6 +32,12 @@ class LensOptions(WireModel):
     tasks: TaskLenses = TaskLenses.TOUCHED
 
 
+class InlayHintOptions(WireModel):
+    """The hints behind tasks that this run finished: by which iteration, in which commit."""
+
+    enabled: bool = True
+
+
 class EditorOptions(WireModel):
     """What a client sends at ``initialize``; ``workspace/didChangeConfiguration`` may change it.
 
@@ -39,12 +45,14 @@ class EditorOptions(WireModel):
     """
 
     command_prefix: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
-    """With it lenses carry ``<prefix>.<verb>``, commands that the client has itself, and the
-    server registers none; without it they carry the server's own ``ralph.<verb>``."""
+    """With it lenses carry ``<prefix>.<verb>`` and hints ``<prefix>.openCommit``, commands that the
+    client has itself, and the server registers none; without it lenses carry the server's own
+    ``ralph.<verb>`` and hints are plain text."""
     read_only: bool = False
     """The workspace is not trusted: show what is there, start and change nothing."""
     progress: bool = True
     """Whether a run is shown as work-done progress, where the client can."""
     lens: LensOptions = LensOptions()
+    inlay_hints: InlayHintOptions = InlayHintOptions()
     plan_files: tuple[str, ...] = ()
     """More plans than the work tree's own, as paths or globs relative to it."""

@@ -89,6 +89,9 @@ class Card(WireModel):
     title: str
     text: str = ""
     """For a person; it may have several lines."""
+    since: Timestamp | None = None
+    """Since when it is so, where that matters: when the breaker opened, or when the engine that is
+    gone was last heard of. A viewer tells it in its own time zone, and how long ago that was."""
     actions: tuple[Action, ...] = ()
 
 
@@ -96,7 +99,7 @@ class Fact(WireModel):
     """One line of the panel: a heading and its words."""
 
     key: str
-    """Stable, and in this order: ``now``, ``report``, ``breaker``, ``aside`` (tasks that were set
+    """Stable, and in this order: ``report``, ``breaker``, ``aside`` (tasks that were set
     aside), ``tests``, ``work``, ``evidence``, ``next``, ``time``, ``cost``, ``tokens``; what is not
     known is left out."""
     heading: str
@@ -127,6 +130,8 @@ class TaskRow(TaskView):
     """The open question is about it."""
     blocks: bool = False
     """The open blocker is about it."""
+    skipped: bool = False
+    """A person wants it skipped for as long as the run lasts."""
     words: str = ""
     """What there is to say beside the title, such as ``done in iteration 2 · a1b2c3d``."""
 
@@ -155,6 +160,11 @@ class IterationRow(WireModel):
     cost_usd: float | None = None
     why: str = ""
     """What the progress was, or why there was none."""
+    changes: bool = False
+    """Whether it is known what it began with, so that its changes can be shown."""
+    can_roll_back: bool = False
+    """Whether the branch may be taken back to before it: it is settled, it or a later one made
+    a commit, and no engine runs. Git has the last word when that is asked for."""
 
 
 class QuestionView(WireModel):

@@ -58,6 +58,8 @@ class CommandAccepted(EventBase):
     by: str
     text: str = ""
     """What the asker is told."""
+    task: str | None = None
+    """Id of the task that it was about: one that is skipped, or reset."""
 
 
 class CommandRejected(EventBase):

@@ -138,6 +138,8 @@ class RunState(WireModel):
     missing_reports: int = 0
     attempts: dict[str, int] = Field(default_factory=dict)
     """Failed attempts so far, by task id."""
+    skipped: tuple[str, ...] = ()
+    """Ids of the tasks that a person wants skipped for as long as the run lasts."""
     session: Session | None = None
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""

@@ -63,6 +63,37 @@ def launch_detached(
             changed.wait(timeout=LIVE_INTERVAL)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """How a program of ours ended."""
+
+    exit_code: int
+    out: str
+    error: str
+    """The end of what it said on its standard error."""
+
+
+def run_to_end(arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> Ran:
+    """Run our own program, in a process of its own, and wait for its end; nothing is typed to it.
+
+    It is not ended with the process that waits for it: what it changes it changes whole.
+    """
+    done = subprocess.run(
+        command_line(arguments),
+        cwd=cwd,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        start_new_session=sys.platform != "win32",
+    )
+    return Ran(
+        exit_code=done.returncode,
+        out=done.stdout.decode("utf-8", errors="replace"),
+        error=done.stderr.decode("utf-8", errors="replace").strip()[-ERROR_TAIL:],
+    )
+
+
 def _start(
     arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], errors: Path
 ) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""Notes that people leave while no engine runs; the next start takes them into its journal.
+"""Notes, and tasks that people reset, while no engine runs; the next start takes them over.
 
 Each is a file of its own, put there by an atomic rename like a command: a note that is written
 while an engine starts is taken by this one or by the next, and never by none.
@@ -20,6 +20,28 @@ def leave_note(state: StateFolder, text: str, *, by: str) -> None:
     line = json.dumps({"text": text, "by": by}, ensure_ascii=False)
     data = line.encode("utf-8", errors="replace") + b"\n"
     write_atomic(folder / f"{secrets.token_hex(8)}.json", data, mode=PRIVATE_FILE)
+
+
+def leave_reset(state: StateFolder, task: str, *, by: str) -> None:
+    """Keep for a run that goes on that a task was reset; raises as ``leave_note``."""
+    folder = make_private_folder(_folder(state))
+    name = secrets.token_hex(8)
+    line = json.dumps({"task": task, "by": by, "command": name}, ensure_ascii=False)
+    data = line.encode("utf-8", errors="replace") + b"\n"
+    write_atomic(folder / f"{name}.{_RESET}.json", data, mode=PRIVATE_FILE)
+
+
+def take_resets(state: StateFolder) -> list[tuple[str, str, str]]:
+    """Every reset that was left, as task, author and id, oldest first; call ``take_notes`` first.
+
+    They stay as long as notes do.
+    """
+    found = (_entry(path) for path in _notes(state, "*.taken"))
+    return [
+        (str(one["task"]), str(one["by"]), str(one["command"]))
+        for one in found
+        if {"task", "by", "command"} <= one.keys()
+    ]
 
 
 def take_notes(state: StateFolder) -> list[tuple[str, str]]:
@@ -45,13 +67,21 @@ def _notes(state: StateFolder, pattern: str) -> list[Path]:
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 
+_RESET = "reset"
+
+
 def _read(path: Path) -> tuple[str, str] | None:
-    """The note in a file; None for one that nobody here wrote."""
+    """The note in a file; None for one that nobody here wrote, and for what is none."""
+    note = _entry(path)
+    return (str(note["text"]), str(note["by"])) if {"text", "by"} <= note.keys() else None
+
+
+def _entry(path: Path) -> dict[str, object]:
     try:
-        note = json.loads(read_if_there(path) or b"")
-        return str(note["text"]), str(note["by"])
-    except (ValueError, KeyError, TypeError):
-        return None
+        found = json.loads(read_if_there(path) or b"")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _folder(state: StateFolder) -> Path:

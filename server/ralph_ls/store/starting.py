@@ -141,13 +141,10 @@ def telling_refusals() -> Iterator[None]:
 
 def _refusal_of(launched: Launched, files: RunFiles) -> RalphError:
     """The error that the engine ended with, in its own words."""
+    told = told_refusal(launched.error)
+    if told is not None:
+        return told
     lines = launched.error.splitlines()
-    for index in reversed(range(len(lines))):
-        if lines[index].startswith(REFUSED):
-            cls = _errors().get(lines[index].removeprefix(REFUSED).strip())
-            message = "\n".join(lines[index + 1 :]).removeprefix("ralph: ").strip()
-            if cls is not None and message:
-                return cls(message)
     exit_code = launched.exit_code or RalphError.exit_code
     last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
     return EngineFailed(
@@ -155,6 +152,18 @@ def _refusal_of(launched: Launched, files: RunFiles) -> RalphError:
         f"all that it said is in {files.engine_errors}",
         exit_code,
     )
+
+
+def told_refusal(errors: str) -> RalphError | None:
+    """The error of ours that a process named on its standard error, in its own words."""
+    lines = errors.splitlines()
+    for index in reversed(range(len(lines))):
+        if lines[index].startswith(REFUSED):
+            cls = _errors().get(lines[index].removeprefix(REFUSED).strip())
+            message = "\n".join(lines[index + 1 :]).removeprefix("ralph: ").strip()
+            if cls is not None and message:
+                return cls(message)
+    return None
 
 
 def _errors() -> dict[str, type[RalphError]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.engine.cases import Ralph, Scene
-from tests.engine.conftest import nursery, ralph
+from tests.engine.conftest import ralph
 from tests.engine.loop import end_run
 
-__all__ = ["nursery", "ralph", "scene"]
+__all__ = ["ralph", "scene"]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "editors" / "neovim.md"
 
 COLUMNS, ROWS = 100, 30
 
-SECONDS = 30
+SECONDS = 60
 """After which something that should have come has failed its test."""
 
 KINDS = ("CONFIG", "DATA", "CACHE", "STATE")
@@ -148,6 +148,13 @@ class Neovim:
             "vim.tbl_map(function(lens) return lens.command.title end, vim.lsp.codelens.get(0))"
         )
         self.wait(f"table.concat({titles}, '\\n'):find(..., 1, true)", title)
+
+    def wait_for_hint(self, words: str) -> None:
+        """Wait until a hint that is drawn in the buffer that is shown says this."""
+        labels = "vim.tbl_map(function(one) return one.inlay_hint.label end, {hints})"
+        hints = "vim.lsp.inlay_hint.get({ bufnr = 0 })"
+        drawn = f"vim.lsp.inlay_hint.is_enabled({{ bufnr = 0 }}) and {labels.format(hints=hints)}"
+        self.wait(f"table.concat({drawn} or {{}}, '\\n'):find(..., 1, true)", words)
 
     def wait_for_status_line(self, words: str) -> None:
         self.wait(

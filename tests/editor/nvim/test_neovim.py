@@ -97,6 +97,7 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(scene: Scene
         editor.wait_for_lens("complete")
         editor.wait_for_status_line("complete")
         assert "- [x] First task" in editor.buffer()
+        editor.wait_for_hint("done in #")
         assert answers(scene) == [
             ("PostgreSQL or SQLite?", "SQLite,  with two spaces", "Neovim"),
             ("Which port?", "Port 8080.", DECIDE),

@@ -6,9 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import ralph_ls
+from tests.engine.loop import PATIENCE
+from tests.engine.warm import nursery
 
 AGENT = (sys.executable, "-P", "-m", "ralph_ls.engine.demo.agent")
 PACKAGE_FOLDER = str(Path(ralph_ls.__file__).parents[1])
@@ -20,6 +23,31 @@ def agent_environment(**extra: str) -> dict[str, str]:
 
 def run_agent(folder: Path, prompt: str = "", **extra: str) -> subprocess.CompletedProcess[str]:
     """One iteration; ``extra`` goes into the environment."""
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        given.write(prompt.encode())
+        given.seek(0)
+        descriptors = [file.fileno() for file in (given, out, err)]
+        process = nursery().fork(
+            folder, [], agent_environment(**extra), *descriptors, module=AGENT[-1]
+        )
+        try:
+            code = process.wait(PATIENCE)
+        finally:
+            process.kill()
+            process.close()
+        said = []
+        for file in (out, err):
+            file.seek(0)
+            said.append(file.read().decode())
+    return subprocess.CompletedProcess(AGENT, code, *said)
+
+
+def start_agent(folder: Path, prompt: str = "", **extra: str) -> subprocess.CompletedProcess[str]:
+    """The same by the real start, which reads some of the environment before we do."""
     return subprocess.run(
         AGENT,
         cwd=folder,

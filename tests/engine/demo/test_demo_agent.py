@@ -21,6 +21,7 @@ from tests.engine.demo.helpers import (
     open_titles,
     report_of,
     run_agent,
+    start_agent,
     subjects,
 )
 
@@ -262,7 +263,7 @@ def test_a_task_that_a_person_added_is_reported_blocked_in_any_locale(sample: Pa
         text.replace("(P0)\n", "(P0)\n- [ ] Währung: <€> und 円 zeigen\n"), encoding="utf-8"
     )
     before = everything_in(sample)
-    finished = run_agent(
+    finished = start_agent(
         sample,
         "Task: Währung: <€> und 円 zeigen\n",
         LC_ALL="C",

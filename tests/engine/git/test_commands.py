@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine import git_command
 from ralph_ls.engine.git import (
     Cache,
     exclude,
@@ -18,6 +17,7 @@ from ralph_ls.engine.git import (
 )
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
+from ralph_ls.store import git_command
 from ralph_ls.store.layout import find_worktree
 from tests.engine.git.repository import OWN, Repository, make_repository
 

@@ -7,13 +7,13 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import termios
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.engine.loop import PATIENCE, RALPH, ROOT
+from tests.engine.loop import PATIENCE
+from tests.engine.warm import ForkedProcess, nursery
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m|\r")
 MOVE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -24,7 +24,7 @@ CTRL_D = "\x04"
 class Terminal:
     """A process whose standard streams are one terminal, which it controls."""
 
-    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
+    def __init__(self, process: ForkedProcess, master: int) -> None:
         self.process = process
         self._master = master
         self._raw = b""
@@ -46,6 +46,11 @@ class Terminal:
         """Read until these words stand there."""
         while words not in self.text:
             assert self._read(), f"{words!r} never came: {self.text!r}"
+
+    def wait_for_match(self, pattern: str) -> None:
+        """Read until a line begins like this; a busy machine may leave out any one picture."""
+        while re.search(pattern, self.text, re.MULTILINE) is None:
+            assert self._read(), f"{pattern!r} never came: {self.text!r}"
 
     def wait(self) -> int:
         """Read to the end, and give the exit code."""
@@ -73,18 +78,8 @@ def in_terminal(
     """``ralph`` in a terminal; what is left of it at the end of the block is killed."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    process = subprocess.Popen(
-        [*RALPH, *arguments],
-        cwd=folder,
-        env={
-            **os.environ,
-            "TERM": "xterm",
-            "PYTHONPATH": str(ROOT / "server"),
-            **(environment or {}),
-        },
-        # In a session of its own, which makes the terminal the one that it takes keys from.
-        preexec_fn=lambda: os.login_tty(slave),  # noqa: PLW1509
-    )
+    told = {**os.environ, "TERM": "xterm", **(environment or {})}
+    process = nursery().fork(folder, arguments, told, slave, slave, slave)
     os.close(slave)
     try:
         yield Terminal(process, master)
@@ -92,4 +87,5 @@ def in_terminal(
         if process.poll() is None:
             process.kill()
             process.wait(PATIENCE)
+        process.close()
         os.close(master)

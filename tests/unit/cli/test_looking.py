@@ -216,7 +216,7 @@ class TestStatus:
     def test_it_is_answered_while_a_run_goes_on(
         self, ralph: Ralph, repository: Path, tmp_path: Path
     ) -> None:
-        agent = write_agent(tmp_path / "agents", "read -r line </dev/zero || sleep 60")
+        agent = write_agent(tmp_path / "agents", "read -r line </dev/zero || sleep 600")
         with start_ralph(repository, "run", "3", "--agent-command", agent) as running:
             running.wait_for("agentStarted")
             shown = ralph(repository, "status", "--json").json
@@ -256,7 +256,7 @@ class TestWatch:
     def test_a_run_that_was_killed_is_shown_as_it_stands(
         self, ralph: Ralph, repository: Path, tmp_path: Path
     ) -> None:
-        agent = write_agent(tmp_path / "agents", "echo begun; sleep 60")
+        agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
         with start_ralph(repository, "run", "3", "--agent-command", agent) as running:
             wait_for(repository, "agentStarted")
             running.kill()

@@ -30,8 +30,12 @@ VERBS = [
     "reset",
     "answer",
     "note",
+    "skip",
+    "reset-task",
+    "rollback",
     "allow",
     "init",
+    "propose",
     "demo",
 ]
 """Every verb but ``serve``, which says nothing of its own and works wherever it is started."""
@@ -165,7 +169,14 @@ class TestErrors:
     def test_outside_a_repository_every_verb_says_so(
         self, ralph: Ralph, tmp_path: Path, verb: str
     ) -> None:
-        text = ["words"] if verb in {"answer", "note"} else []
+        given = {
+            "answer": "words",
+            "note": "words",
+            "skip": "a",
+            "reset-task": "a",
+            "rollback": "1",
+        }
+        text = [given[verb]] if verb in given else []
         said = ralph(tmp_path, verb, *text)
         assert (said.code, said.out) == (5, "")
         assert "is not in a git work tree; change into your repository" in said.err

@@ -168,7 +168,7 @@ class TestDryRun:
         assert "No required task is open" in said.out or "names no required task" in said.out
 
     def test_it_looks_also_while_a_run_goes_on(self, ralph: Ralph, repository: Path) -> None:
-        command = agent(repository, "echo begun; sleep 60")
+        command = agent(repository, "echo begun; sleep 600")
         with start_ralph(repository, "run", "3", "--agent-command", command) as running:
             running.wait_for("agentStarted")
             assert ralph(repository, "run", "--agent", "demo", "--dry-run").code == 0

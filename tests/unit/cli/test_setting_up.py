@@ -110,7 +110,7 @@ class TestInit:
     @pytest.mark.parametrize(
         ("name", "words"),
         [
-            (".gitignore", ".gitignore cannot be read: Is a directory"),
+            (".gitignore", ".gitignore is no regular file; remove it, or put a file there"),
             (".ralph", "the folder {root}/.ralph/logs cannot be made: Not a directory"),
         ],
     )

@@ -63,7 +63,7 @@ def test_a_panel_tells_how_the_run_stands_and_is_gone_at_the_end(
 ) -> None:
     with working(repository, tmp_path) as seen:
         seen.wait_for("\nPhase    running, iteration 1 / 20")
-        seen.wait_for("\nTime     1s ")
+        seen.wait_for_match(r"^Time +[1-9]\d*s ")
         for heading in PANEL:
             assert re.search(rf"^{heading}\s{{2,}}", seen.text, re.MULTILINE), heading
         assert re.search(r"^Phase +running, iteration 1 / 20 *$", seen.text, re.MULTILINE)
@@ -134,7 +134,7 @@ def test_escape_sequences_of_an_agent_colour_its_words_and_do_no_more(
 
 
 def test_ctrl_c_ends_the_run_and_says_how_to_go_on(repository: Path, tmp_path: Path) -> None:
-    agent = write_agent(tmp_path / "agents", "echo begun; sleep 60")
+    agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
     with in_terminal(repository, "run", "--agent-command", agent) as seen:
         wait_for(repository, "agentStarted")
         seen.wait_for("begun")
@@ -148,7 +148,7 @@ def test_ctrl_c_ends_the_run_and_says_how_to_go_on(repository: Path, tmp_path: P
 
 
 def test_watching_ends_by_ctrl_c_and_the_run_goes_on(repository: Path, tmp_path: Path) -> None:
-    agent = write_agent(tmp_path / "agents", "echo begun; sleep 60")
+    agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
     with in_terminal(repository, "run", "--agent-command", agent) as run:
         wait_for(repository, "agentStarted")
         with in_terminal(repository, "watch") as seen:

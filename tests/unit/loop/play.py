@@ -226,8 +226,8 @@ class Play:
     def warnings(self) -> list[str]:
         return [event.code for event in self.told("warned")]
 
-    def _attempts(self, skip: tuple[str, ...]) -> dict[str, int]:
-        return {task: self.run.attempts[task] for task in skip}
+    def _left_out(self, effect: order.PrepareIteration | order.ReadIteration) -> dict[str, int]:
+        return {task: self.run.attempts.get(task, 0) for task in (*effect.skip, *effect.skipped)}
 
     def _perform(self, effect: order.Effect) -> None:
         self.effects.append(effect)
@@ -238,11 +238,12 @@ class Play:
     def _answer(self, effect: order.Effect) -> Input | None:
         world = self.world
         match effect:
-            case order.PrepareIteration(skip=skip):
+            case order.PrepareIteration():
                 world.plan_before = dict(world.tasks)
                 return Prepared(
                     baseline=world.baseline(),
-                    plan=world.plan(self._attempts(skip)),
+                    plan=world.plan(self._left_out(effect)),
+                    left_out=(*effect.skip, *effect.skipped),
                     mode=world.mode,
                 )
             case order.SetTaskAside(task=task, reason=reason):
@@ -261,7 +262,7 @@ class Play:
                     effect.attempt,
                     effect.baseline,
                     lost=effect.lost,
-                    skip=self._attempts(effect.skip),
+                    skip=self._left_out(effect),
                 )
             case order.Validate(iteration=iteration):
                 self.queue.append(lambda: self._validation_ends(iteration))

@@ -155,13 +155,17 @@ def _command(kind: str, number: int, own: bool) -> CommandArrived:
     fields: dict[str, Any] = {"now": True} if now else {}
     if name in {"answer", "note"}:
         fields["text"] = "a"
+    if name in {"skip", "resetTask"}:
+        fields["task"] = "00000001"
     run = RUN if own else "20250101T000000Z-ffff"
     return command(name, id=f"command-{number}", run=run, **fields)
 
 
 commands = st.builds(
     _command,
-    st.sampled_from(["stop", "stop now", "pause", "resume", "reset", "answer", "note"]),
+    st.sampled_from(
+        ["stop", "stop now", "pause", "resume", "reset", "answer", "note", "skip", "resetTask"]
+    ),
     st.integers(10, 40),
     st.sampled_from([True] * 5 + [False]),
 )

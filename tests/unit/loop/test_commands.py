@@ -76,7 +76,15 @@ ANSWERS = {
     "no task": {"stop": OK, "pause": "parked", "resume": OK, "answer": "no-question"},
     "ended": {"stop": "ended", "pause": "ended", "resume": "ended", "answer": "ended"},
 }
-FIELDS = {"answer": {"text": " polling \n"}, "note": {"text": "use tabs"}}
+FIELDS = {
+    "answer": {"text": " polling \n"},
+    "note": {"text": "use tabs"},
+    "skip": {"task": "00000002"},
+    "resetTask": {"task": "00000002"},
+}
+
+
+TASKS = ("skip", "resetTask")
 
 
 def answer_to(played: Play, kind: str, **fields: object) -> str:
@@ -98,7 +106,7 @@ def answer_to(played: Play, kind: str, **fields: object) -> str:
     return answer.code
 
 
-@pytest.mark.parametrize("kind", ["stop", "pause", "resume", "answer", "reset", "note"])
+@pytest.mark.parametrize("kind", ["stop", "pause", "resume", "answer", "reset", "note", *TASKS])
 @pytest.mark.parametrize("phase", HELD)
 def test_every_command_is_answered_in_every_phase(phase: str, kind: str) -> None:
     always = "ended" if phase == "ended" else OK

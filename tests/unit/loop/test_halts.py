@@ -10,7 +10,7 @@ from ralph_ls.core.loop.effects import RemoveBlocked, RemoveDecide, WriteBlocked
 from ralph_ls.core.loop.inputs import HaltFilesChanged, PendingNote, Started
 from ralph_ls.protocol.run_words import Phase
 from tests.unit.loop.persons import editing
-from tests.unit.loop.play import RUN, Play, facts, play, settings
+from tests.unit.loop.play import RUN, Play, command, facts, play, settings
 from tests.unit.loop.world import (
     World,
     asks,
@@ -111,6 +111,28 @@ def test_a_blocker_is_written_and_deleting_its_file_resolves_it() -> None:
     assert played.exit_code == 0
     assert played.told("blockedResolved")[0].by == "removing .ralph/blocked.txt"
     assert RemoveBlocked() not in played.effects
+
+
+def test_resolving_a_blocker_closes_the_breaker_that_opened_for_the_same_report() -> None:
+    said = is_blocked("no key", STATUS="BLOCKED", RECOMMENDATION="get a key")
+    by_file = play(said, finishes, wait=True)
+    assert (by_file.run.breaker.state, by_file.run.phase_reason) == ("OPEN", "blocked")
+    edited(by_file, blocked=None)
+    assert by_file.exit_code == 0
+    assert by_file.told("circuitBreakerStateChange")[-1].reason == (
+        "reset by removing .ralph/blocked.txt"
+    )
+    ordered = play(said, finishes, wait=True)
+    assert ordered.go_on(command("resume")).exit_code == 0
+    assert ordered.told("circuitBreakerStateChange")[-1].reason == "reset by Ada"
+
+
+def test_a_breaker_that_opened_for_something_else_waits_for_its_own_reset() -> None:
+    played = play(no_progress, no_progress, is_blocked("no key"), finishes, wait=True)
+    assert (played.run.breaker.state, played.run.phase_reason) == ("OPEN", "blocked")
+    edited(played, blocked=None)
+    assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "stuck")
+    assert played.go_on(command("reset")).exit_code == 0
 
 
 def test_halt_files_mean_nothing_to_a_run_that_does_not_wait_for_them() -> None:

@@ -91,6 +91,11 @@ class RunUnderChance(RuleBasedStateMachine):
             self.play.answers.add(fields["text"])
         self.play.tell(kind, **fields)
 
+    @precondition(lambda self: self.lives)
+    @rule(kind=st.sampled_from(["skip", "resetTask"]), task=st.sampled_from(TASKS))
+    def say_of_a_task(self, kind: str, task: str) -> None:
+        self.play.tell(kind, task=task)
+
     @precondition(lambda self: self.lives and self.play.state.awaits is Awaits.PERSON)
     @rule()
     def help(self) -> None:

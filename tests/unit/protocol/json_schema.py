@@ -98,6 +98,8 @@ def _holds(keyword: str, rule: Any, value: Any) -> bool:
             return not is_number or value > rule
         case "minItems":
             return not isinstance(value, list) or len(value) >= rule
+        case "maxItems":
+            return not isinstance(value, list) or len(value) <= rule
         case "minLength":
             return not isinstance(value, str) or len(value) >= rule
         case "maxLength":

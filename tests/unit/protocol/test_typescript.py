@@ -104,6 +104,7 @@ class TestSettings:
             "default": True,
             "description": "The code lenses on the loop's files.",
         }
+        assert ours["ralphLoop.inlayHints.enabled"]["default"] is True
         assert ours["ralphLoop.lens.tasks"]["enum"] == ["current", "touched", "all"]
         assert ours["ralphLoop.lens.tasks"]["enumDescriptions"] == ["", "", "Every one."]
         assert ours["ralphLoop.plan.files"]["default"] == []

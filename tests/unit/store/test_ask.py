@@ -23,7 +23,7 @@ from ralph_ls.store.lock import EngineLock, Owner, own_start_time
 from ralph_ls.store.runs import FoundRun
 from tests.unit.store.helpers import RUN, START, note, start_python
 
-PATIENCE = 30
+PATIENCE = 60
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.notes import forget_taken, leave_note, take_notes
+from ralph_ls.store.notes import forget_taken, leave_note, leave_reset, take_notes, take_resets
 
 
 @pytest.fixture
@@ -87,3 +87,22 @@ def test_where_none_can_be_left_it_is_said(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file", encoding="utf-8")
     with pytest.raises(StateUnusable, match="cannot be made"):
         leave_note(StateFolder(folder=tmp_path / "state"), "first", by="Ada")
+
+
+def test_a_reset_is_no_note_and_a_note_is_no_reset(state: StateFolder) -> None:
+    leave_note(state, "mind the tax", by="Ada")
+    leave_reset(state, "9e4c1b7d", by="Bob")
+    assert take_notes(state) == [("mind the tax", "Ada")]
+    ((task, by, command),) = take_resets(state)
+    assert (task, by) == ("9e4c1b7d", "Bob")
+    assert len(command) == 16
+    forget_taken(state)
+    assert take_resets(state) == []
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "no JSON", '{"task": "a"}'])
+def test_what_nobody_here_wrote_is_no_reset(state: StateFolder, text: str) -> None:
+    (state.folder / "notes").mkdir(parents=True)
+    (state.folder / "notes" / "a.json").write_text(text, encoding="utf-8")
+    assert take_notes(state) == []
+    assert take_resets(state) == []

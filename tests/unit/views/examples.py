@@ -7,6 +7,7 @@ difference before you commit it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -205,6 +206,12 @@ def panel_at(*events: EventBase, now: datetime | None = None, pid: int | None = 
     return panel(look_at(*events, pid=pid), rows, now)
 
 
+def gone_at(*events: EventBase) -> Panel:
+    """As after the engine was killed there."""
+    look = replace(look_at(*events, pid=None), phase=Phase.CRASHED)
+    return panel(look, iteration_rows(run_of(events)).rows)
+
+
 def tree_at(*events: EventBase) -> PlanRows:
     return plan_rows(look_at(*events), uri=f"{WORKSPACE}/%40fix_plan.md", path="@fix_plan.md")
 
@@ -229,13 +236,14 @@ def state_at(*events: EventBase, pid: int | None = PID) -> StateResult:
 def _subscribed() -> SubscribeResult:
     state = state_at(*FIRST[:3])
     assert state.run is not None
-    return SubscribeResult(run=RUN, seq=state.run.seq, state=state)
+    return SubscribeResult(run=RUN, seq=state.run.seq, workspace=WORKSPACE, state=state)
 
 
 EXAMPLES: Mapping[str, BaseModel] = {
     "panel/asks": panel_at(*PARKED),
     "panel/answered": panel_at(*ANSWERED, now=NOON + timedelta(minutes=21)),
     "panel/waits": panel_at(*FIRST, LIMIT),
+    "panel/gone": gone_at(*FIRST),
     "panel/stopped": panel_at(*FIRST, END, pid=None),
     "planRows/asks": tree_at(*PARKED),
     "methods/state.result": state_at(*PARKED),

@@ -24,7 +24,7 @@ from tests.unit.views.sights import (
     shows,
     started,
 )
-from tests.unit.views.situations import HALF_OPEN, OPEN, PARKED_ASKING, PARKED_BLOCKED, WORKS, asked
+from tests.unit.views.situations import HALF_OPEN, OPEN, WORKS
 
 FULL = (
     *WORKS,
@@ -64,13 +64,12 @@ def by_key(look: Seen) -> dict[str, tuple[str, Tone, str]]:
 def test_they_stand_in_their_order_with_their_headings() -> None:
     found = facts(seen(*FULL))
     assert [(fact.key, fact.heading, fact.text) for fact in found] == [
-        ("now", "Now", "confirming that nothing is left to do · build"),
         ("report", "Report", "IN_PROGRESS"),
         ("breaker", "Breaker", "closed"),
         ("tests", "Tests", "passing"),
         ("work", "Work", "implementation · 4 files (report 4)"),
         ("evidence", "Evidence", "1 commit, 4 files, 1 task"),
-        ("next", "Next", "Wire the token refresh"),
+        ("next", "Advice", "Wire the token refresh"),
         ("time", "Time", "7m 0s"),
         ("cost", "Cost", "$0.42"),
         ("tokens", "Tokens", "31k · context 42 %"),
@@ -79,27 +78,7 @@ def test_they_stand_in_their_order_with_their_headings() -> None:
 
 def test_what_is_not_known_is_left_out() -> None:
     assert facts(seen()) == ()
-    assert set(told(started())) == {"now", "breaker", "time"}
-
-
-class TestNow:
-    def test_a_task_in_work_is_active(self) -> None:
-        assert told(*WORKS)["now"] == ("Choose the storage engine · build", Tone.ACTIVE, "")
-
-    def test_before_the_first_task_it_tells_how_far_the_plan_is(self) -> None:
-        assert told(started())["now"] == ("nothing now; 0 of 0 tasks are done", Tone.ACTIVE, "")
-
-    def test_what_waits_for_a_person_is_at_its_task(self) -> None:
-        assert told(*PARKED_ASKING)["now"] == ("Choose the storage engine", Tone.PLAIN, "")
-        assert told(*PARKED_BLOCKED)["now"] == ("Choose the storage engine", Tone.PLAIN, "")
-        left = (*WORKS, ends(3), asked(2), phase(Phase.PARKED, "decide"))
-        assert told(*left)["now"][0] == "nothing now; 0 of 0 tasks are done"
-        older = (*WORKS, ends(3), asked(None), phase(Phase.PARKED, "decide"))
-        assert told(*older)["now"][0] == "nothing now; 0 of 0 tasks are done"
-
-    def test_a_dead_engine_works_on_nothing(self) -> None:
-        text, tone, _ = by_key(seen(*WORKS, phase=Phase.CRASHED, pid=None))["now"]
-        assert (text, tone) == ("nothing now; 0 of 0 tasks are done", Tone.PLAIN)
+    assert set(told(started())) == {"breaker", "time"}
 
 
 class TestReport:

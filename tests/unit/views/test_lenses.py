@@ -315,9 +315,6 @@ def on_tasks(look: Seen, wanted: TaskLenses = TaskLenses.TOUCHED) -> dict[int, l
 def test_only_tasks_that_have_something_to_say_have_lenses() -> None:
     log = {"run": RUN, "iteration": 3}
     assert on_tasks(seen(*TRIED)) == {
-        READ: [
-            ("done in iteration 1 · abc1234", "showLog", {**log, "iteration": 1, "commit": COMMIT})
-        ],
         ROUND: [only_this(ROUND), ("2 attempts", "showLog", log)],
         CHOOSE: [only_this(CHOOSE), ("attempt 1", "showLog", {**log, "iteration": 4})],
         **BLOCKED_LENSES,
@@ -333,6 +330,8 @@ def test_only_the_task_in_work_and_those_that_wait_on_wish() -> None:
 def test_every_open_task_on_wish() -> None:
     found = on_tasks(seen(*TRIED), TaskLenses.ALL)
     assert list(found) == [READ, ROUND, CHOOSE, PAY, PRINT, LETTER]
+    log = {"run": RUN, "iteration": 1, "commit": COMMIT}
+    assert found[READ] == [("done in iteration 1 · abc1234", "showLog", log)]
     assert found[LETTER] == [only_this(LETTER)]
     assert on_tasks(seen(), TaskLenses.ALL) == {
         **BLOCKED_LENSES,
@@ -343,7 +342,7 @@ def test_every_open_task_on_wish() -> None:
 def test_a_finished_task_without_a_commit_names_none() -> None:
     look = seen(*WORKS, shows(3, files=1, done=(READ,)))
     log = {"run": RUN, "iteration": 3}
-    assert on_tasks(look)[READ] == [("done in iteration 3", "showLog", log)]
+    assert on_tasks(look, TaskLenses.ALL)[READ] == [("done in iteration 3", "showLog", log)]
 
 
 def test_a_task_that_was_opened_again_is_not_done() -> None:

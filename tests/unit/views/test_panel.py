@@ -100,7 +100,7 @@ class TestRunning:
         assert made.breaker is BreakerState.CLOSED
         assert made.rows == (row,)
         assert [one.title for one in made.actions] == ["Pause", "Stop after this iteration"]
-        assert [one.key for one in made.facts] == ["now", "breaker", "time"]
+        assert [one.key for one in made.facts] == ["breaker", "time"]
 
     def test_only_the_newest_rows_are_shown(self) -> None:
         rows = tuple(IterationRow(iteration=number) for number in range(300, 0, -1))

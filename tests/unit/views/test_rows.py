@@ -167,6 +167,7 @@ class TestIterations:
             work_type="TESTING",
             tests="FAILING",
             cost_usd=0.25,
+            changes=True,
         )
         assert second == IterationRow(
             iteration=2,
@@ -176,14 +177,18 @@ class TestIterations:
             files=0,
             status="COMPLETE",
             why="nothing changed at all",
+            changes=True,
         )
         assert third == IterationRow(
-            iteration=3, task="Write the letter", started_at=NOON + timedelta(minutes=10)
+            iteration=3,
+            task="Write the letter",
+            started_at=NOON + timedelta(minutes=10),
+            changes=True,
         )
 
     def test_another_run_begins_anew(self) -> None:
         assert iteration_rows((*JOURNAL, started(), begins(1, READ))).rows == (
-            IterationRow(iteration=1, task="Read the law", started_at=NOON),
+            IterationRow(iteration=1, task="Read the law", started_at=NOON, changes=True),
         )
 
     @pytest.mark.parametrize("cut", range(len(JOURNAL)))

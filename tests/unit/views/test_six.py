@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import answer_six
-from ralph_ls.protocol.run_words import EndReason, Phase
-from tests.unit.views.sights import PID, ends, phase, seen, started
+from ralph_ls.protocol.events import EventBase
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase
+from tests.unit.views.sights import CHOOSE, COMMIT, PID, begins, ends, phase, seen, shows, started
 from tests.unit.views.situations import (
     HALF_OPEN,
     PARKED_ASKING,
     PARKED_BLOCKED,
     PARKED_OPEN,
     WORKS,
+    asked,
     ended,
 )
 
@@ -108,9 +112,45 @@ def test_the_others_are_the_terminal_s_own(place: Phase) -> None:
     look = seen(*WORKS, phase=place)
     assert look.state is not None
     own = dict(answer_six(look.state, look.phase, pid=PID))
-    assert {heading: told(look)[heading] for heading in HEADINGS[1:-1]} == {
-        heading: own[heading] for heading in HEADINGS[1:-1]
+    same = ["Doing", "Needs you", "Stopped"]
+    assert {heading: told(look)[heading] for heading in same} == {
+        heading: own[heading] for heading in same
     }
+
+
+class TestDoing:
+    @staticmethod
+    def of(*events: EventBase, **about: Any) -> str:
+        return told(seen(*events, **about))["Doing"]
+
+    def test_before_the_first_task_it_tells_how_far_the_plan_is(self) -> None:
+        assert self.of(started()) == "nothing now; 0 of 0 tasks are done"
+
+    def test_what_waits_for_a_person_is_at_its_task(self) -> None:
+        assert self.of(*PARKED_ASKING) == "Choose the storage engine"
+        assert self.of(*PARKED_BLOCKED) == "Choose the storage engine"
+        left = (*WORKS, ends(3), asked(2), phase(Phase.PARKED, "decide"))
+        assert self.of(*left) == "nothing now; 0 of 0 tasks are done"
+        older = (*WORKS, ends(3), asked(None), phase(Phase.PARKED, "decide"))
+        assert self.of(*older) == "nothing now; 0 of 0 tasks are done"
+
+    def test_the_mode_is_told_where_a_task_is_not_built(self) -> None:
+        def of(mode: Mode, line: int | None, **about: Any) -> str:
+            began = begins(3, line).model_copy(update={"mode": mode})
+            return self.of(started(), began, phase(Phase.RUNNING), **about)
+
+        assert of(Mode.BUILD, CHOOSE) == "Choose the storage engine"
+        assert of(Mode.REVIEW, CHOOSE) == "Choose the storage engine · review"
+        assert of(Mode.REVIEW, CHOOSE, pid=None) == "Choose the storage engine"
+        assert of(Mode.PLAN, None) == "making the plan"
+
+
+def test_the_last_change_is_told_by_its_evidence() -> None:
+    assert told(seen(*WORKS))["Last change"] == "nothing yet"
+    moved = seen(*WORKS, shows(3, files=4, commit=COMMIT, done=(CHOOSE,)), ends(3, commit=COMMIT))
+    assert told(moved)["Last change"] == f"#3: 1 commit, 4 files, 1 task ({COMMIT[:7]})"
+    still = seen(*WORKS, shows(3), ends(3))
+    assert told(still)["Last change"] == "#3: nothing changed at all"
 
 
 def test_without_a_limit_none_is_told() -> None:

@@ -92,7 +92,6 @@ class TestAttempts:
         assert lens_titles(look) == ["Run only this", "attempt 2 of 3"]
         assert "in work in iteration 2, attempt 2 of 3" in (hover(look, CHOOSE) or "")
         assert doing(look.state, look.phase) == "Choose the storage engine (attempt 2 of 3)"
-        assert facts(look)[0].text == "Choose the storage engine (attempt 2 of 3) · build"
         assert progress_words(look.state, look.phase).endswith(
             " · Choose the storage engine · attempt 2 of 3"
         )

@@ -11,7 +11,7 @@ It must never know how a task is marked in a plan, nor what the breaker makes of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ralph_ls.protocol.config import AttemptCounts, AttemptsConfig
@@ -40,6 +40,11 @@ def rename(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> dict[st
         now = names[known].id if known in names else known
         renamed[now] = max(count, renamed.get(now, 0))
     return renamed
+
+
+def rename_each(tasks: Iterable[str], names: Mapping[str, TaskRef]) -> tuple[str, ...]:
+    """The ids of the same tasks as they are called now, each once."""
+    return tuple(rename(dict.fromkeys(tasks, 0), names))
 
 
 def begin(attempts: Mapping[str, int], task: TaskRef | None, config: AttemptsConfig) -> int | None:

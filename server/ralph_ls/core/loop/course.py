@@ -147,12 +147,18 @@ def wait(draft: Draft, reason: str, until: datetime) -> None:
 def prepare(draft: Draft, *, reuse: bool) -> None:
     """Look at the tree and the plan for the next iteration."""
     draft.tell(PhaseChanged, phase=Phase.PREPARING)
-    draft.order(PrepareIteration(reuse=reuse, skip=skipped(draft.run)))
+    run = draft.run
+    draft.order(PrepareIteration(reuse=reuse, skip=skipped(run), skipped=run.skipped))
 
 
 def skipped(run: RunState) -> tuple[str, ...]:
     """Ids of the tasks that are set aside without a mark in the plan (B, Stuck Detection)."""
     return attempts.skipped(run.attempts, run.config.attempts)
+
+
+def left_out(run: RunState) -> tuple[str, ...]:
+    """Ids of all tasks that are open in the plan and not to be taken."""
+    return (*skipped(run), *run.skipped)
 
 
 def hold(draft: Draft) -> bool:
@@ -264,9 +270,13 @@ SHOWN_TASKS = 3
 def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
     """That nothing is left which could be taken, and what keeps each task (B, Exit Condition 1)."""
     if run.config.task is not None:
-        return f"the task {run.config.task} is blocked in the plan"
+        was_skipped = run.config.task in run.skipped
+        why = "is skipped on your order" if was_skipped else "is blocked in the plan"
+        return f"the task {run.config.task} {why}"
     n_open, n_blocked = plan.counts.open_required, plan.counts.blocked_required
     how = "blocked" if n_blocked == n_open else "blocked or set aside"
+    if run.skipped and n_blocked != n_open:
+        how = "blocked, set aside or skipped"
     several = f"all {n_open} open tasks in the plan are {how}"
     said = several if n_open > 1 else f"the only open task in the plan is {how}"
     held = [f"{one.task.title} ({one.why})" for one in plan.held[:SHOWN_TASKS]]

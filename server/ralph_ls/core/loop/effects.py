@@ -19,6 +19,8 @@ class PrepareIteration:
     """Nothing can have changed since the last iteration was read, so its end is the baseline."""
     skip: tuple[str, ...] = ()
     """Ids of tasks that are set aside without being marked in the plan."""
+    skipped: tuple[str, ...] = ()
+    """Ids of tasks that a person wants skipped in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,8 @@ class ReadIteration:
     lost: bool = False
     """The engine died under this iteration: only evidence is read."""
     skip: tuple[str, ...] = ()
+    """As for ``PrepareIteration``."""
+    skipped: tuple[str, ...] = ()
     """As for ``PrepareIteration``."""
 
 

@@ -68,6 +68,10 @@ KEPT_WARNINGS = 10
 KEPT_HISTORY = 5
 """A, Architecture: the loop history keeps the last five."""
 
+SKIP = "skip"
+RESET_TASK = "resetTask"
+"""Kinds of commands whose acceptance moves what is known of a task."""
+
 BUDGET_WARNING = "budget-"
 """What the code of a warning begins with that most of a budget is used up."""
 
@@ -111,7 +115,7 @@ def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
             return {**_told_of_iteration(state, event), **_halt_moved(state, event)}
         case CommandAccepted(command=command) | CommandRejected(command=command):
             answered = (*state.commands, command)[-KEPT_COMMANDS:]
-            return {"commands": answered, **_flags(event)}
+            return {"commands": answered, **_flags(event), **_task_moved(state, event)}
         case NoteAdded(text=text, by=by, seq=seq):
             return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
         case CircuitBreakerStateChange(breaker=breaker, iteration=None):
@@ -207,6 +211,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "indicators": event.indicators,
         "missing_reports": event.missing_reports,
         "attempts": event.attempts,
+        "skipped": event.skipped,
         "session": after_iteration(state.session, event, task=_task_of(state), now=event.at),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "usage": add_usage(state.usage, event.usage),
@@ -313,6 +318,20 @@ def _flags(event: CommandAccepted | CommandRejected) -> dict[str, Any]:
     if isinstance(event, CommandAccepted) and event.command_kind == "resume":
         return {"pause_requested": False}
     return {}
+
+
+def _task_moved(state: RunState, event: CommandAccepted | CommandRejected) -> dict[str, Any]:
+    """What a person said of one task; its attempts are the person's to take back (SPEC §9)."""
+    match event:
+        case CommandAccepted(command_kind=kind, task=str(task)) if kind == SKIP:
+            return {"skipped": (*state.skipped, task)}
+        case CommandAccepted(command_kind=kind, task=str(task)) if kind == RESET_TASK:
+            return {
+                "skipped": tuple(one for one in state.skipped if one != task),
+                "attempts": {one: n for one, n in state.attempts.items() if one != task},
+            }
+        case _:
+            return {}
 
 
 def _run_ended(event: RunEnded) -> dict[str, Any]:

@@ -80,6 +80,16 @@ class PendingNote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingReset:
+    """A task that a person reset while no engine ran."""
+
+    task: str
+    by: str
+    command: str
+    """An id, as a command has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFacts:
     """Where and with what settings an engine starts."""
 
@@ -96,6 +106,7 @@ class EngineFacts:
     halt: HaltFiles = HaltFiles()
     notices: tuple[Notice, ...] = ()
     notes: tuple[PendingNote, ...] = ()
+    resets: tuple[PendingReset, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +132,8 @@ class Prepared:
 
     baseline: Baseline
     plan: PlanFacts
+    left_out: tuple[str, ...] = ()
+    """Ids of the tasks that were not to be chosen, as it was ordered."""
     mode: Mode = Mode.BUILD
     notices: tuple[Notice, ...] = ()
 

@@ -170,6 +170,7 @@ def _resume(draft: Draft, given: Resumed) -> None:
         orphans_ended=given.orphans_ended,
     )
     _tell_facts(draft, facts)
+    _tell_resets(draft, facts)
     current, verdict = draft.run.current, draft.run.verdict
     if verdict is not None and verdict.reason in course.OUTLIVES_ENGINE:
         course.follow(draft, verdict)
@@ -187,6 +188,7 @@ def _resume(draft: Draft, given: Resumed) -> None:
             baseline=current.started.baseline,
             lost=current.exit is None,
             skip=course.skipped(draft.run),
+            skipped=draft.run.skipped,
         )
     )
 
@@ -198,11 +200,21 @@ def _tell_facts(draft: Draft, facts: EngineFacts) -> None:
         draft.tell(NoteAdded, text=note.text, by=note.by)
 
 
+def _tell_resets(draft: Draft, facts: EngineFacts) -> None:
+    """A new run counts from nothing, so only one that goes on has anything to reset."""
+    for reset in facts.resets:
+        steering.reset_task(draft, reset.task, command=reset.command, by=reset.by)
+
+
 def _begin_iteration(draft: Draft, given: Prepared) -> None:
     if not draft.is_awaited(Awaits.PREPARED):
         return
     for notice in given.notices:
         draft.tell(Warned, code=notice.code, message=notice.message)
+    if set(given.left_out) != set(course.left_out(draft.run)):
+        # A person had a task skipped or reset while the next one was being chosen.
+        course.go_on(draft)
+        return
     if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode):
         return
     is_planning, config = given.mode is Mode.PLAN, draft.config
@@ -287,6 +299,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
             attempt=current.agent.attempt,
             baseline=current.started.baseline,
             skip=course.skipped(draft.run),
+            skipped=draft.run.skipped,
         )
     )
 

@@ -10,10 +10,11 @@ It must never know where an iteration comes from, nor decide anything by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ralph_ls.core.loop.course import left_out
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -164,7 +165,7 @@ class Rehearsal:
             # Nobody did what the run waits for, so this is where it stops.
             self._obey(Stop(**self._who()))
         if self.awaits is Awaits.PREPARED:
-            self.feed(prepared)
+            self.feed(replace(prepared, left_out=left_out(self.run)))
         return not self.is_over
 
     def play(self, turn: Turn) -> None:

@@ -330,6 +330,7 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
         denied_tools=tuple(dict.fromkeys(denied or ())),
         completion_words=given.completion_words,
         attempts=dict(settlement.attempts),
+        skipped=attempts.rename_each(run.skipped, given.renamed),
         session=given.session,
         errors=given.errors[:KEPT_ERRORS],
         verdict=verdict(run, settlement, draft.now),

@@ -17,10 +17,22 @@ from ralph_ls.core.loop.effects import (
     StopAgent,
     WriteDecide,
 )
+from ralph_ls.core.loop.fold import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
-from ralph_ls.protocol.commands import Answer, Command, Note, Pause, Reset, Resume, Stop
+from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.commands import (
+    Answer,
+    Command,
+    Note,
+    Pause,
+    Reset,
+    ResetTask,
+    Resume,
+    Skip,
+    Stop,
+)
 from ralph_ls.protocol.events import (
     BlockedRaised,
     BlockedResolved,
@@ -32,7 +44,7 @@ from ralph_ls.protocol.events import (
     QuestionAsked,
 )
 from ralph_ls.protocol.run_words import EndReason, Phase
-from ralph_ls.protocol.state import Question
+from ralph_ls.protocol.state import Blocker, Question
 
 
 def obey(draft: Draft, command: Command) -> None:
@@ -117,11 +129,23 @@ def halt_files_changed(draft: Draft, halt: HaltFiles) -> None:
         elif vanished:
             _write_decide(draft, question)
     if run.blocked is not None and halt.blocked is None:
-        draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
+        _resolved(draft, run.blocked, by=f"removing {paths.blocked}")
     if draft.run.seq > n_before:
         _leave_if_settled(draft)
     elif not vanished:
         draft.ignore("nothing that the run waits for has changed")
+
+
+def reset_task(draft: Draft, task: str, *, command: str, by: str) -> None:
+    """Count no attempts at a task any more, and skip it no more (SPEC §9)."""
+    draft.tell(
+        CommandAccepted,
+        command=command,
+        command_kind=RESET_TASK,
+        by=by,
+        text="no attempts are counted for the task any more, and it is not skipped",
+        task=task,
+    )
 
 
 def _obey(draft: Draft, command: Command) -> None:
@@ -141,8 +165,33 @@ def _obey(draft: Draft, command: Command) -> None:
         case Note():
             draft.tell(NoteAdded, text=command.text, by=command.by)
             _accept(draft, command, "the next iteration will be told")
+        case Skip():
+            _skip(draft, command)
+        case ResetTask():
+            reset_task(draft, command.task, command=command.id, by=command.by)
+            _leave_if_only_blocked_by_plan(draft)
         case _:  # pragma: no cover
             assert_never(command)
+
+
+def _skip(draft: Draft, command: Skip) -> None:
+    run, task = draft.run, command.task
+    if task in run.skipped:
+        _reject(draft, command, "skipped", "the task is skipped already")
+        return
+    assigned = None if run.current is None else run.current.started.task
+    is_in_work = assigned is not None and assigned.id == task
+    after = " after this iteration" if is_in_work else ""
+    text = f"the task is not taken any more{after}, for as long as the run lasts"
+    _accept(draft, command, text, task=task)
+
+
+def _leave_if_only_blocked_by_plan(draft: Draft) -> None:
+    """Look at the plan again, where the run waits for a task in it that can be taken."""
+    run = draft.run
+    is_parked = run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value
+    if is_parked and run.blocked is None:
+        _leave_if_settled(draft)
 
 
 def _stop(draft: Draft, command: Stop) -> None:
@@ -179,7 +228,7 @@ def _resume(draft: Draft, command: Resume) -> None:
     run = draft.run
     if run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value:
         if run.blocked is not None:
-            draft.tell(BlockedResolved, by=command.by)
+            _resolved(draft, run.blocked, by=command.by)
             draft.order(RemoveBlocked())
         _accept(draft, command, "the blocker counts as resolved")
         _leave_if_settled(draft)
@@ -193,6 +242,20 @@ def _resume(draft: Draft, command: Resume) -> None:
         _accept(draft, command, "the run will not pause")
     else:
         _reject(draft, command, "not-paused", f"the run is not paused, it is {run.phase}")
+
+
+def _resolved(draft: Draft, blocker: Blocker, *, by: str) -> None:
+    """A person dealt with a blocker, and so with the breaker that opened for the same report.
+
+    One thing happened, and one gesture settles it. A breaker that opened for anything else waits
+    for a reset of its own.
+    """
+    run = draft.run
+    draft.tell(BlockedResolved, by=by)
+    reported = run.report is not None and run.report.status == "BLOCKED"
+    same = run.report_iteration == blocker.iteration == run.breaker.current_iteration
+    if run.breaker.state is BreakerState.OPEN and reported and same:
+        course.reset_breaker(draft, by=by)
 
 
 def _answer(draft: Draft, command: Answer) -> None:
@@ -249,13 +312,14 @@ def _same(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and one.split() == other.split()
 
 
-def _accept(draft: Draft, command: Command, text: str) -> None:
+def _accept(draft: Draft, command: Command, text: str, *, task: str | None = None) -> None:
     draft.tell(
         CommandAccepted,
         command=command.id,
         command_kind=command.kind,
         by=command.by,
         text=text,
+        task=task,
     )
 
 

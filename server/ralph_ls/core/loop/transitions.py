@@ -102,7 +102,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         Phase.PREPARING: _row(
             Phase.PREPARING,
             {
-                Prepared: _to(Phase.RUNNING, Phase.PAUSED, Phase.PARKED, Phase.ENDED),
+                Prepared: _SET_OUT | {Phase.RUNNING, Phase.PAUSED},
                 CommandArrived: _to(Phase.PREPARING, Phase.ENDED),
             },
         ),

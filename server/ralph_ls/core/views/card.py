@@ -16,10 +16,9 @@ from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_qu
 from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.views.waits import wait_words
+from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
 from ralph_ls.core.views.words import cut, one_line, some_lines
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.panel import Action, Card, PanelState, Tone, Verb
 from ralph_ls.protocol.run_words import Phase
@@ -158,14 +157,13 @@ def _stuck(seen: Seen, state: RunState) -> Card:
         tone=Tone.BAD,
         title="Breaker open" if is_open else "Stuck",
         text="\n".join(lines),
+        since=breaker.last_change_at if is_open else None,
         actions=(*_settling(seen), *_log(seen, state)),
     )
 
 
 def _open_lines(seen: Seen, state: RunState) -> Iterator[str]:
     breaker, rules = state.breaker, state.config.breaker
-    if breaker.last_change_at is not None:
-        yield f"since {to_wire_time(breaker.last_change_at)}"
     counts = {
         "without progress": (breaker.consecutive_no_progress, rules.no_progress_open),
         "with the same error": (breaker.consecutive_same_error, rules.same_error_open),
@@ -203,10 +201,11 @@ def _long_wait(seen: Seen, state: RunState) -> Card | None:
     until, since = state.until, state.phase_since
     if until is None or since is None or until - since < LONG_WAIT:
         return None
-    text = f"goes on at {to_wire_time(until)}"
-    return _made(
-        seen, "run-waits", Tone.PLAIN, f"Waits{wait_words(state.phase_reason, None)}", text
-    )
+    # Until when, a viewer tells from the panel: in its own time zone, and how long that is.
+    is_limit = state.phase_reason == USAGE_LIMIT
+    text = "The iteration that met the limit is not counted." if is_limit else ""
+    title = f"Waits{wait_words(state.phase_reason, None)}"
+    return _made(seen, "run-waits", Tone.PLAIN, title, text)
 
 
 def _lacks_a_task(seen: Seen, state: RunState) -> Card:
@@ -227,10 +226,10 @@ def _lacks_a_task(seen: Seen, state: RunState) -> Card:
 
 
 def _crashed(seen: Seen, state: RunState) -> Card:
-    last = "" if state.at is None else f", its last word was at {to_wire_time(state.at)}"
-    text = f"The engine of run {tame(state.run)} (pid {state.pid}) is gone{last}."
+    text = f"The engine of run {tame(state.run)} (pid {state.pid}) is gone."
     made = _made(seen, Code.ENGINE_GONE, Tone.BAD, "Engine gone", text)
-    return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
+    actions = (*made.actions, *_log(seen, state))
+    return made.model_copy(update={"since": state.at, "actions": actions})
 
 
 def _ended(seen: Seen, state: RunState, kind: str, tone: Tone) -> Card:

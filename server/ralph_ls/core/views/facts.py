@@ -1,4 +1,4 @@
-"""The lines of a panel: what a run does, what was claimed and what was seen, what it costs.
+"""The lines of a panel: what was claimed and what was seen, what it costs.
 
 A claim and a fact stand side by side, and where they differ the fact wins (UX §1).
 It must never know how a line is drawn.
@@ -18,9 +18,7 @@ from ralph_ls.core.views.budgets import (
     tokens_words,
 )
 from ralph_ls.core.views.card import breaker_reason, environment_lines
-from ralph_ls.core.views.controls import WORKING
-from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
-from ralph_ls.core.views.status import doing
+from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.tasks import aside_words, set_aside
 from ralph_ls.core.views.words import cut, facts_of, one_line, some_lines
 from ralph_ls.core.words import count_of
@@ -71,7 +69,6 @@ def facts(seen: Seen, now: datetime | None = None) -> tuple[Fact, ...]:
         return ()
     report, evidence = _newest(state)
     return (
-        _now(seen, state),
         *_report(report),
         _breaker(seen, state),
         *_set_aside(seen),
@@ -101,22 +98,6 @@ def _newest(state: RunState) -> tuple[Report | None, Evidence | None]:
         state.report if state.report_iteration == newest else None,
         state.evidence if state.evidence_iteration == newest else None,
     )
-
-
-def _now(seen: Seen, state: RunState) -> Fact:
-    """The task in work and its mode, or the one that waits for a person."""
-    waits = open_blocker(seen) or waiting_question(seen)
-    task = None if waits is None or waits.iteration is None else _task_of(seen, waits.iteration)
-    text = one_line(task or doing(state, seen.phase), limit=SHOWN_TITLE)
-    works = seen.live and seen.phase in WORKING
-    if works and state.current is not None and task is None:
-        text = f"{text} · {state.current.started.mode.value}"
-    return Fact(key="now", heading="Now", text=text, tone=Tone.ACTIVE if works else Tone.PLAIN)
-
-
-def _task_of(seen: Seen, iteration: int) -> str | None:
-    task = seen.history.tasks.get(iteration)
-    return None if task is None else task.title
 
 
 def _report(report: Report | None) -> Iterator[Fact]:
@@ -203,7 +184,7 @@ def _next(state: RunState) -> Iterator[Fact]:
         return
     shown, rest = cut("\n".join(lines[:SHOWN_LINES]), SHOWN_NEXT)
     more = "\n".join(filter(None, (rest, *lines[SHOWN_LINES:])))
-    yield Fact(key="next", heading="Next", text=f"{shown}…" if more else shown, more=more)
+    yield Fact(key="next", heading="Advice", text=f"{shown}…" if more else shown, more=more)
 
 
 def _time(seen: Seen, state: RunState, now: datetime | None) -> Fact:

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ralph_ls.core.loop.evidence import new_head
+from ralph_ls.core.loop.fold import RESET_TASK
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
+    CommandAccepted,
     CompletionRefused,
     EventBase,
     EvidenceGathered,
@@ -55,7 +57,7 @@ class History:
     tasks: Mapping[int, TaskRef] = field(default_factory=dict)
     """The task that each iteration was assigned; a confirming iteration has none."""
     attempts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Task id to the iterations that were assigned it, in their order."""
+    """Task id to the iterations that were assigned it, in their order, since it was last reset."""
     done: Mapping[str, Done] = field(default_factory=dict)
     """Task id to the iteration in which it last became done, whichever task that one was for."""
     told: Mapping[str, Told] = field(default_factory=dict)
@@ -162,6 +164,9 @@ def _enter(book: _Book, event: EventBase) -> None:
             book.reverted = (*book.reverted, event)
         case TaskSetAside(task=task):
             book.set_aside[task.id] = event
+        case CommandAccepted(command_kind=kind, task=str(task)) if kind == RESET_TASK:
+            book.attempts.pop(task, None)
+            book.set_aside.pop(task, None)
         case CircuitBreakerStateChange(iteration=None):
             book.denied = ()
         case IterationEnded():

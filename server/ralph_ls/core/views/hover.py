@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
 from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.tasks import after_attempts, attempt_words, failed_words, set_aside
+from ralph_ls.core.views.tasks import (
+    SKIPPED,
+    after_attempts,
+    attempt_words,
+    failed_words,
+    is_skipped,
+    set_aside,
+)
 from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line, recent_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
@@ -64,6 +71,8 @@ def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     blocks = open_blocker(seen)
     if blocks is not None and at.task_of(blocks.iteration) == task:
         yield f"- Blocks the run: {_plain(blocks.text)}"
+    if is_skipped(seen, task):
+        yield f"- {SKIPPED.capitalize()}: the loop does not take it any more"
     yield from _attempts(seen, task)
     yield from _last_told(seen, task)
     yield from _criteria(task)

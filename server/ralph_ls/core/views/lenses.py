@@ -19,9 +19,11 @@ from ralph_ls.core.views.budgets import cost_words, limit_words, tokens_words
 from ralph_ls.core.views.controls import is_pausing, log_of
 from ralph_ls.core.views.seen import FileKind, Seen, places
 from ralph_ls.core.views.tasks import (
+    SKIPPED,
     aside_words,
     blocked_words,
     done_words,
+    is_skipped,
     set_aside,
     tried_words,
 )
@@ -152,12 +154,15 @@ def _on_tasks(seen: Seen, wanted: TaskLenses) -> Iterator[Lens]:
 
 def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
     """The tasks that may have lenses; a plan has thousands, of which few have anything to say."""
-    touched = {*waiting, *seen.history.attempts, *seen.history.done}
+    skipped = () if seen.state is None else seen.state.skipped
+    touched = {*waiting, *seen.history.attempts, *skipped}
     match wanted:
         case TaskLenses.CURRENT:
             return seen.plan.some(ids=waiting)
         case TaskLenses.TOUCHED:
-            return seen.plan.some(ids=touched, states={TaskState.BLOCKED})
+            found = seen.plan.some(ids=touched, states={TaskState.BLOCKED})
+            # What is done says so in a hint.
+            return [one for one in found if one.state is not TaskState.DONE or one.id in waiting]
         case TaskLenses.ALL:
             return seen.plan.tasks
         case _:  # pragma: no cover
@@ -169,6 +174,8 @@ def _on_task(seen: Seen, task: Task, *, in_work: bool) -> Iterator[Lens]:
     if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
         only = {"task": task.id}
         yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
+    if is_skipped(seen, task) and task.state is not TaskState.DONE:
+        yield Lens(line=line, title=SKIPPED, command=Verb.NONE)
     if (aside := set_aside(seen, task)) is not None:
         log = log_of(seen, aside.iteration)
         yield Lens(line=line, title=aside_words(aside), command=Verb.SHOW_LOG, arguments=log)

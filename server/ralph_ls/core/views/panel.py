@@ -14,6 +14,7 @@ from ralph_ls.core.views import controls
 from ralph_ls.core.views.card import card
 from ralph_ls.core.views.facts import facts, running_time
 from ralph_ls.core.views.question import question_view
+from ralph_ls.core.views.rows import with_roll_back
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.standing import standing
@@ -56,7 +57,7 @@ def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None 
         facts=facts(seen, now),
         actions=(*controls.settling(seen), *controls.running(seen)),
         question=question_view(seen),
-        rows=rows[:MAX_ROWS],
+        rows=with_roll_back(rows[:MAX_ROWS], live=seen.live),
     )
 
 

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.seen import Places, Seen, places
-from ralph_ls.core.views.tasks import aside_words, blocked_words, done_words, set_aside, tried_words
+from ralph_ls.core.views.tasks import (
+    SKIPPED,
+    aside_words,
+    blocked_words,
+    done_words,
+    is_skipped,
+    set_aside,
+    tried_words,
+)
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import one_line
 from ralph_ls.protocol.events import (
@@ -80,6 +88,23 @@ def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> 
     return Rows(rows=tuple(known[number] for number in sorted(known, reverse=True)))
 
 
+def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
+    """The rows, newest first, as they are once it is known whether an engine works on their run.
+
+    What undoes an iteration undoes all that came after it, so one without a commit may be gone
+    back before where a later one made some. Git has the last word.
+    """
+    if live:
+        return rows
+    marked: list[IterationRow] = []
+    any_commit = False
+    for row in rows:
+        any_commit = any_commit or row.commit is not None
+        can = any_commit and row.outcome is not None and row.changes
+        marked.append(row.model_copy(update={"can_roll_back": True}) if can else row)
+    return tuple(marked)
+
+
 def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) -> TaskRow:
     known = at.seen.history
     tried = known.attempts.get(task.id, ())
@@ -105,6 +130,7 @@ def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) 
         in_work=works,
         asks=asks,
         blocks=blocks,
+        skipped=is_skipped(at.seen, task),
         words=" · ".join(words),
     )
 
@@ -115,6 +141,8 @@ def _task_words(at: Places, task: Task, *, works: bool) -> Iterator[str]:
         if done is not None:
             yield done_words(done)
         return
+    if is_skipped(at.seen, task):
+        yield SKIPPED
     if (aside := set_aside(at.seen, task)) is not None:
         yield aside_words(aside)
         return
@@ -128,7 +156,7 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
     match event:
         case IterationStarted(iteration=number, task=task, at=at):
             title = None if task is None else tame(task.title)
-            known[number] = IterationRow(iteration=number, task=title, started_at=at)
+            known[number] = IterationRow(iteration=number, task=title, started_at=at, changes=True)
         case RalphStatusUpdate(iteration=number, report=report):
             _change(known, number, _of_report(report))
         case EvidenceGathered(iteration=number, evidence=evidence):

@@ -1,17 +1,17 @@
 """The six questions of a person who looks at a loop, answered for an editor.
 
-As ``status`` answers them for a terminal, but that an editor has buttons, and little room. It must
-never know which editor.
+As ``status`` answers them for a terminal, but that an editor has buttons, and little room: what a
+line of the panel says anyway (``facts``) is not said twice. It must never know which editor.
 """
 
 from __future__ import annotations
 
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
-from ralph_ls.core.views.status import answer_six, phase_words
-from ralph_ls.core.views.words import some_lines
+from ralph_ls.core.views.status import answer_six, doing, phase_words
+from ralph_ls.core.views.words import facts_of, one_line, some_lines
 from ralph_ls.protocol.panel import AnswerView
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Phase
 from ralph_ls.protocol.state import RunState
 
 WITHOUT_RUN = (
@@ -24,6 +24,9 @@ WITHOUT_RUN = (
 )
 """The six, where no run was ever made."""
 
+
+SHOWN_TITLE = 200
+"""Characters of a task's title."""
 
 PHASE_WORDS = {
     Phase.PARKED: "waiting for you",
@@ -38,6 +41,8 @@ def answers(seen: Seen) -> tuple[AnswerView, ...]:
     if seen.state is not None:
         told = answer_six(seen.state, seen.phase, pid=seen.pid if seen.live else None)
         told[0] = (told[0][0], _running(seen, seen.state))
+        told[1] = (told[1][0], _doing(seen, seen.state))
+        told[2] = (told[2][0], _last_change(seen.state))
         told[-1] = (told[-1][0], _next(seen, seen.state))
     elif waiting_question(seen) is not None:
         told[3] = ("Needs you", "yes, a question waits for an answer")
@@ -56,8 +61,30 @@ def _running(seen: Seen, run: RunState) -> str:
         return f"no, the system stopped its engine while it was {seen.phase.value}"
     limit = run.config.max_iterations
     of = "" if limit is None else f" of {limit}"
-    doing = PHASE_WORDS.get(seen.phase) or phase_words(run, seen.phase)
-    return f"yes, {doing}, iteration {run.iteration}{of}"
+    how = PHASE_WORDS.get(seen.phase) or phase_words(run, seen.phase)
+    return f"yes, {how}, iteration {run.iteration}{of}"
+
+
+def _doing(seen: Seen, run: RunState) -> str:
+    """The task in work, with its mode where it is not built, or the one that waits for a person."""
+    waits = open_blocker(seen) or waiting_question(seen)
+    number = None if waits is None else waits.iteration
+    task = None if number is None else seen.history.tasks.get(number)
+    if task is not None:
+        return one_line(task.title, limit=SHOWN_TITLE)
+    text = one_line(doing(run, seen.phase), limit=SHOWN_TITLE)
+    began = run.current.started if run.current is not None and seen.live else None
+    if began is None or began.task is None or began.mode is Mode.BUILD:
+        return text
+    return f"{text} · {began.mode.value}"
+
+
+def _last_change(run: RunState) -> str:
+    """The evidence of the last iteration, and its commit."""
+    if run.last is None or run.evidence is None:
+        return "nothing yet"
+    commit = f" ({run.last.commit[:7]})" if run.last.commit else ""
+    return f"#{run.last.iteration}: {run.evidence.why or facts_of(run.evidence)}{commit}"
 
 
 def _next(seen: Seen, run: RunState) -> str:

@@ -55,6 +55,15 @@ def failed_words(state: RunState, task_id: str) -> str:
     return f"{failed} of {count_of(limit, 'attempt')} failed" if failed and limit else ""
 
 
+SKIPPED = "skipped in this run"
+
+
+def is_skipped(seen: Seen, task: Task) -> bool:
+    """Whether a person wants it skipped, in a run that has not come to its end."""
+    state = seen.state
+    return state is not None and state.end is None and task.id in state.skipped
+
+
 def set_aside(seen: Seen, task: Task) -> TaskSetAside | None:
     """How this run set a task aside, where that still holds: a person may have changed the plan."""
     told = seen.history.set_aside.get(task.id)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from ralph_ls.editor.convert import abilities_of
-from ralph_ls.editor.documents import Documents, Edit
-from ralph_ls.editor.pacing import Pacer
+from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.refreshing import Kept
 from ralph_ls.editor.sights import Sight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from ralph_ls.core.views.lenses import Lens
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 OWN_PREFIX = "ralph"
 """Of the server's own commands."""
 
-SHORTEST_REST = 0.25
-"""Seconds between two requests to the client to ask again."""
-
-ANSWER_PATIENCE = 10.0
-"""Seconds after which a client that does not answer such a request is asked anew."""
-
 MINUTE = 60.0
 
 
@@ -45,13 +39,11 @@ def register(
     options: Callable[[], EditorOptions],
 ) -> None:
     """Answer requests for lenses, and tell the client when they change."""
-    feature = _Lenses(server, workspaces, documents, options)
-    workspaces.on_change(feature.take_change)
-    documents.on_edit(feature.take_edit)
+    kept = _Lenses(server, workspaces, documents, options).kept
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
-    async def lenses(params: types.CodeLensParams) -> list[types.CodeLens] | None:
-        return await feature.answer(params.text_document.uri)
+    async def lenses(params: types.CodeLensParams) -> Sequence[types.CodeLens] | None:
+        return await kept.answer(params.text_document.uri)
 
 
 class _Lenses:
@@ -64,59 +56,19 @@ class _Lenses:
         documents: Documents,
         options: Callable[[], EditorOptions],
     ) -> None:
-        self._server = server
         self._workspaces = workspaces
         self._documents = documents
         self._options = options
-        self._shown: dict[str, list[types.CodeLens]] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._looks = Pacer(self._look_again, doing="lenses", longest_rest=SHORTEST_REST)
-        self._refresh = Pacer(
-            self._ask_for_refresh,
-            doing="asking for lenses again",
-            shortest_rest=SHORTEST_REST,
-            longest_rest=SHORTEST_REST,
+        self.kept = Kept(
+            workspaces,
+            documents,
+            make=self._make,
+            refresh=lambda: server.workspace_code_lens_refresh_async(None),
+            can_refresh=lambda: abilities_of(server.client_capabilities).lens_refresh,
+            what="lenses",
         )
-
-    async def answer(self, uri: str) -> list[types.CodeLens] | None:
-        """The lenses of one document; None where it is none of ours."""
-        await self._workspaces.ready()
-        found = await self._make(uri)
-        if found is None:
-            self._shown.pop(uri, None)
-        elif self._documents.is_open(uri):
-            self._shown[uri] = found
-            self._wait_for_time()
-        return found
-
-    def take_change(self, view: WorkspaceView) -> None:
-        """The run or a file of a work tree changed."""
-        for uri in [] if self._documents.is_over else list(self._shown):
-            place = self._workspaces.of_document(uri)
-            if place is None or place[0] is view:
-                self._looks.ask(uri)
-
-    def take_edit(self, uri: str, edit: Edit) -> None:
-        """A client asks for the lenses of a text that it changed by itself."""
-        if edit is Edit.CLOSED:
-            self._shown.pop(uri, None)
-
-    async def _look_again(self, uri: str) -> None:
-        if uri not in self._shown:
-            return
-        found = await self._make(uri) or []
-        if self._documents.is_over:
-            return
-        if found != self._shown.get(uri, found):
-            # Remembered as shown, so that one difference is told once.
-            self._shown[uri] = found
-            if abilities_of(self._server.client_capabilities).lens_refresh:
-                self._refresh.ask("all")
-        self._wait_for_time()
-
-    async def _ask_for_refresh(self, _key: str) -> None:
-        async with asyncio.timeout(ANSWER_PATIENCE):
-            await self._server.workspace_code_lens_refresh_async(None)
+        self.kept.on_look(self._wait_for_time)
 
     async def _make(self, uri: str) -> list[types.CodeLens] | None:
         place = self._workspaces.of_document(uri)
@@ -137,7 +89,8 @@ class _Lenses:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        shown = {place[0] for uri in self._shown if (place := self._workspaces.of_document(uri))}
+        uris = self.kept.uris()
+        shown = {place[0] for uri in uris if (place := self._workspaces.of_document(uri))}
         now = self._workspaces.now()
         waits = [w for view in shown if (w := next_minute(view.picture(), now)) is not None]
         if waits:
@@ -147,7 +100,7 @@ class _Lenses:
     def _take_time(self, views: set[WorkspaceView]) -> None:
         self._timer = None
         for view in views:
-            self.take_change(view)
+            self.kept.take_change(view)
 
 
 def next_minute(picture: Picture, now: datetime) -> float | None:

@@ -78,22 +78,12 @@ def _path_in(root: Path, uri: str) -> str:
 
 def keep(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:
     """Keep one save; it blocks, and a save that cannot be kept is told in the log."""
-    from ralph_ls.core.plan.comparing.guard import Powers, check
-    from ralph_ls.core.plan.markdown import parse
-    from ralph_ls.core.plan.select import newly_done
-    from ralph_ls.store.saves import Saved, text_hash
+    from ralph_ls.store.plan_file import record_edit
 
-    before, after = parse(save.before).plan, parse(save.text).plan
-    guarded = check(before, save.before, after, save.text, powers=Powers())
-    saved = Saved(
-        at=at,
-        path=path,
-        before=text_hash(save.before),
-        sha256=text_hash(save.text),
-        ticked=newly_done(before, after),
-        decided=tuple((one.what.value, one.task.id) for one in guarded.violations),
-    )
-    _record(state, saved)
+    try:
+        record_edit(state, path, save.before, save.text, at=at)
+    except RalphError as error:
+        logger.warning("%s", error.message)
 
 
 def keep_settings(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from ralph_ls.editor.errors import invalid_field
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.base import WorkspaceParams
 from ralph_ls.protocol.config import PromptBy
 from ralph_ls.protocol.errors import NoEngine, ReadOnly
 from ralph_ls.protocol.methods import (
@@ -26,7 +27,6 @@ from ralph_ls.protocol.methods import (
     ResumeParams,
     StartParams,
     StopParams,
-    WorkspaceParams,
 )
 from ralph_ls.store import steering
 from ralph_ls.store.starting import EDITOR_LIMIT, Begun, StartOrder, start_detached

@@ -17,20 +17,33 @@ from ralph_ls.editor.convert import find_target
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.errors import invalid_field
 from ralph_ls.editor.mended import MendedServer
-from ralph_ls.editor.requests import control, looking
+from ralph_ls.editor.requests import changes, control, looking, setting_up, tasks
 from ralph_ls.editor.sights import uri_of
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.config import PathsConfig
 from ralph_ls.protocol.errors import NoEngine, StateUnusable
-from ralph_ls.protocol.methods import ANSWER, METHODS, NOTE, START, STATE, Method, ReplyResult
+from ralph_ls.protocol.methods import (
+    ANSWER,
+    CHANGES,
+    METHODS,
+    NOTE,
+    ROLLBACK,
+    START,
+    STATE,
+    Method,
+    ReplyResult,
+)
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.halts import write_decide
 from ralph_ls.store.layout import RUN_ID, RunFiles
 
 LENS_KEYS = frozenset({"run", "task", "iteration", "commit", "now", "continue", "path", "plan"})
 """What lenses may bring; a command leaves alone what is not for it."""
+
+OF_ANY_RUN = frozenset({"start", "runTask", "showLog", "showFile", "changes", "rollback", "state"})
+"""Commands that may be about an earlier run than the newest."""
 
 TEXT_METHODS = frozenset({ANSWER, NOTE})
 """Whose argument may be a plain text."""
@@ -78,9 +91,25 @@ async def obey(gesture: Gesture) -> WireModel:
                 raise invalid_field(gesture.command, "task", "names the task to run")
             params = _params(gesture, METHODS[START])
             return await control.start(gesture.workspaces, params)
+        case "skip" | "resetTask" | "editTask" as name:
+            params = _params(gesture, METHODS[f"ralph/{name}"])
+            desk = tasks.Desk(
+                server=gesture.server, workspaces=gesture.workspaces, documents=gesture.documents
+            )
+            told: ReplyResult = await getattr(tasks, tasks.ORDERS[name])(desk, params)
+            return told
+        case "changes":
+            params = _params(gesture, METHODS[CHANGES])
+            return await changes.changes(gesture.workspaces, params)
+        case "rollback":
+            params = _params(gesture, METHODS[ROLLBACK])
+            return await changes.rollback(gesture.workspaces, params)
         case "state":
             params = _params(gesture, METHODS[STATE])
             return await looking.state(gesture.workspaces, gesture.documents, params)
+        case name if name in setting_up.HANDLERS:
+            params = _params(gesture, METHODS[f"ralph/{name}"])
+            return await setting_up.HANDLERS[name](gesture.workspaces, params)
         case name:
             params = _params(gesture, METHODS[f"ralph/{name}"])
             result: ReplyResult = await getattr(control, name)(gesture.workspaces, params)
@@ -107,7 +136,7 @@ def _params(gesture: Gesture, method: Method) -> Any:
 async def _stale(gesture: Gesture) -> ReplyResult | None:
     """The refusal of a lens whose run is not the newest any more."""
     run = gesture.brought("run")
-    if run is None or gesture.name in {"start", "runTask", "showLog", "showFile", "state"}:
+    if run is None or gesture.name in OF_ANY_RUN:
         return None
     view = _view(gesture)
     await view.look()

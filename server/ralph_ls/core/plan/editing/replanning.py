@@ -59,19 +59,33 @@ _FORMS = (
 """How a state in progress is written, and what an open one has there."""
 
 
+def ways_to_open(text: str, task: Task) -> Iterator[str]:
+    """Texts in which the task may be open instead of in progress; each is to be read again."""
+    for begin, until, item in _open_forms(text, task, list(lines_of(text))):
+        yield text[:begin] + item + text[until:]
+
+
 def _fitting(text: str, plan: Plan, task: Task) -> Iterator[str]:
     """The edits that open this task and change nothing else, the ones with the note first."""
     lines = list(lines_of(text))
     end = lines[task.end_line][0] + len(lines[task.end_line][1])
+    for begin, until, item in _open_forms(text, task, lines):
+        changed = text[:begin] + item + text[until:]
+        shift = len(changed) - len(text)
+        noted = _with_note(changed, task, lines, end + shift)
+        yield from (one for one in (noted, changed) if _opens_only(plan, task, one))
+
+
+def _open_forms(
+    text: str, task: Task, lines: list[tuple[int, str]]
+) -> Iterator[tuple[int, int, str]]:
+    """Where the task's line, or all of it, says that it is in progress, and what opens it."""
+    end = lines[task.end_line][0] + len(lines[task.end_line][1])
     for begin, until in ((task.start, task.end), (task.start, end)):
         for pattern, open_form in _FORMS:
             item, n_changed = pattern.subn(open_form, text[begin:until], count=1)
-            if not n_changed:
-                continue
-            changed = text[:begin] + item + text[until:]
-            shift = len(changed) - len(text)
-            noted = _with_note(changed, task, lines, end + shift)
-            yield from (one for one in (noted, changed) if _opens_only(plan, task, one))
+            if n_changed:
+                yield begin, until, item
 
 
 def _with_note(text: str, task: Task, lines: list[tuple[int, str]], at: int) -> str:

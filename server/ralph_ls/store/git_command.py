@@ -1,4 +1,4 @@
-"""Running git to look, never to change: the one way in which this program asks git something.
+"""Running git to look: the one way in which this program asks git something.
 
 A repository may bring settings which name programs, and the caller's environment may point git
 somewhere else; a look at the tree must neither run the one nor follow the other. Hooks, file system
@@ -17,9 +17,33 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ralph_ls.engine.environment import GIT_REDIRECTIONS
-from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
+from ralph_ls.protocol.errors import GitMissing, RalphError, WorkspaceMissing
 from ralph_ls.store.layout import find_worktree
+
+GIT_REDIRECTIONS = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+"""Variables that lead git to another repository, as a git hook that started us has them set.
+
+``GIT_CONFIG_COUNT`` and its like are none: they bring settings, such as ``safe.directory`` in CI.
+"""
 
 _SAFELY = (
     "--no-pager",
@@ -101,7 +125,10 @@ def _find_git(path: str, real_root: str) -> str:
 
 
 def _no_git() -> RalphError:
-    return RalphError("git was not found on PATH; install git 2.31 or newer")
+    return GitMissing(
+        "git was not found on PATH; install git 2.31 or newer: https://git-scm.com/downloads, "
+        "or your system's package named git, then start the editor or the terminal anew"
+    )
 
 
 def _environment(root: Path) -> dict[str, str]:

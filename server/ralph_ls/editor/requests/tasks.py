@@ -1,0 +1,181 @@
+"""Orders about one task: to skip it, to try it again, to block, unblock or move it in the plan.
+
+A plan that is open in the editor is edited there, so that what is not saved is never lost; else its
+file is. Whatever the run has to know of it is asked of its engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.core.plan.editing.by_person import change_of, reset_for_retry
+from ralph_ls.core.views.seen import FileKind
+from ralph_ls.editor.requests.control import trusted
+from ralph_ls.editor.threads import in_thread
+from ralph_ls.editor.workspace_edits import Target, edit_abilities, workspace_edit
+from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
+from ralph_ls.protocol.methods import ReplyResult
+from ralph_ls.store import task_steering
+from ralph_ls.store.steering import Hands, Steered
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.documents import Documents
+    from ralph_ls.editor.mended import MendedServer
+    from ralph_ls.editor.sights import Sight
+    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.row_methods import EditTaskParams, ResetTaskParams, SkipParams
+
+UNSAVED = "save it, for the loop reads the file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What an edit of a document needs beside the work trees."""
+
+    server: MendedServer
+    workspaces: Workspaces
+    documents: Documents
+
+
+ORDERS = {"skip": "skip", "resetTask": "reset_task", "editTask": "edit_task"}
+"""The orders about one task by the last word of their methods, and what does each."""
+
+
+async def skip(desk: Desk, params: SkipParams) -> ReplyResult:
+    """``ralph/skip``."""
+    view = await trusted(desk.workspaces, params.workspace)
+    return await _steered(desk, view, lambda hands: task_steering.skip(hands, params.task))
+
+
+async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
+    """``ralph/resetTask``."""
+    view = await trusted(desk.workspaces, params.workspace)
+    plan = _plan_of(view)
+    change = partial(reset_for_retry, task_id=params.task)
+    edited = await _edit_document(desk, view, params.task, change, label="Reset for retry")
+    if edited is None:
+        order = partial(task_steering.reset_task, task=params.task, plan=plan)
+        return await _steered(desk, view, order)
+    done = f"the task {edited.name} is open in {plan}{edited.hint}"
+    forget = partial(task_steering.forget_attempts, task=params.task, done=done)
+    return await _steered(desk, view, forget)
+
+
+async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
+    """``ralph/editTask``."""
+    view = await trusted(desk.workspaces, params.workspace)
+    plan, task, edit = _plan_of(view), params.task, params.edit
+    change = change_of(edit, task, reason=params.reason, before=params.before)
+    edited = await _edit_document(desk, view, task, change, label=f"{edit.value} a task".title())
+    if edited is None:
+        order = partial(
+            task_steering.edit_task,
+            task=task,
+            edit=edit,
+            plan=plan,
+            reason=params.reason,
+            before=params.before,
+        )
+        return await _steered(desk, view, order)
+    words = task_steering.edited_words(edited.title, edit, plan=plan, changed=edited.changed)
+    return ReplyResult(accepted=True, code="accepted", text=f"{words}{edited.hint}")
+
+
+async def _steered(
+    desk: Desk, view: WorkspaceView, order: Callable[[Hands], Steered]
+) -> ReplyResult:
+    hands = Hands(
+        worktree=view.worktree,
+        state=view.folders.state,
+        by=desk.workspaces.by,
+        now=desk.workspaces.now(),
+    )
+    steered = await in_thread(partial(order, hands), name="steering")
+    await view.look()
+    reply = steered.reply
+    return ReplyResult(accepted=reply.accepted, code=reply.code, text=reply.text, run=steered.run)
+
+
+# ------------------------------------------------------------------------------------ documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edited:
+    title: str
+    changed: bool
+
+    @property
+    def name(self) -> str:
+        return repr(self.title[: task_steering.SHOWN_TITLE])
+
+    @property
+    def hint(self) -> str:
+        """What is left to do, where something was changed."""
+        return f"; {UNSAVED}" if self.changed else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    title: str
+    edit: types.WorkspaceEdit | None
+
+
+async def _edit_document(
+    desk: Desk, view: WorkspaceView, task: str, change: Callable[[str], str], *, label: str
+) -> _Edited | None:
+    """Change the plan in the document that is open; None where none is.
+
+    Raises ``RalphError`` where the edit cannot be made, or where the client does not make it.
+    """
+    made = await desk.documents.look(
+        view, FileKind.PLAN, partial(_make_edit, desk, task=task, change=change)
+    )
+    if made is None:
+        return None
+    if made.edit is None:
+        return _Edited(title=made.title, changed=False)
+    abilities = desk.server.client_capabilities.workspace
+    if abilities is None or not abilities.apply_edit:
+        raise RalphError(
+            "the plan is open, and this editor lets no server change documents; "
+            "close it there, or use ralph on the command line"
+        )
+    given = types.ApplyWorkspaceEditParams(edit=made.edit, label=label)
+    applied = await desk.server.workspace_apply_edit_async(given)
+    if not applied.applied:
+        why = f": {applied.failure_reason}" if applied.failure_reason else ""
+        raise RalphError(f"the editor did not change the plan{why}; look at it, and try again")
+    return _Edited(title=made.title, changed=True)
+
+
+def _make_edit(
+    desk: Desk, sight: Sight, *, task: str, change: Callable[[str], str]
+) -> _Made | None:
+    if sight.version is None:
+        return None
+    from ralph_ls.editor.task_edits import text_edits
+
+    text = sight.seen.text
+    known = sight.seen.plan.find(task)
+    if known is None:
+        raise UsageError(
+            f"the plan has no task {task!r} as it stands in the editor; look at it again"
+        )
+    after = change(text)
+    if after == text:
+        return _Made(title=known.title, edit=None)
+    target = Target(uri=sight.uri, version=sight.version)
+    edits = text_edits(text, after, sight.columns())
+    abilities = edit_abilities(desk.server.client_capabilities)
+    return _Made(title=known.title, edit=workspace_edit([(target, edits)], abilities))
+
+
+def _plan_of(view: WorkspaceView) -> str:
+    if view.plan_path is None:
+        raise PlanMissing(f"there is no plan in {view.root}; make one with: ralph init")
+    return view.plan_path.relative_to(view.root).as_posix()

@@ -1,0 +1,102 @@
+"""Where an iteration began and what it left, as its journal tells.
+
+It must never ask git: whether a commit is still there is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.events import Event, EvidenceGathered, IterationEnded, IterationStarted
+from ralph_ls.store.journal import read_journal
+from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
+from ralph_ls.store.runs import find_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationEnds:
+    """The two ends of an iteration."""
+
+    run: str
+    iteration: int
+    base: str | None
+    """What HEAD was when it began; None: there was no commit yet."""
+    head: str | None
+    """The last commit of its agent; None where it made none, or goes on."""
+    next_base: str | None
+    """What HEAD was when the next iteration of the run began; None where there is no next one."""
+    is_newest: bool
+    is_settled: bool
+
+
+def find_ends(
+    worktree: Worktree, state: StateFolder, *, run: str | None, iteration: int
+) -> IterationEnds:
+    """The ends of an iteration of a run, of the newest one where ``run`` is None.
+
+    Raises ``UsageError`` where there is no such run, or where it has no such iteration.
+    """
+    found = find_run(worktree, state)
+    if found is not None:
+        state = StateFolder(folder=found.files.folder.parent.parent)
+    wanted = run if run is not None or found is None else found.state.run
+    if wanted is None or not RUN_ID.fullmatch(wanted) or not state.run(wanted).journal.exists():
+        which = "there was never a run" if wanted is None else f"there is no run {wanted}"
+        raise UsageError(f"{which} in {worktree.root}; see its runs with: ralph status")
+    return _ends_of(wanted, iteration, [*_known(state, wanted)])
+
+
+def newest_iteration(worktree: Worktree, state: StateFolder) -> int:
+    """The number of the newest run's newest iteration; 0 where there is none."""
+    found = find_run(worktree, state)
+    return 0 if found is None else found.state.iteration
+
+
+def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
+    """What the agents of each run committed in the work tree itself, the newest run first.
+
+    What a person committed meanwhile is not among them.
+    """
+    for run in reversed(state.run_ids()):
+        found: set[str] = set()
+        for event in _known(state, run):
+            match event:
+                case EvidenceGathered(evidence=evidence):
+                    found.update(
+                        one.hash
+                        for one in evidence.commits
+                        if not one.repository and not one.by_person
+                    )
+                case IterationEnded(commit=str(commit)):
+                    found.add(commit)
+                case _:
+                    pass
+        yield frozenset(found)
+
+
+def _known(state: StateFolder, run: str) -> Iterator[Event]:
+    for event in read_journal(state.run(run).journal).events:
+        if isinstance(event, IterationStarted | IterationEnded | EvidenceGathered):
+            yield event
+
+
+def _ends_of(run: str, iteration: int, events: list[Event]) -> IterationEnds:
+    started = {one.iteration: one for one in events if isinstance(one, IterationStarted)}
+    ended = {one.iteration: one for one in events if isinstance(one, IterationEnded)}
+    begun = started.get(iteration)
+    if begun is None:
+        have = f"it has {max(started)}" if started else "it has none"
+        raise UsageError(f"run {run} has no iteration {iteration}; {have}")
+    later = started.get(iteration + 1)
+    settled = ended.get(iteration)
+    return IterationEnds(
+        run=run,
+        iteration=iteration,
+        base=begun.baseline.head,
+        head=None if settled is None else settled.commit,
+        next_base=None if later is None else later.baseline.head,
+        is_newest=later is None,
+        is_settled=settled is not None,
+    )

@@ -1,0 +1,103 @@
+"""A person's edit of the plan's file: in place, atomically, and known as a person's (SPEC §8).
+
+What somebody else writes meanwhile is kept: the edit is made anew on what lies there then. It must
+never know which edits there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from ralph_ls.protocol.errors import PlanMissing, StateUnusable
+from ralph_ls.store.files import ChangedMeanwhile, resolve_inside, write_atomic
+from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.saves import Saved, record_save, text_hash
+
+MERGES = 20
+"""How often an edit is made anew because somebody else was quicker."""
+
+
+def read_plan(root: Path, path: str) -> bytes:
+    """The plan's bytes; raises ``PlanMissing`` where it is gone or unreadable."""
+    try:
+        return (root / path).read_bytes()
+    except OSError as error:
+        raise PlanMissing(
+            f"the plan {root / path} cannot be read: {error.strerror or error}; put it back, "
+            "for example with: git checkout -- " + path
+        ) from error
+
+
+def edit_plan(
+    root: Path, path: str, change: Callable[[bytes], bytes], instead: str
+) -> tuple[bytes, bytes]:
+    """Change the plan; gives it as it was and as it is then.
+
+    ``instead`` says what is to be done where somebody writes it again and again. Raises
+    ``PlanMissing``, ``StateUnusable``, and whatever ``change`` does.
+    """
+    target = resolve_inside(root, path)
+    for _ in range(MERGES):
+        data = read_plan(root, path)
+        edited = change(data)
+        if edited == data:
+            return data, data
+        try:
+            write_atomic(target, edited, expected=data)
+        except ChangedMeanwhile:
+            continue
+        return data, edited
+    raise StateUnusable(
+        f"the plan {target} is being written again and again by somebody else; "
+        f"stop that, then {instead}, or run on: ralph run --resume"
+    )
+
+
+def edit_as_person(
+    root: Path, state: StateFolder, path: str, change: Callable[[str], str], *, at: datetime
+) -> bool:
+    """Change the plan on a person's order, and keep that it was one; whether it had to change.
+
+    ``change`` gets the text with what is no UTF-8 in it as half characters, which come out as the
+    same bytes. Raises as ``edit_plan``.
+    """
+
+    def in_bytes(data: bytes) -> bytes:
+        text = data.decode("utf-8", errors="surrogateescape")
+        return change(text).encode("utf-8", errors="surrogateescape")
+
+    before, after = edit_plan(root, path, in_bytes, "try again")
+    if before == after:
+        return False
+    # Under the name that the engine looks for, which has no symbolic links in it.
+    real = os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
+    record_edit(
+        state,
+        real.replace(os.sep, "/"),
+        before.decode("utf-8", errors="replace"),
+        after.decode("utf-8", errors="replace"),
+        at=at,
+    )
+    return True
+
+
+def record_edit(state: StateFolder, path: str, before: str, after: str, *, at: datetime) -> None:
+    """Keep what a person's edit of the plan did; raises ``StateUnusable`` where that cannot be."""
+    from ralph_ls.core.plan.comparing.guard import Powers, check
+    from ralph_ls.core.plan.markdown import parse
+    from ralph_ls.core.plan.select import newly_done
+
+    old, new = parse(before).plan, parse(after).plan
+    guarded = check(old, before, new, after, powers=Powers())
+    saved = Saved(
+        at=at,
+        path=path,
+        before=text_hash(before),
+        sha256=text_hash(after),
+        ticked=newly_done(old, new),
+        decided=tuple((one.what.value, one.task.id) for one in guarded.violations),
+    )
+    record_save(state, saved)
