@@ -23,10 +23,10 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-const client = dirname(dirname(fileURLToPath(import.meta.url)));
+import { client, isLeftOut, SHIPPED } from "./bundles.mjs";
+
 const root = dirname(client);
 const python =
     process.env.RALPH_PYTHON ??
@@ -69,17 +69,11 @@ function layOut(stage) {
     delete shipped.scripts;
     delete shipped.devDependencies;
     writeFileSync(join(stage, "package.json"), `${JSON.stringify(shipped, undefined, 2)}\n`);
-    for (const [name, from] of [
-        ["package.nls.json", join(client, "package.nls.json")],
-        ["README.md", join(client, "README.md")],
-        ["LICENSE.txt", join(root, "LICENSE")],
-        ["out/extension.js", join(client, "out/extension.js")],
-        ["media", join(client, "media")],
-    ]) {
+    for (const [name, from] of SHIPPED) {
         if (existsSync(from)) {
             cpSync(from, join(stage, name), {
                 recursive: true,
-                filter: (path) => !path.endsWith(".gitignore") && !path.endsWith(".map"),
+                filter: (path) => !isLeftOut(path),
             });
         }
     }

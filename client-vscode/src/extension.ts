@@ -10,25 +10,34 @@ import * as vscode from "vscode";
 import { Answers } from "./answer/answers";
 import { Files } from "./commands/files";
 import { Orders } from "./commands/orders";
+import { moveTask } from "./commands/rowCommands";
 import { act, registerCommands, type Tools } from "./commands/table";
 import { Gutter } from "./gutter";
+import { useLanguage } from "./intl";
 import { LOG_SCHEME, LogDocuments } from "./logs/documents";
 import { useTranslator } from "./l10n";
-import { LoopView } from "./loopView";
+import { LoopView, type LoopOrders } from "./loopView";
 import { Notifications } from "./notifications/show";
+import { Changes } from "./rows/changes";
+import { GIT_SCHEME, GitDocuments } from "./rows/gitDocuments";
+import { Rollback } from "./rows/rollback";
 import { Connection } from "./server/connection";
 import { SetUp } from "./server/setUp";
 import { Store } from "./state/store";
 import { StatusBar } from "./status/bar";
 import { RalphTerminals } from "./terminals";
-import { Rows } from "./trees/tree";
+import { TEXT_SCHEME, TextDocument } from "./textDocument";
+import { Rows, TaskDrag } from "./trees/tree";
 import { Views } from "./views";
+import { Setup } from "./wizard/load";
 import { watchWindow } from "./window";
 
 let connection: Connection | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
+  const began = performance.now();
   useTranslator((message, ...args) => vscode.l10n.t(message, ...args));
+  useLanguage(vscode.env.language);
   const { subscriptions, extensionUri } = context;
   const log = vscode.window.createOutputChannel("Ralph Loop", { log: true });
   subscriptions.push(log);
@@ -37,25 +46,42 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   const setUp = new SetUp(context, store, log);
   connection = new Connection(store, log, setUp);
-  subscriptions.push(connection);
+  subscriptions.push(connection, setUp);
 
   const files = new Files();
   const terminals = new RalphTerminals(connection);
-  const orders = new Orders(connection, files, terminals, log, () => answers);
+  const orders = new Orders(
+    ...([connection, files, terminals, log] as const),
+    () => answers,
+    (refusal) => {
+      store.apply({ kind: "refused", refusal });
+    },
+  );
   const answers = new Answers(
     store,
     connection,
     (folder) => files.openDecide(folder),
     (text) => void orders.tell(text),
   );
-  subscriptions.push(answers);
+  const wizard = new Setup({
+    ...{ connection, log, memory: context.workspaceState },
+    leads: {
+      start: (folder) => orders.start(folder, {}),
+      tell: (text, code, folder) => orders.tell(text, code, folder),
+    },
+  });
+  subscriptions.push(answers, wizard);
 
   const media = vscode.Uri.joinPath(extensionUri, "media");
   const rows = { plan: new Rows(), iterations: new Rows() };
   const tools: Tools = {
-    ...{ store, connection, orders, files, answers, log },
+    ...{ store, connection, orders, files, answers, wizard, log },
+    changes: new Changes(connection, log),
+    rollback: new Rollback(connection, (text, code, folder) => orders.tell(text, code, folder)),
     node: (element) => rows.plan.node(element) ?? rows.iterations.node(element),
     demo: () => terminals.run("demo", ["demo"]),
+    readAsText: () => text.open(),
+    copyCommand: () => setUp.copyCommand(),
     selectPython: async () => {
       if (await setUp.selectPython()) {
         await tools.connection.restart();
@@ -67,25 +93,41 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     },
   };
-  const loop = new LoopView(media, store, {
+  const status = new StatusBar();
+  const loopOrders: LoopOrders = {
     act: (verb, workspace, given) => act(tools, verb, workspace, given),
     command: async (command) => {
-      const builtIn = { manageTrust: "workbench.trust.manage", openFolder: "vscode.openFolder" };
+      const builtIn = {
+        manageTrust: "workbench.trust.manage",
+        openFolder: "vscode.openFolder",
+        serverSettings: "workbench.action.openSettings",
+      };
       const id = command in builtIn ? builtIn[command as keyof typeof builtIn] : undefined;
-      await vscode.commands.executeCommand(id ?? `ralphLoop.${command}`);
+      const given = command === "serverSettings" ? ["ralphLoop.server"] : [];
+      await vscode.commands.executeCommand(id ?? `ralphLoop.${command}`, ...given);
     },
+  };
+  const loop = new LoopView(media, store, loopOrders, (still) => {
+    status.setStill(still);
   });
+  const drag = new TaskDrag(rows.plan, (move) => moveTask(tools, move));
   const logs = new LogDocuments(store);
-  const status = new StatusBar();
+  const text = new TextDocument(store);
+  const gutter = new Gutter(media, store);
   const notifications = new Notifications(context.workspaceState, async (action, folder) => {
     await obeyNotice(tools, action, folder);
   });
   subscriptions.push(
-    ...[loop, logs, status, notifications, rows.plan, rows.iterations],
-    new Gutter(media, store),
-    new Views(store, rows, status, notifications),
+    ...[loop, logs, text, status, notifications, rows.plan, rows.iterations],
+    gutter,
+    new Views(store, rows, drag, status, notifications),
     vscode.window.registerWebviewViewProvider("ralphLoop.loop", loop),
     vscode.workspace.registerTextDocumentContentProvider(LOG_SCHEME, logs),
+    vscode.workspace.registerTextDocumentContentProvider(TEXT_SCHEME, text),
+    vscode.workspace.registerTextDocumentContentProvider(
+      GIT_SCHEME,
+      new GitDocuments(store, connection),
+    ),
     connection.onMessages((params) => {
       loop.hear(params);
       logs.hear(params.workspace);
@@ -96,14 +138,17 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerCommands(tools),
     ...watchWindow(store, connection, () => {
       status.refresh();
+      gutter.draw();
     }),
   );
+  // What comes after is the server's time, and waits for nobody here.
+  log.info(`activated in ${(performance.now() - began).toFixed(1)} ms`);
   void connection.restart();
 }
 
 /** Ends the server. A run that goes on has a process of its own, and never notices. */
 export async function deactivate(): Promise<void> {
-  await connection?.stop();
+  await connection?.close();
   connection = undefined;
 }
 

@@ -3,11 +3,9 @@
 import * as vscode from "vscode";
 
 import type { TaskRow } from "./generated/protocol";
+import { linesOf, MARKS, type Mark } from "./gutterMarks";
 import { showsGutter } from "./settings";
 import type { Store } from "./state/store";
-
-const MARKS = ["done", "current", "asks", "blocked"] as const;
-type Mark = (typeof MARKS)[number];
 
 /** Only what somebody may look for while scrolling. */
 const RULER: Partial<Record<Mark, string>> = {
@@ -48,7 +46,7 @@ export class Gutter implements vscode.Disposable {
       )?.state?.plan.tasks;
       // Where no plan is shown there is nothing to take away either.
       if (rows !== undefined) {
-        this.drawRows(editor, showsGutter() ? rows : []);
+        this.drawRows(editor, rows);
       }
     }
   }
@@ -60,27 +58,12 @@ export class Gutter implements vscode.Disposable {
   }
 
   private drawRows(editor: vscode.TextEditor, rows: readonly TaskRow[]): void {
+    const lines = linesOf(rows, { isOn: showsGutter() });
     for (const [mark, type] of this.types) {
-      const lines = rows.filter((row) => markOf(row) === mark).map(({ line }) => line - 1);
-      editor.setDecorations(
-        type,
-        lines.map((line) => new vscode.Range(line, 0, line, 0)),
-      );
+      const places = (lines.get(mark) ?? []).map((line) => new vscode.Range(line, 0, line, 0));
+      editor.setDecorations(type, places);
     }
   }
-}
-
-function markOf(row: TaskRow): Mark | undefined {
-  if (row.asks) {
-    return "asks";
-  }
-  if (row.blocks || row.state === "blocked") {
-    return "blocked";
-  }
-  if (row.inWork) {
-    return "current";
-  }
-  return row.state === "done" ? "done" : undefined;
 }
 
 function decoration(media: vscode.Uri, mark: Mark): vscode.TextEditorDecorationType {

@@ -27,3 +27,9 @@ export function fill(message: string, ...args: readonly (string | number)[]): st
     return found === undefined ? whole : String(found);
   });
 }
+
+/** A translator from a bundle's words; what is not in it stays as it is written. */
+export function translatorOf(bundle: Readonly<Record<string, string>>): Translator {
+  return (message, ...args) =>
+    fill(Object.hasOwn(bundle, message) ? (bundle[message] ?? message) : message, ...args);
+}

@@ -9,11 +9,11 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import type { Message, MessagesParams, Verb } from "./generated/protocol";
-import { noticeOf } from "./state/notice";
-import { shownFolder, type FolderSnapshot, type Snapshot } from "./state/snapshot";
+import { loopSnapshot } from "./state/loopSnapshot";
+import { shownFolder, type Snapshot } from "./state/snapshot";
 import type { Store } from "./state/store";
 import { loopHtml } from "./webview/html";
-import { readFromPage, type LoopSnapshot, type PageCommand, type ToPage } from "./webview/messages";
+import { readFromPage, type PageCommand, type ToPage } from "./webview/messages";
 
 /** What the page's buttons do. */
 export interface LoopOrders {
@@ -40,6 +40,8 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly media: vscode.Uri,
     private readonly store: Store,
     private readonly orders: LoopOrders,
+    /** Told whether a person wants nothing to move. */
+    private readonly wantsStill: (still: boolean) => void,
   ) {
     this.listening = store.onDidChange((after) => {
       this.update(after);
@@ -67,6 +69,8 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
       nonce: randomBytes(16).toString("hex"),
       scriptUri: this.fileOf(webview, "loop.js"),
       styleUri: this.fileOf(webview, "loop.css"),
+      language: vscode.env.language,
+      words: vscode.l10n.bundle ?? {},
     });
   }
 
@@ -97,6 +101,7 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
     switch (message?.type) {
       case "ready":
         this.isReady = true;
+        this.wantsStill(message.still);
         this.shown = undefined;
         this.update(this.store.snapshot);
         break;
@@ -116,7 +121,7 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
     if (!this.isReady || folder === undefined) {
       return;
     }
-    this.post({ type: "snapshot", snapshot: toPage(snapshot, folder) });
+    this.post({ type: "snapshot", snapshot: loopSnapshot(snapshot, folder) });
     if (this.shown !== folder.uri) {
       this.shown = folder.uri;
       this.postSaid(folder.uri);
@@ -142,16 +147,4 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
   private fileOf(webview: vscode.Webview, name: string): string {
     return webview.asWebviewUri(vscode.Uri.joinPath(this.media, name)).toString();
   }
-}
-
-function toPage(snapshot: Snapshot, folder: FolderSnapshot): LoopSnapshot {
-  const notice = noticeOf(snapshot);
-  return {
-    workspace: folder.uri,
-    name: snapshot.folders.length > 1 ? folder.name : "",
-    receivedAt: folder.receivedAt,
-    canAct: snapshot.trusted && snapshot.server.kind === "ok",
-    ...(folder.state === undefined ? {} : { state: folder.state }),
-    ...(notice === undefined ? {} : { notice }),
-  };
 }

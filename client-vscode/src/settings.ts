@@ -32,6 +32,7 @@ export function editorOptions(trusted: boolean): EditorOptions {
       enabled: flag("lens.enabled", true),
       tasks: oneOf("lens.tasks", TASK_LENSESES, "touched"),
     },
+    inlayHints: { enabled: flag("inlayHints.enabled", true) },
     planFiles: words("plan.files"),
   };
 }
@@ -54,10 +55,10 @@ export function showStatus(): ShowStatus {
   return oneOf("statusBar.show", ["always", "whenActive", "never"], "whenActive");
 }
 
-/** Whether a person wants nothing to turn. */
-export function wantsStill(): boolean {
-  const section = vscode.workspace.getConfiguration("workbench");
-  return section.get<unknown>("reduceMotion") === "on";
+/** Whether a person wants nothing to turn; undefined where that is as the system says. */
+export function wantsStill(): boolean | undefined {
+  const value = vscode.workspace.getConfiguration("workbench").get<unknown>("reduceMotion");
+  return value === "on" ? true : value === "off" ? false : undefined;
 }
 
 /** Whether a question asked from inside the plan is answered there. */
@@ -66,6 +67,16 @@ export function answersInline(): boolean {
   return (
     oneOf("answer.surface", ["inline", "quickPick"], "inline") === "inline" && visible !== false
   );
+}
+
+/** What the wizard and "Start With…" begin with in a folder. */
+export function runDefaults(folder: string): { readonly profile: string; readonly agent: string } {
+  const section = vscode.workspace.getConfiguration(SECTION, vscode.Uri.parse(folder));
+  const wish = (name: string): string => {
+    const value = section.get<unknown>(name);
+    return typeof value === "string" ? value.trim() : "";
+  };
+  return { profile: wish("defaults.profile"), agent: wish("defaults.agent") };
 }
 
 export function showsGutter(): boolean {

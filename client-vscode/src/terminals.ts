@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Terminals } from "./commands/orders";
+import { t } from "./l10n";
 import type { Connection } from "./server/connection";
 
 export class RalphTerminals implements Terminals {
@@ -12,7 +13,10 @@ export class RalphTerminals implements Terminals {
     const cli = this.connection.found?.cli;
     if (cli === undefined) {
       void vscode.window.showErrorMessage(
-        `The program ralph was not found beside the server. In a terminal: ralph ${words.join(" ")}`,
+        t(
+          "The program ralph was not found beside the server. In a terminal: {0}",
+          ["ralph", ...words].join(" "),
+        ),
       );
       return;
     }

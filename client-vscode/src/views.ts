@@ -8,8 +8,9 @@ import { contextKeys } from "./state/contextKeys";
 import { shownFolder, type Snapshot } from "./state/snapshot";
 import type { Store } from "./state/store";
 import type { StatusBar } from "./status/bar";
-import { iterationNodes, planNodes } from "./trees/nodes";
-import type { Rows } from "./trees/tree";
+import { iterationNodes } from "./trees/iterations";
+import { planNodes } from "./trees/plan";
+import type { Rows, TaskDrag } from "./trees/tree";
 
 export class Views implements vscode.Disposable {
   private readonly plan: vscode.TreeView<string>;
@@ -21,10 +22,14 @@ export class Views implements vscode.Disposable {
   constructor(
     store: Store,
     private readonly rows: { readonly plan: Rows; readonly iterations: Rows },
+    drag: TaskDrag,
     private readonly status: StatusBar,
     private readonly notifications: Notifications,
   ) {
-    this.plan = vscode.window.createTreeView("ralphLoop.plan", { treeDataProvider: rows.plan });
+    this.plan = vscode.window.createTreeView("ralphLoop.plan", {
+      treeDataProvider: rows.plan,
+      dragAndDropController: drag,
+    });
     this.iterations = vscode.window.createTreeView("ralphLoop.iterations", {
       treeDataProvider: rows.iterations,
     });

@@ -33,7 +33,10 @@ export function watchWindow(
   return [
     vscode.workspace.onDidChangeWorkspaceFolders(() => {
       folders();
-      void connection.subscribeAll();
+      // The server is told of the folders by the library, which hears of them after us.
+      setImmediate(() => {
+        void connection.subscribeAll();
+      });
     }),
     vscode.window.onDidChangeActiveTextEditor(active),
     vscode.window.onDidChangeWindowState(({ focused }) => {
@@ -49,7 +52,7 @@ export function watchWindow(
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (affects(event, "server.path", "server.python", "server.importStrategy")) {
         void connection.restart();
-      } else if (affects(event, "lens", "plan.files")) {
+      } else if (affects(event, "lens", "inlayHints", "plan.files")) {
         void connection.settingsChanged();
       }
       redraw();

@@ -1,7 +1,7 @@
 /** The private environment, on a real disk; only Python itself is played. */
 
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "vitest";
@@ -11,9 +11,8 @@ import {
   type EnvironmentPlan,
   type EnvironmentTools,
 } from "../src/server/environment";
-import { withLock } from "../src/server/lock";
+import { whyNotInstalled } from "../src/server/explain";
 import type { Identity, Program } from "../src/server/lookup";
-import { identify, run } from "../src/server/processes";
 import type { Python } from "../src/server/python";
 
 const PYTHON: Python = {
@@ -34,6 +33,8 @@ beforeEach(async () => {
     version: "0.1.0",
     python: "",
     mayUseIndex: false,
+    doubted: false,
+    platform: "linux",
   };
   await mkdir(plan.wheels);
   await writeFile(join(plan.wheels, "ralph_ls-0.1.0-py3-none-any.whl"), "our wheel");
@@ -57,7 +58,7 @@ function tools(changes: Partial<EnvironmentTools> = {}): EnvironmentTools & {
   return {
     ran,
     steps,
-    pythons: () => Promise.resolve([PYTHON]),
+    pythons: () => Promise.resolve({ pythons: [PYTHON], broken: [] }),
     run: async (program) => {
       ran.push(program);
       if (program.args.includes("venv")) {
@@ -67,6 +68,7 @@ function tools(changes: Partial<EnvironmentTools> = {}): EnvironmentTools & {
       }
     },
     identify: () => Promise.resolve<Identity>({ kind: "ours", version: "0.1.0" }),
+    isInUse: () => Promise.resolve(undefined),
     step: (text) => {
       steps.push(text);
     },
@@ -85,7 +87,7 @@ describe("the first time", () => {
     const played = tools();
     const lookup = await bundledServer(plan, played);
     assert.equal(lookup.kind, "found");
-    const pip = played.ran[1] ?? assert.fail();
+    const pip = played.ran[2] ?? assert.fail();
     assert.deepEqual(pip.args.slice(0, 4), ["-I", "-m", "pip", "install"]);
     assert.ok(pip.args.includes("--no-index"));
     assert.ok(pip.args.includes("--isolated"));
@@ -113,20 +115,23 @@ describe("the first time", () => {
     const lookup = await bundledServer(plan, tools());
     assert.equal(lookup.kind, "missing");
     assert.equal(lookup.remedy, "install");
+    assert.match(lookup.command ?? "", /^python3 -m venv .*ralph_ls-0\.1\.0-py3-none-any\.whl'$/);
   });
 
   test("an index is asked then, for what our own wheel needs", async () => {
     const played = tools();
     const lookup = await bundledServer({ ...plan, mayUseIndex: true }, played);
     assert.equal(lookup.kind, "found");
-    const pip = played.ran[1]?.args ?? [];
+    const pip = played.ran[2]?.args ?? [];
     assert.deepEqual([pip.includes("--no-index"), pip.includes("--isolated")], [false, false]);
   });
 
   test("the Python that the wheels are for is taken, or none of them", async () => {
     await addDependency("pydantic_core-2.41-cp312-cp312-manylinux.whl");
     const newer = { ...PYTHON, path: "/usr/bin/python3.12", minor: 12 };
-    const played = tools({ pythons: () => Promise.resolve([PYTHON, newer]) });
+    const played = tools({
+      pythons: () => Promise.resolve({ pythons: [PYTHON, newer], broken: [] }),
+    });
     await bundledServer(plan, played);
     assert.equal(played.ran[0]?.command, newer.path);
     await rm(plan.storage, { recursive: true });
@@ -140,7 +145,10 @@ describe("the first time", () => {
     const told: string[] = [];
     const lookup = await bundledServer(
       { ...plan, python: "/opt/python" },
-      tools({ pythons: () => Promise.resolve([old]), tell: (line) => told.push(line) }),
+      tools({
+        pythons: () => Promise.resolve({ pythons: [old], broken: [] }),
+        tell: (line) => told.push(line),
+      }),
     );
     assert.equal(lookup.kind === "missing" && lookup.remedy, "python");
     assert.match(told[0] ?? "", /3\.9/);
@@ -168,6 +176,161 @@ describe("what goes wrong", () => {
   });
 });
 
+describe("a Python that makes no environment after all", () => {
+  const newer = { ...PYTHON, path: "/usr/bin/python3.12", minor: 12 };
+
+  test("gives way to the next one", async () => {
+    await addDependency();
+    const played = tools({
+      pythons: () => Promise.resolve({ pythons: [newer, PYTHON], broken: [] }),
+    });
+    const lookup = await bundledServer(plan, {
+      ...played,
+      run: (program) =>
+        program.command === newer.path ? Promise.reject(new Error("broken")) : played.run(program),
+    });
+    assert.equal(lookup.kind, "found");
+    assert.match((await environments())[0] ?? "", /py3\.11$/);
+  });
+
+  test("is not followed by another where the disk is full", async () => {
+    await addDependency();
+    const asked = { pythons: [newer, PYTHON], broken: [] };
+    const played = tools({ pythons: () => Promise.resolve(asked) });
+    const run = async (program: Program): Promise<void> => {
+      await played.run(program);
+      throw new Error("OSError: [Errno 28] No space left on device");
+    };
+    await assert.rejects(bundledServer(plan, { ...played, run }), /No space left/);
+    assert.equal(played.ran.length, 1);
+    assert.deepEqual(await readdir(plan.storage), []);
+  });
+
+  test("fails with its own words where it is the only one", async () => {
+    await addDependency();
+    const run = (): Promise<void> => Promise.reject(new Error("ensurepip is not available"));
+    await assert.rejects(bundledServer(plan, tools({ run })), /ensurepip/);
+  });
+});
+
+describe("wheels of which one lacks", () => {
+  function withoutIndex(): ReturnType<typeof tools> {
+    const played = tools();
+    return {
+      ...played,
+      run: async (program) => {
+        await played.run(program);
+        if (program.args.includes("--no-index")) {
+          throw new Error("ERROR: No matching distribution found for pydantic-core");
+        }
+      },
+    };
+  }
+
+  test("are told, and no index is asked", async () => {
+    await addDependency();
+    await assert.rejects(bundledServer(plan, withoutIndex()), /pydantic-core/);
+  });
+
+  test("are added to from the index once a person said so", async () => {
+    await addDependency();
+    const played = withoutIndex();
+    const lookup = await bundledServer({ ...plan, mayUseIndex: true }, played);
+    assert.equal(lookup.kind, "found");
+    assert.deepEqual(
+      played.ran.slice(2).map(({ args }) => args.includes("--no-index")),
+      [true, false],
+    );
+    assert.deepEqual(played.steps.slice(2), [
+      "installing the server",
+      "installing the server with pip",
+      "trying the server",
+    ]);
+  });
+});
+
+describe("an installation that was ended in the middle", () => {
+  test("leaves nothing that is taken for whole, and what it left goes at the next start", async () => {
+    await addDependency();
+    // As kill -9 leaves it: half an environment under a pid that is gone, and its lock.
+    const [name] = await halfMade();
+    await writeFile(join(plan.storage, "install.lock"), "2147483647");
+    const lookup = await bundledServer(plan, tools());
+    assert.equal(lookup.kind, "found");
+    assert.deepEqual(
+      (await readdir(plan.storage)).filter((each) => each === name || each === "install.lock"),
+      [],
+    );
+  });
+
+  test("is cleared away too where another window has finished since", async () => {
+    await addDependency();
+    await bundledServer(plan, tools());
+    const [name] = await halfMade();
+    await bundledServer(plan, tools());
+    assert.equal((await readdir(plan.storage)).includes(name ?? ""), false);
+  });
+
+  test("that somebody else is at is left alone", async () => {
+    await addDependency();
+    await mkdir(join(plan.storage, `server-0.1.0-aaaa-${process.pid}.new`), { recursive: true });
+    await bundledServer(plan, tools());
+    const names = await readdir(plan.storage);
+    assert.equal(names.includes(`server-0.1.0-aaaa-${process.pid}.new`), true);
+  });
+
+  /** The environment's own name, as the installation gave it, with a pid that nobody has. */
+  async function halfMade(): Promise<readonly string[]> {
+    const name = "server-0.1.0-00000000-2147483647.new";
+    await mkdir(join(plan.storage, name, "bin"), { recursive: true });
+    await writeFile(join(plan.storage, name, "bin", "python"), "");
+    await writeFile(join(plan.storage, name, "ready.json"), '{"asked": ""}');
+    return [name];
+  }
+});
+
+describe("a storage folder that cannot be written", () => {
+  test("is told as that, and nothing is tried", async () => {
+    await addDependency();
+    // Root may write anywhere else.
+    await writeFile(join(folder, "file"), "");
+    const storage = join(folder, "file", "storage");
+    const played = tools();
+    const error: unknown = await bundledServer({ ...plan, storage }, played).catch(
+      (failed: unknown) => failed,
+    );
+    const lookup = whyNotInstalled(error, { ...plan, storage });
+    assert.match(lookup.kind === "missing" ? lookup.why : "", /storage cannot be written/);
+    assert.deepEqual(played.ran, []);
+  });
+});
+
+describe("a server that died before it answered", () => {
+  test("is made anew where it cannot start any more", async () => {
+    await addDependency();
+    await bundledServer(plan, tools());
+    const answers: Identity[] = [
+      { kind: "other", said: "No module named ralph_ls" },
+      { kind: "ours", version: "0.1.0" },
+    ];
+    const played = tools({
+      identify: () => Promise.resolve(answers.shift() ?? assert.fail()),
+    });
+    const lookup = await bundledServer({ ...plan, doubted: true }, played);
+    assert.equal(lookup.kind, "found");
+    assert.equal(played.ran.length, 3);
+    assert.equal((await environments()).length, 1);
+  });
+
+  test("stays where it can", async () => {
+    await addDependency();
+    await bundledServer(plan, tools());
+    const played = tools();
+    await bundledServer({ ...plan, doubted: true }, played);
+    assert.deepEqual(played.ran, []);
+  });
+});
+
 describe("the next time", () => {
   test("it is found, and nothing is run", async () => {
     await addDependency();
@@ -184,7 +347,7 @@ describe("the next time", () => {
     await writeFile(join(plan.wheels, "ralph_ls-0.1.0-py3-none-any.whl"), "a newer wheel");
     const played = tools();
     await bundledServer(plan, played);
-    assert.equal(played.ran.length, 2);
+    assert.equal(played.ran.length, 3);
     assert.equal((await environments()).length, 2);
   });
 
@@ -204,10 +367,27 @@ describe("the next time", () => {
     await rm(join(plan.storage, name, "bin", "python"));
     const played = tools();
     assert.equal((await bundledServer(plan, played)).kind, "found");
-    assert.equal(played.ran.length, 2);
+    assert.equal(played.ran.length, 3);
   });
 
-  test("one of an older version goes when nobody has used it for two weeks", async () => {
+  test("one of an older version goes as soon as nothing runs from it", async () => {
+    await addDependency();
+    const names = ["server-0.0.8-aaaa-py3.11", "server-0.0.9-aaaa-py3.11"];
+    for (const name of names) {
+      await mkdir(join(plan.storage, name), { recursive: true });
+      await writeFile(join(plan.storage, name, "ready.json"), "{}");
+    }
+    const isInUse = (path: string): Promise<boolean> => Promise.resolve(path.includes("0.0.9"));
+    await bundledServer(plan, tools({ isInUse }));
+    const left = await environments();
+    assert.deepEqual(
+      names.map((name) => left.includes(name)),
+      [false, true],
+    );
+    assert.equal(left.length, 2);
+  });
+
+  test("where nobody can tell, one goes that was not used for two weeks", async () => {
     await addDependency();
     for (const [name, days] of [
       ["server-0.0.8-aaaa-py3.11", 20],
@@ -233,69 +413,34 @@ describe("two windows", () => {
     const [one, two] = [tools(), tools()];
     const found = await Promise.all([bundledServer(plan, one), bundledServer(plan, two)]);
     assert.deepEqual(found[0], found[1]);
-    assert.equal(one.ran.length + two.ran.length, 2);
+    assert.equal(one.ran.length + two.ran.length, 3);
   });
 
-  test("a lock of a holder that died is taken over", async () => {
-    await mkdir(plan.storage);
-    const lock = join(plan.storage, "install.lock");
-    // No process has a number as large as this.
-    await writeFile(lock, "2147483647");
-    assert.equal(await withLock(lock, () => Promise.resolve("done")), "done");
-    assert.deepEqual(await readdir(plan.storage), []);
-  });
-
-  test("a lock of a holder that died before it wrote anything is taken over", async () => {
-    await mkdir(plan.storage);
-    const lock = join(plan.storage, "install.lock");
-    await writeFile(lock, "");
-    const before = new Date(Date.now() - 60_000);
-    await utimes(lock, before, before);
-    assert.equal(await withLock(lock, () => Promise.resolve("done")), "done");
-  });
-
-  test("a lock is given back when the work fails", async () => {
-    await mkdir(plan.storage);
-    const lock = join(plan.storage, "install.lock");
-    await assert.rejects(withLock(lock, () => Promise.reject(new Error("no"))));
-    assert.deepEqual(await readdir(plan.storage), []);
-  });
-});
-
-describe.runIf(process.platform !== "win32")("programs", () => {
-  async function script(text: string): Promise<Program> {
-    const path = join(folder, "ralph-ls");
-    await writeFile(path, `#!/bin/sh\n${text}\n`);
-    await chmod(path, 0o755);
-    return { command: path, args: [] };
-  }
-
-  test("say who they are", async () => {
-    const program = await script('test "$1" = --version && echo "ralph-ls 0.1.0"');
-    assert.deepEqual(await identify(program), { kind: "ours", version: "0.1.0" });
-  });
-
-  test("that fail are not ours, and why is known", async () => {
-    const program = await script("echo broken >&2; exit 3");
-    assert.deepEqual(await identify(program), { kind: "other", said: "broken" });
-  });
-
-  test("that are not there are not ours", async () => {
-    const identity = await identify({ command: join(folder, "nothing"), args: [] });
-    assert.match(identity.kind === "other" ? identity.said : "", /ENOENT/);
-  });
-
-  test("get their words as they are, and no shell reads them", async () => {
-    const program = await script('test "$1" = "a; exit 9" && test "$#" = 1');
-    await run({ ...program, args: ["a; exit 9"] });
-  });
-
-  test("are not led into another Python", async () => {
-    process.env["PYTHONHOME"] = "/elsewhere";
-    try {
-      await run(await script('test -z "$PYTHONHOME"'));
-    } finally {
-      delete process.env["PYTHONHOME"];
-    }
+  test("one that waits says so, and makes nothing", async () => {
+    await addDependency();
+    const [one, two] = [tools(), tools()];
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const first = bundledServer(plan, {
+      ...one,
+      run: async (program) => {
+        await one.run(program);
+        await gate;
+      },
+    });
+    const second = bundledServer(plan, {
+      ...two,
+      step: (text) => {
+        two.step(text);
+        if (text.startsWith("waiting")) {
+          open();
+        }
+      },
+    });
+    assert.deepEqual(await first, await second);
+    assert.equal(two.steps.at(-1), "waiting for another window that sets it up");
+    assert.deepEqual(two.ran, []);
   });
 });

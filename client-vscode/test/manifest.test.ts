@@ -1,15 +1,27 @@
 /** package.json against the code: what one names, the other has. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, test } from "vitest";
 
-import { DRAFT_COMMAND_IDS, FOLDER_NEEDS, WINDOW_COMMAND_IDS } from "../src/commands/ids";
+import {
+  DRAFT_COMMAND_IDS,
+  FOLDER_NEEDS,
+  ROW_COMMAND_IDS,
+  WINDOW_COMMAND_IDS,
+} from "../src/commands/ids";
+import { TASK_STATES, type IterationRow, type TaskRow } from "../src/generated/protocol";
 import { NOTICE_KINDS } from "../src/notifications/notices";
 import { contextKeys } from "../src/state/contextKeys";
-import { emptySnapshot } from "../src/state/snapshot";
+import { emptySnapshot, type FolderSnapshot } from "../src/state/snapshot";
+import { iterationNodes } from "../src/trees/iterations";
+import { byId } from "../src/trees/nodes";
+import { ITERATION_OFFERS, TASK_OFFERS } from "../src/trees/offers";
+import { planNodes } from "../src/trees/plan";
+import { folder, iteration, panel, state, task } from "./samples";
 
 const client = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -21,6 +33,9 @@ interface Command {
 }
 
 interface Manifest {
+  readonly name: string;
+  readonly publisher: string;
+  readonly icon: string;
   readonly version: string;
   readonly description: string;
   readonly activationEvents: readonly string[];
@@ -36,12 +51,27 @@ interface Manifest {
     readonly views: Readonly<
       Record<string, readonly { readonly id: string; readonly when?: string }[]>
     >;
+    readonly walkthroughs: readonly {
+      readonly id: string;
+      readonly steps: readonly {
+        readonly id: string;
+        readonly title: string;
+        readonly description: string;
+        readonly media: { readonly svg: string; readonly altText: string };
+        readonly completionEvents: readonly string[];
+      }[];
+    }[];
     readonly viewsWelcome: readonly { readonly contents: string; readonly when: string }[];
   };
 }
 
 function read(path: string): string {
   return readFileSync(join(client, path), "utf8");
+}
+
+/** The words behind a key such as `%welcome.1%`. */
+function nls(key: string): string {
+  return words[key.replaceAll("%", "")] ?? "";
 }
 
 const text = read("package.json");
@@ -95,6 +125,96 @@ describe("commands", () => {
       if (needsFolder && enablement !== undefined) {
         assert.match(enablement, /\|\| ralphLoop\.server != ok/, command);
       }
+    }
+  });
+});
+
+describe("rows", () => {
+  interface Item {
+    readonly command: string;
+    readonly when: string;
+    readonly group: string;
+  }
+  const items = (contributes.menus["view/item/context"] ?? []) as readonly Item[];
+  const folders = (tasks: readonly TaskRow[], rows: readonly IterationRow[]): FolderSnapshot => {
+    const { plan } = state();
+    return { ...folder(), state: state({ plan: { ...plan, tasks }, panel: panel({ rows }) }) };
+  };
+
+  /** Commands of a row's menu, or those that stand on the row itself. */
+  function shown(view: string, context: string, inline: boolean): readonly string[] {
+    return items
+      .filter(({ when, group }) => {
+        const [, ofView, pattern] = /^view == (\S+) && viewItem =~ \/(.+)\/$/.exec(when) ?? [];
+        const matches = ofView === view && new RegExp(pattern ?? "^$").test(context);
+        return matches && group.startsWith("inline") === inline;
+      })
+      .map(({ command }) => command.slice("ralphLoop.".length));
+  }
+
+  const states: readonly Partial<TaskRow>[] = [
+    {},
+    ...TASK_STATES.map((each) => ({ state: each, iteration: 1, attempts: 1, commit: "abc" })),
+    { asks: true, blocks: true, inWork: true },
+    { asks: true },
+    { blocks: true },
+    { skipped: true },
+  ];
+  const tasks = planNodes(
+    folders(
+      states.map((each, n) => task({ id: `${n}`, ...each })),
+      [],
+    ),
+  );
+
+  test("have two actions on themselves at most", () => {
+    for (const { context } of byId(tasks).values()) {
+      assert.ok(shown("ralphLoop.plan", context, true).length <= 2, context);
+    }
+  });
+
+  test("have in their menu what can be done with them", () => {
+    const menu = (changes: Partial<TaskRow>): readonly string[] => {
+      const [group] = planNodes(folders([task(changes)], []));
+      const node = group?.kind === "group" ? group.children[0] : undefined;
+      return shown("ralphLoop.plan", node?.context ?? "", false);
+    };
+    assert.deepEqual(menu({}), ["runTask", "skipTask", "blockTask"]);
+    assert.deepEqual(menu({ state: "blocked" }), ["resetTask", "unblockTask"]);
+    assert.deepEqual(menu({ state: "done", iteration: 1, commit: "abc" }), [
+      "showLog",
+      "openCommit",
+    ]);
+    assert.deepEqual(menu({ asks: true, attempts: 1, iteration: 1 }), [
+      ...["runTask", "skipTask", "resetTask", "answer", "blockTask", "showLog"],
+    ]);
+    const row = iteration({ changes: true, commit: "abc", canRollBack: true });
+    const [node] = iterationNodes(folders([], [row]));
+    const ofIterations = "ralphLoop.iterations";
+    assert.deepEqual(shown(ofIterations, node?.context ?? "", true), ["showChanges"]);
+    assert.deepEqual(shown(ofIterations, node?.context ?? "", false), [
+      ...["showLog", "showChanges", "openCommit", "rollback"],
+    ]);
+  });
+
+  test("are asked for offers that there are", () => {
+    const offers = new Set<string>([...TASK_OFFERS, ...ITERATION_OFFERS]);
+    const asked = items.flatMap(({ when }) => [...when.matchAll(/can:(\w+)/g)].map(([, o]) => o));
+    assert.deepEqual(new Set(asked), offers);
+  });
+
+  test("have a roll back apart from all else", () => {
+    const groups = items.filter(({ group }) => group.startsWith("9_undo"));
+    assert.deepEqual(
+      groups.map(({ command }) => command),
+      ["ralphLoop.rollback"],
+    );
+  });
+
+  test("are asked for by the palette, which has every command of theirs", () => {
+    for (const id of ROW_COMMAND_IDS) {
+      assert.ok(id in FOLDER_NEEDS, id);
+      assert.ok(!contributes.menus["commandPalette"]?.some(({ command }) => command.endsWith(id)));
     }
   });
 });
@@ -157,6 +277,73 @@ describe("settings", () => {
   });
 });
 
+describe("the walkthrough", () => {
+  const [walkthrough, ...others] = contributes.walkthroughs;
+  const steps = walkthrough?.steps ?? [];
+
+  test("is the one that its command opens", () => {
+    assert.deepEqual(others, []);
+    const name = `${manifest.publisher}.${manifest.name}#${walkthrough?.id ?? ""}`;
+    assert.ok(read("src/commands/table.ts").includes(`"${name}"`), name);
+  });
+
+  test("goes from the demo to the end of a run", () => {
+    assert.deepEqual(
+      steps.map(({ id }) => id),
+      ["demo", "setup", "run", "answer", "end"],
+    );
+  });
+
+  test.each(steps)("$id: its commands and keys are ours, and it can be completed", (step) => {
+    const { description, completionEvents } = step;
+    const links = [...nls(description).matchAll(/\(command:([\w.]+)\)/g)].map(([, id]) => id);
+    const onCommand = completionEvents.flatMap(
+      (event) => /^onCommand:(.+)$/.exec(event)?.[1] ?? [],
+    );
+    assert.equal(links.length, 1);
+    for (const id of [...links, ...onCommand]) {
+      assert.ok(id === "ralphLoop.loop.focus" || ids.includes(id ?? ""), id);
+    }
+    const keys = completionEvents.flatMap((event) => /^onContext:([\w.]+)/.exec(event)?.[1] ?? []);
+    const known = Object.keys(contextKeys(emptySnapshot(true), String));
+    assert.ok(keys.every((key) => known.includes(key)));
+    assert.ok(completionEvents.length > 0);
+  });
+
+  test.each(steps)("$id: its picture follows the theme, and is told in words", ({ media }) => {
+    const svg = read(media.svg);
+    assert.match(svg, /var\(--vscode-[\w-]+, #[0-9a-f]{6}\)/);
+    // Each colour is the theme's, with one to fall back on.
+    assert.deepEqual(svg.match(/(?:fill|stroke)="(?!none|var\()[^"]+"/g), null);
+    assert.equal(/<(?:script|style|image|foreignObject)|href=/.test(svg), false);
+    assert.ok(nls(media.altText).length > 20);
+  });
+});
+
+describe("icons", () => {
+  test("the extension's is a PNG of 128 by 128, made of what lies beside it", () => {
+    const png = readFileSync(join(client, manifest.icon));
+    assert.equal(png.subarray(1, 4).toString("latin1"), "PNG");
+    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [128, 128]);
+    const source = createHash("sha256").update(read("media/extension-icon.svg")).digest("hex");
+    assert.ok(png.includes(`Source\0${source}`), "out of date: node scripts/icon.mjs");
+  });
+
+  test("the container's takes the colour of the bar that it stands in", () => {
+    const svg = read("media/icon.svg");
+    assert.match(svg, /viewBox="0 0 24 24"/);
+    assert.match(svg, /stroke="currentColor"/);
+    assert.equal(/#[0-9a-f]{3}/i.test(svg), false);
+  });
+});
+
+test("where nothing is set up, the view offers to set up, to watch and to learn", () => {
+  const welcome = contributes.viewsWelcome.map(({ contents }) => nls(contents)).join("\n");
+  for (const id of ["setup", "demo", "walkthrough"]) {
+    assert.ok(welcome.includes(`(command:ralphLoop.${id})`), id);
+  }
+});
+
 describe("words", () => {
   const used = [...text.matchAll(/%([\w.]+)%/g)].map(([, key]) => key);
 
@@ -180,6 +367,6 @@ test("the version is the server's", () => {
 
 test("it starts only where there may be a loop", () => {
   for (const event of manifest.activationEvents) {
-    assert.match(event, /^(?:workspaceContains:[^*]+|onFileSystem:ralph-log)$/);
+    assert.match(event, /^(?:workspaceContains:[^*]+|onFileSystem:ralph-(?:log|text|draft))$/);
   }
 });

@@ -3,7 +3,9 @@ import { describe, test } from "vitest";
 
 import type { TaskRow } from "../src/generated/protocol";
 import type { FolderSnapshot } from "../src/state/snapshot";
-import { byId, changedRows, iterationNodes, planNodes, type Node } from "../src/trees/nodes";
+import { iterationNodes } from "../src/trees/iterations";
+import { byId, changedRows, type Node } from "../src/trees/nodes";
+import { planNodes } from "../src/trees/plan";
 import { folder, idleFolder, iteration, panel, PARSER, RUN, state, task } from "./samples";
 
 function withTasks(...tasks: readonly TaskRow[]): FolderSnapshot {
@@ -27,13 +29,13 @@ describe("the plan", () => {
   test("stands under its headings, with how much of each is done", () => {
     const nodes = planNodes(
       withTasks(
-        task({ id: "a", title: "One", state: "done", words: "done in iteration 2" }),
+        task({ id: "a", title: "One", state: "done", iteration: 2, words: "done in iteration 2" }),
         task({ id: "b", title: "Two" }),
         task({ id: "c", title: "Three", section: "Standard" }),
       ),
     );
     assert.deepEqual(outline(nodes), [
-      ["High Priority 1/2", ["One|done in iteration 2", "Two|"]],
+      ["High Priority 1/2", ["One|#2", "Two|"]],
       ["Standard 0/1", ["Three|"]],
     ]);
   });
@@ -67,12 +69,14 @@ describe("the plan", () => {
     [{ blocks: true }, "circle-slash", "task todo blocks"],
     [{ state: "blocked" }, "circle-slash", "task blocked"],
     [{ state: "done", iteration: 2 }, "pass", "task done tried"],
+    [{ state: "done", skipped: true }, "pass", "task done"],
     [{ state: "skipped" }, "debug-step-over", "task skipped"],
+    [{ skipped: true }, "debug-step-over", "task todo"],
   ])("a task that is %o has its own shape", (changes, icon, context) => {
     const [group] = planNodes(withTasks(task(changes)));
     const node = group?.kind === "group" ? group.children[0] : undefined;
     assert.equal(node?.icon?.name, icon);
-    assert.equal(node.context, context);
+    assert.equal(node.context.split(" can:")[0], context);
   });
 
   test("a task is read aloud with its state and its priority", () => {
@@ -83,6 +87,28 @@ describe("the plan", () => {
     );
     const node = group?.kind === "group" ? group.children[0] : undefined;
     assert.equal(node?.spoken, "Fix the bug, done, priority P0, iteration 2");
+  });
+
+  test("a task that is done tells its iteration and commit, short enough for a narrow view", () => {
+    const done = { state: "done", iteration: 2, words: "done in iteration 2 · a1b2c3d" } as const;
+    const [group] = planNodes(withTasks(task({ ...done, commit: "a1b2c3d4e5" })));
+    const node = group?.kind === "group" ? group.children[0] : undefined;
+    assert.equal(node?.description, "#2 a1b2c3d");
+    assert.equal(node.spoken, "Write the parser, done, done in iteration 2 · a1b2c3d");
+    assert.equal(node.tooltip, "Write the parser\ndone in iteration 2 · a1b2c3d");
+  });
+
+  test("a task that is skipped in this run says so aloud", () => {
+    const [group] = planNodes(withTasks(task({ skipped: true })));
+    const node = group?.kind === "group" ? group.children[0] : undefined;
+    assert.equal(node?.spoken, "Write the parser, skipped in this run");
+  });
+
+  test("every row says aloud what its icon shows", () => {
+    const states = ["todo", "inProgress", "done", "blocked", "skipped"] as const;
+    const nodes = planNodes(withTasks(...states.map((each) => task({ id: each, state: each }))));
+    const spoken = [...byId(nodes).values()].map((node) => node.spoken);
+    assert.equal(new Set(spoken).size, states.length + 1);
   });
 
   test("a task tells its criteria", () => {
@@ -159,7 +185,9 @@ describe("the iterations", () => {
     const nodes = iterationNodes(
       withRows(iteration({ iteration: 4 }), iteration({ iteration: 3 })),
     );
-    assert.equal(nodes.at(-1)?.description, "2 older iterations");
+    const older = nodes.at(-1);
+    assert.equal(older?.description, "2 older iterations");
+    assert.equal(older.kind === "older" && older.summary, "/srv/parser/.ralph/logs/summary.csv");
   });
 
   test("belong to a run: another run has other rows", () => {
@@ -191,9 +219,20 @@ describe("what is drawn again", () => {
     assert.deepEqual(changedRows(before, after), { kind: "rows", ids: [`${PARSER}#task:b`] });
   });
 
-  test("everything, where rows came, went or changed places", () => {
-    const after = planNodes(withTasks(task({ id: "b" }), task({ id: "a" })));
-    assert.deepEqual(changedRows(before, after), { kind: "all" });
-    assert.deepEqual(changedRows([], after), { kind: "all" });
+  test("a heading with all below it, where rows came, went or changed places there", () => {
+    const other = task({ id: "c", section: "Other" });
+    const headed = planNodes(withTasks(task({ id: "a" }), task({ id: "b" }), other));
+    const group = { kind: "rows", ids: [`${PARSER}#group:High Priority`] };
+    const moved = planNodes(withTasks(task({ id: "b" }), task({ id: "a" }), other));
+    assert.deepEqual(changedRows(headed, moved), group);
+    const gone = planNodes(withTasks(task({ id: "a" }), other));
+    assert.deepEqual(changedRows(headed, gone), group);
+  });
+
+  test("everything, where a heading or a row without one came or went", () => {
+    assert.deepEqual(changedRows([], before), { kind: "all" });
+    const one = iterationNodes(withRows(iteration({ iteration: 1 })));
+    const two = iterationNodes(withRows(iteration({ iteration: 2 }), iteration({ iteration: 1 })));
+    assert.deepEqual(changedRows(one, two), { kind: "all" });
   });
 });

@@ -76,7 +76,7 @@ describe("a question", () => {
 describe("a breaker", () => {
   test("that opens is told once", () => {
     const [notice, ...others] = told([folder()], [folder(OPEN)]);
-    assert.equal(notice?.text, "Ralph's breaker opened: 3 iterations without progress");
+    assert.equal(notice?.text, "Ralph: the breaker opened: 3 iterations without progress");
     assert.deepEqual(others, []);
     assert.deepEqual(told([folder(OPEN)], [folder({ ...OPEN, seconds: 400 })]), []);
   });
@@ -95,7 +95,7 @@ describe("the end of a run", () => {
   ] as const)("%s is told as %s", (reason, severity) => {
     const [notice] = told([folder()], [ended(reason)]);
     assert.equal(notice?.severity, severity);
-    assert.equal(notice.text, `Ralph's run ended, ${reason}: it is over`);
+    assert.equal(notice.text, `Ralph: the run ended, ${reason}: it is over`);
   });
 
   test("that a person asked for is not told", () => {
@@ -136,7 +136,7 @@ describe("a long wait", () => {
 
   test("is told where everything is wanted", () => {
     const [notice] = told([folder()], [waits(42)], all);
-    assert.equal(notice?.text, "Ralph waits for the usage limit and goes on at 17:00.");
+    assert.equal(notice?.text, "Ralph: Waits for the usage limit, goes on at 17:00");
   });
 
   test("is not told by default, nor a short one ever", () => {
@@ -189,7 +189,7 @@ describe("nothing is told", () => {
 test("the folder is named where there are several", () => {
   const before = [folder(), folder({}, LETTERS)];
   const [notice] = told(before, [before[0] ?? assert.fail(), folder(ASKS, LETTERS)]);
-  assert.equal(notice?.text, "Ralph asks in letters: Which engine?");
+  assert.equal(notice?.text, "Ralph in letters asks: Which engine?");
   assert.equal(notice.folder, LETTERS);
 });
 
@@ -200,7 +200,7 @@ test("several are one, the gravest first", () => {
   assert.equal(one?.severity, "error");
   assert.equal(
     one.text,
-    "Ralph's run ended, fatal: it is over · Ralph's run ended, complete: it is over",
+    "Ralph: the run ended, fatal: it is over · Ralph: the run ended, complete: it is over",
   );
   assert.equal(merged([]), undefined);
 });

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
 import type { Message } from "../src/generated/protocol";
-import { cutToEnd, Lines, renderLine, renderMessage, withoutAnsi } from "../src/logs/render";
+import {
+  cutToEnd,
+  Lines,
+  linesAdded,
+  renderLine,
+  renderMessage,
+  wasAtEnd,
+  withoutAnsi,
+} from "../src/logs/render";
 
 describe("bytes become lines", () => {
   test("wherever they are cut, also within a character", () => {
@@ -67,5 +75,30 @@ describe("plain text", () => {
     const cut = cutToEnd("one\ntwo\nthree\nfour", 11);
     assert.equal(cut, "… 8 characters before this are left out here\nthree\nfour");
     assert.match(cutToEnd("x".repeat(30), 10), /20 characters.*\nx{10}$/s);
+  });
+});
+
+describe("a log that grows", () => {
+  const change = (
+    text: string,
+    start: number,
+    end = start,
+  ): Parameters<typeof linesAdded>[0][0] => ({
+    text,
+    range: { start: { line: start }, end: { line: end } },
+  });
+
+  test("is longer by what was put in less what was taken out", () => {
+    assert.equal(linesAdded([change("a\nb\n", 7)]), 2);
+    assert.equal(linesAdded([change("one line", 0, 3), change("\n", 9)]), -2);
+  });
+
+  test("is followed by whoever had its end in view, and by nobody else", () => {
+    // Lines 0 to 99 became 0 to 102.
+    assert.equal(wasAtEnd([99], 102, 3), true);
+    assert.equal(wasAtEnd([40, 99], 102, 3), true);
+    assert.equal(wasAtEnd([98], 102, 3), false);
+    assert.equal(wasAtEnd([], 102, 3), false);
+    assert.equal(wasAtEnd([], 0, 0), true);
   });
 });

@@ -35,13 +35,21 @@ export function task(changes: Partial<TaskRow> = {}): TaskRow {
     inWork: false,
     asks: false,
     blocks: false,
+    skipped: false,
     words: "",
     ...changes,
   };
 }
 
 export function iteration(changes: Partial<IterationRow> = {}): IterationRow {
-  return { iteration: 1, tasksDone: 0, why: "", ...changes };
+  return {
+    iteration: 1,
+    tasksDone: 0,
+    why: "",
+    changes: false,
+    canRollBack: false,
+    ...changes,
+  };
 }
 
 export function question(changes: Partial<QuestionView> = {}): QuestionView {
@@ -50,7 +58,11 @@ export function question(changes: Partial<QuestionView> = {}): QuestionView {
 
 /** Only what the client reads of a run. */
 export function run(changes: Partial<RunState> = {}): RunState {
-  const config = { agent: "command", agents: {}, paths: { decide: ".ralph/decide.txt" } };
+  const config = {
+    agent: "command",
+    agents: {},
+    paths: { decide: ".ralph/decide.txt", logs: ".ralph/logs" },
+  };
   return { run: RUN, workspace: "/srv/parser", iteration: 3, config, ...changes } as RunState;
 }
 
@@ -109,9 +121,20 @@ export function snapshot(
     server: { kind: "ok", version: "0.1.0", from: "PATH" },
     folders,
     active: undefined,
+    others: new Map(),
+    refusal: undefined,
     chosen: undefined,
     ...changes,
   };
+}
+
+/** The same with a field left out, as the server leaves out what there is not. */
+export function without<Value extends object, Key extends keyof Value>(
+  key: Key,
+  value: Value,
+): Omit<Value, Key> {
+  const kept = Object.entries(value).filter(([name]) => name !== key);
+  return Object.fromEntries(kept) as Omit<Value, Key>;
 }
 
 /** What a panel says while a question waits. */

@@ -5,7 +5,7 @@ import { badge } from "../src/state/badge";
 import { choose } from "../src/state/choose";
 import { contextKeys } from "../src/state/contextKeys";
 import { noticeOf } from "../src/state/notice";
-import { emptySnapshot, reduce, shownFolder } from "../src/state/snapshot";
+import { emptySnapshot, folderOf, reduce, shownFolder } from "../src/state/snapshot";
 import { Store } from "../src/state/store";
 import {
   action,
@@ -191,14 +191,33 @@ describe("what the Loop view says of the window", () => {
 
   test.each([
     ["install", ["installServer", "selectPython", "showOutput"]],
-    ["python", ["selectPython", "showOutput"]],
-    ["setting", ["showOutput"]],
+    ["python", ["getPython", "selectPython", "restartServer", "showOutput"]],
+    ["setting", ["serverSettings", "restartServer", "showOutput"]],
   ] as const)("what helps where the server is missing: %s", (remedy, commands) => {
     const notice = noticeOf(snapshot([], { server: { kind: "missing", why: "no", remedy } }));
     assert.deepEqual(
       notice?.buttons.map(({ command }) => command),
       commands,
     );
+  });
+
+  test("what mends it in a terminal can be copied", () => {
+    const server = { kind: "missing", why: "no", remedy: "install", command: "pip …" } as const;
+    const commands = noticeOf(snapshot([], { server }))?.buttons.map(({ command }) => command);
+    assert.ok(commands?.includes("copyCommand"));
+  });
+
+  test.each([
+    ["git-missing", "getGit"],
+    ["agent-unavailable", "startWith"],
+  ] as const)("what a start lacked stands there until the next: %s", (code, first) => {
+    const before = snapshot([idleFolder()]);
+    const refusal = { uri: before.folders[0]?.uri ?? "", code, text: "It was not found" };
+    const after = reduce(before, { kind: "refused", refusal });
+    assert.equal(noticeOf(after)?.text, "It was not found");
+    assert.equal(noticeOf(after)?.buttons[0]?.command, first);
+    assert.equal(noticeOf({ ...after, folders: [folder()] }), undefined);
+    assert.equal(noticeOf(reduce(after, { kind: "refused", refusal: undefined })), undefined);
   });
 
   test("a server that stopped did not take the loop with it", () => {
@@ -237,5 +256,72 @@ describe("the store", () => {
     store.apply({ kind: "folders", folders: [] });
     assert.deepEqual(heard, ["0 2"]);
     assert.equal(failures.length, 2);
+  });
+});
+
+test("in a folder that is not trusted no order is offered", () => {
+  const verbs = ["start", "stop", "pause", "resume", "reset", "answer"] as const;
+  const asking = folder({ actions: verbs.map((verb) => action(verb)) });
+  for (const trusted of [true, false]) {
+    const keys = contextKeys({ ...snapshot([asking]), trusted }, String);
+    for (const verb of verbs) {
+      assert.equal(keys[`ralphLoop.can.${verb}`], trusted, verb);
+      assert.equal(keys[`ralphLoop.shown.${verb}`], trusted, verb);
+    }
+  }
+});
+
+describe("two folders of one work tree", () => {
+  const SUB = `${PARSER}/sub`;
+  const both = reduce(
+    reduce(snapshot([folder()]), {
+      kind: "folders",
+      folders: [
+        { uri: PARSER, name: "parser" },
+        { uri: SUB, name: "sub" },
+        { uri: LETTERS, name: "letters" },
+      ],
+    }),
+    { kind: "sameAs", uri: SUB, other: PARSER },
+  );
+
+  test("have one loop, which is shown and counted once", () => {
+    assert.deepEqual(
+      both.folders.map(({ uri }) => uri),
+      [PARSER, LETTERS],
+    );
+    assert.equal(shownFolder({ ...both, active: SUB })?.uri, PARSER);
+    assert.equal(folderOf(both, SUB)?.uri, PARSER);
+    const choice = choose({ ...both, active: SUB }, "live");
+    assert.equal(choice.kind === "one" && choice.folder.uri, PARSER);
+  });
+
+  test("are still one when other folders come and go", () => {
+    const after = reduce(both, {
+      kind: "folders",
+      folders: [
+        { uri: PARSER, name: "parser" },
+        { uri: SUB, name: "sub" },
+      ],
+    });
+    assert.deepEqual(
+      after.folders.map(({ uri }) => uri),
+      [PARSER],
+    );
+  });
+
+  test("leave the one that stays with the loop", () => {
+    const after = reduce(both, { kind: "folders", folders: [{ uri: SUB, name: "sub" }] });
+    assert.deepEqual(
+      after.folders.map(({ uri, name }) => [uri, name]),
+      [[SUB, "sub"]],
+    );
+    assert.equal(after.folders[0]?.state, folderOf(both, PARSER)?.state);
+    assert.equal(folderOf(after, PARSER), undefined);
+  });
+
+  test("that is the same one is nothing new", () => {
+    assert.equal(reduce(both, { kind: "sameAs", uri: PARSER, other: PARSER }), both);
+    assert.equal(reduce(both, { kind: "sameAs", uri: LETTERS, other: "file:///gone" }), both);
   });
 });

@@ -78,6 +78,35 @@ describe("a click", () => {
   });
 });
 
+describe("the tooltip", () => {
+  const linksOf = (...given: Parameters<typeof snapshot>): readonly string[] =>
+    (statusItem(snapshot(...given), OPTIONS)?.links ?? []).map(({ command }) => command);
+
+  test("has the six answers, and what can be done now before what only shows", () => {
+    assert.equal(item({})?.lines.length, 6);
+    assert.deepEqual(linksOf([folder()]), ["pause", "stopAfterIteration", "loop.focus"]);
+    assert.deepEqual(linksOf([folder(ASKS)]), ["answer", "stopAfterIteration", "loop.focus"]);
+    assert.deepEqual(linksOf([folder(OPEN)]), ["resetBreaker", "loop.focus"]);
+    assert.deepEqual(linksOf([folder(BLOCKED)]), ["resolveBlocked", "loop.focus"]);
+    assert.deepEqual(linksOf([idleFolder()]), ["startLoop", "loop.focus"]);
+  });
+
+  test("only shows what is in a folder without trust, and in several at once", () => {
+    assert.deepEqual(linksOf([folder()], { trusted: false }), ["loop.focus"]);
+    assert.deepEqual(linksOf([folder(), folder({}, LETTERS)]), ["loop.focus"]);
+    assert.deepEqual(linksOf([folder(), folder(ASKS, LETTERS)]), ["answer", "loop.focus"]);
+  });
+
+  test("leads to the output where there is no server", () => {
+    const server = { kind: "failed", why: "it died" } as const;
+    assert.deepEqual(linksOf([folder()], { server }), ["loop.focus", "showOutput"]);
+  });
+
+  test("does not offer to stop what stops already", () => {
+    assert.deepEqual(linksOf([folder({ state: "stopping" })]), ["pause", "loop.focus"]);
+  });
+});
+
 describe("when it is seen", () => {
   test("not where nothing is set up", () => {
     assert.equal(statusItem(snapshot([unknownFolder()]), OPTIONS), undefined);

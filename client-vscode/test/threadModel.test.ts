@@ -146,6 +146,6 @@ describe("a draft that somebody writes", () => {
 
   test("is told who answered", () => {
     const [step] = stepsFor(drafting, asks({ answer: "SQLite", answeredBy: "Neovim" }));
-    assert.equal(step?.kind === "label" && settledLabel(step.settled), "Answered by Neovim");
+    assert.equal(step?.kind === "label" && settledLabel(step.settled), "Answered in Neovim");
   });
 });

@@ -7,13 +7,15 @@
 import * as vscode from "vscode";
 
 import type { Requests } from "../generated/protocol";
+import { t } from "../l10n";
 import type { Connection } from "../server/connection";
 import { answersInline } from "../settings";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Store } from "../state/store";
-import { pickAnswer } from "./pick";
+import { pickAnswer, tellResolution } from "./pick";
 import { settledLabel, wantedOf, type Matter } from "./threadModel";
 import { Threads, type ThreadComment } from "./threads";
+import { oneLine } from "./words";
 
 export class Answers implements vscode.Disposable {
   private readonly threads = new Threads();
@@ -38,16 +40,16 @@ export class Answers implements vscode.Disposable {
   async answer(folder: FolderSnapshot, kind: Matter["kind"], fromPlan: boolean): Promise<void> {
     const { matter } = wantedOf(folder);
     if (matter?.kind !== kind) {
-      this.tell(kind === "question" ? "No question waits for an answer." : "Nothing is blocked.");
+      this.tell(
+        kind === "question" ? t("No question waits for an answer.") : t("Nothing is blocked."),
+      );
       return;
     }
     const thread = this.threads.open(folder.uri);
     if (thread !== undefined && answersInline() && (fromPlan || isInPlan(matter))) {
       await this.threads.write(thread);
-    } else if (kind === "question") {
-      await this.answerOnTop(folder, matter);
     } else {
-      await this.resolveOnTop(matter);
+      await this.answerOnTop(folder, matter);
     }
   }
 
@@ -64,7 +66,7 @@ export class Answers implements vscode.Disposable {
     } else if (this.threads.open(thread.matter.folder) === thread) {
       await this.threads.write(thread);
     } else {
-      await this.tellTooLate(thread.matter, "This does not wait any more", text);
+      await this.tellTooLate(thread.matter, t("This does not wait any more"), text);
     }
   }
 
@@ -85,8 +87,8 @@ export class Answers implements vscode.Disposable {
     if (text.trim() === "") {
       return;
     }
-    const [asNote, copy] = ["Send It as a Note", "Copy My Text"];
-    const words = `${label}. Your text was not sent.`;
+    const [asNote, copy] = [t("Send It as a Note"), t("Copy My Text")];
+    const words = t("{0}. Your text was not sent.", label);
     const picked = await vscode.window.showWarningMessage(words, asNote, copy);
     if (picked === copy) {
       await vscode.env.clipboard.writeText(text);
@@ -96,7 +98,9 @@ export class Answers implements vscode.Disposable {
   }
 
   private async answerOnTop(folder: FolderSnapshot, matter: Matter): Promise<void> {
-    const picked = await pickAnswer(matter, { onSettled: this.onSettled.bind(this) });
+    const interrupts = { onSettled: this.onSettled.bind(this) };
+    const ask = matter.kind === "question" ? pickAnswer : tellResolution;
+    const picked = await ask(matter, interrupts);
     switch (picked.kind) {
       case "answer":
         await this.settle(matter, picked.text);
@@ -104,19 +108,11 @@ export class Answers implements vscode.Disposable {
       case "file":
         await this.openDecide(folder);
         break;
+      case "late":
+        await this.tellTooLate(matter, picked.why, picked.text);
+        break;
       case "nothing":
         break;
-    }
-  }
-
-  private async resolveOnTop(matter: Matter): Promise<void> {
-    const text = await vscode.window.showInputBox({
-      title: matter.text.replaceAll(/\s+/g, " "),
-      prompt: "What did you do about it? The loop is told; it may stay empty.",
-      ignoreFocusOut: true,
-    });
-    if (text !== undefined) {
-      await this.settle(matter, text);
     }
   }
 
@@ -147,17 +143,25 @@ export class Answers implements vscode.Disposable {
   }
 
   private onSettled(matter: Matter, tell: (words: string) => void): vscode.Disposable {
+    let isTold = false;
     const listening = this.store.onDidChange((after) => {
       const folder = folderOf(after, matter.folder);
       const wanted = folder === undefined ? undefined : wantedOf(folder);
-      if (wanted !== undefined && wanted.matter?.key !== matter.key) {
-        const { settled } = wanted;
+      if (wanted === undefined || wanted.matter?.key === matter.key) {
+        return;
+      }
+      const { settled } = wanted;
+      if (settled?.key === matter.key) {
+        tell(t("{0}: {1}", settledLabel(settled), oneLine(settled.answer)));
+      } else if (!isTold) {
         tell(
-          settled?.key === matter.key
-            ? `${settledLabel(settled)}: ${settled.answer.replaceAll(/\s+/g, " ")}`
-            : "This question does not wait any more",
+          matter.kind === "question"
+            ? t("This question does not wait any more")
+            : t("This does not block any more"),
         );
       }
+      // Once it is known who settled it, that stays, also when the loop has gone on.
+      isTold = true;
     });
     return new vscode.Disposable(() => {
       listening.dispose();

@@ -1,13 +1,16 @@
 /**
- * A question answered on top of the window, wherever a person is: by a choice or in their words.
+ * A question answered, or a blocker resolved, on top of the window, wherever a person is.
  *
- * It opens on a gesture only. Somebody else may answer meanwhile; then it says who, and takes
- * nothing more.
+ * It opens on a gesture only. Somebody else may be quicker; then it says who, takes nothing more,
+ * and hands back what was typed. It stays open for that, since the keys of somebody who is typing
+ * would else land in whatever lies below.
  */
 
 import * as vscode from "vscode";
 
+import { t } from "../l10n";
 import type { Matter } from "./threadModel";
+import { choicesFor, oneLine, type Choice } from "./words";
 
 /** What ends it early. */
 export interface Interrupts {
@@ -15,73 +18,101 @@ export interface Interrupts {
   onSettled(matter: Matter, tell: (words: string) => void): vscode.Disposable;
 }
 
-/** What came out: an answer, the wish to write it in the file, or nothing. */
+/** What came out: an answer, the wish to write it in the file, words that came late, or nothing. */
 export type Picked =
   | { readonly kind: "answer"; readonly text: string }
   | { readonly kind: "file" }
+  | { readonly kind: "late"; readonly why: string; readonly text: string }
   | { readonly kind: "nothing" };
 
-interface Item extends vscode.QuickPickItem {
-  readonly answer: string;
-}
-
+/** Answer the question by a choice or in words. */
 export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promise<Picked> {
-  const pick = vscode.window.createQuickPick<Item>();
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & Choice>();
   const openFile: vscode.QuickInputButton = {
     iconPath: new vscode.ThemeIcon("go-to-file"),
-    tooltip: "Open decide.txt",
+    tooltip: t("Open decide.txt"),
   };
   // As the title, since a placeholder goes away with the first letter.
   pick.title = oneLine(matter.text);
   pick.placeholder =
-    matter.options.length > 0 ? "Choose, or type an answer in your words" : "Type an answer";
+    matter.options.length > 0 ? t("Choose, or type an answer in your words") : t("Type an answer");
   pick.ignoreFocusOut = true;
   pick.buttons = [openFile];
-  pick.items = itemsFor("", matter.options);
-  const disposables: { dispose: () => unknown }[] = [pick];
+  pick.items = choicesFor("", matter.options);
+  return await asked(pick, matter, interrupts, (resolve, late) => [
+    pick.onDidChangeValue((value) => {
+      if (late() === undefined) {
+        pick.items = choicesFor(value, matter.options);
+      }
+    }),
+    pick.onDidTriggerButton(() => {
+      resolve({ kind: "file" });
+    }),
+    pick.onDidAccept(() => {
+      const [item] = pick.selectedItems;
+      if (late() !== undefined) {
+        pick.hide();
+      } else if (item !== undefined) {
+        resolve({ kind: "answer", text: item.answer });
+      }
+    }),
+  ]);
+}
+
+/** Say what was done about a blocker; it may be nothing that can be told. */
+export async function tellResolution(matter: Matter, interrupts: Interrupts): Promise<Picked> {
+  const box = vscode.window.createInputBox();
+  box.title = oneLine(matter.text);
+  box.prompt = t("What did you do about it? The loop is told; it may stay empty.");
+  box.ignoreFocusOut = true;
+  return await asked(box, matter, interrupts, (resolve, late) => [
+    box.onDidAccept(() => {
+      if (late() !== undefined) {
+        box.hide();
+      } else {
+        resolve({ kind: "answer", text: box.value });
+      }
+    }),
+  ]);
+}
+
+type Input = vscode.QuickPick<vscode.QuickPickItem & Choice> | vscode.InputBox;
+
+/** Show it until something comes out. */
+async function asked(
+  input: Input,
+  matter: Matter,
+  interrupts: Interrupts,
+  listen: (
+    resolve: (picked: Picked) => void,
+    late: () => string | undefined,
+  ) => readonly vscode.Disposable[],
+): Promise<Picked> {
+  const disposables: { dispose: () => unknown }[] = [input];
   try {
     return await new Promise<Picked>((resolve) => {
-      let isSettled = false;
+      let why: string | undefined;
       disposables.push(
-        pick.onDidChangeValue((value) => {
-          if (!isSettled) {
-            pick.items = itemsFor(value, matter.options);
-          }
-        }),
-        pick.onDidTriggerButton(() => {
-          resolve({ kind: "file" });
-        }),
-        pick.onDidAccept(() => {
-          const [item] = pick.selectedItems;
-          if (!isSettled && item !== undefined) {
-            resolve({ kind: "answer", text: item.answer });
-          }
-        }),
-        pick.onDidHide(() => {
-          resolve({ kind: "nothing" });
+        ...listen(resolve, () => why),
+        input.onDidHide(() => {
+          resolve(
+            why === undefined ? { kind: "nothing" } : { kind: "late", why, text: input.value },
+          );
         }),
         interrupts.onSettled(matter, (words) => {
-          isSettled = true;
-          pick.title = words;
-          pick.items = [];
+          why = words;
+          input.title = words;
+          if ("items" in input) {
+            input.items = [{ label: t("Close"), answer: "", alwaysShow: true }];
+            input.buttons = [];
+          }
         }),
       );
-      pick.show();
+      input.show();
     });
   } finally {
     for (const disposable of disposables) {
       disposable.dispose();
     }
   }
-}
-
-/** What is typed comes first, and stays whatever it is compared with. */
-function itemsFor(typed: string, options: readonly string[]): Item[] {
-  const text = typed.trim();
-  const own = text === "" ? [] : [{ label: `Answer: ${text}`, answer: text, alwaysShow: true }];
-  return [...own, ...options.map((option) => ({ label: oneLine(option), answer: option }))];
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
 }

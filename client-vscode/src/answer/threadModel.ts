@@ -5,6 +5,7 @@
  * of it serves: a draft that somebody writes is never taken away, and never loses its keyboard.
  */
 
+import { t } from "../l10n";
 import { argumentsOf, isBlocked, panelOf, type FolderSnapshot } from "../state/snapshot";
 
 /** A question, or a blocker. */
@@ -118,16 +119,22 @@ const NOBODY: Settled = { answer: "", by: "" };
 
 /** The headline of a thread. */
 export function labelOf(kind: Matter["kind"]): string {
-  return kind === "question" ? "Decision needed" : "Blocked";
+  return kind === "question" ? t("Decision needed") : t("Blocked");
 }
 
-/** The headline once it is settled; it says who did it. */
+/** The headline once it is settled; it says where that was done. */
 export function settledLabel({ answer, by }: Settled): string {
-  if (by !== "") {
-    return `Answered by ${by}`;
+  if (by === COMMAND) {
+    return t("Answered in a terminal");
   }
-  return answer === "" ? "Does not wait any more" : "Answered";
+  if (by !== "") {
+    return t("Answered in {0}", by);
+  }
+  return answer === "" ? t("Does not wait any more") : t("Answered");
 }
+
+/** What the command line calls itself. */
+const COMMAND = "ralph answer";
 
 function created(matter: Matter | undefined): readonly Step[] {
   return matter?.plan === undefined ? [] : [{ kind: "create", matter }];
@@ -155,5 +162,5 @@ function blockedMatter(folder: FolderSnapshot): Matter | undefined {
 }
 
 function asker(iteration: number | undefined): string {
-  return iteration === undefined ? "Ralph" : `Ralph · iteration ${iteration}`;
+  return iteration === undefined ? "Ralph" : t("Ralph · iteration {0}", iteration);
 }

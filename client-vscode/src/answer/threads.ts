@@ -8,6 +8,7 @@
 
 import * as vscode from "vscode";
 
+import { t } from "../l10n";
 import type { FolderSnapshot } from "../state/snapshot";
 import {
   labelOf,
@@ -19,6 +20,7 @@ import {
   type Shown,
   type Step,
 } from "./threadModel";
+import { oneLine, plainMarkdown } from "./words";
 
 /** A comment in a thread of ours. */
 export interface ThreadComment extends vscode.Comment {
@@ -29,6 +31,8 @@ export interface ThreadComment extends vscode.Comment {
 export interface Thread {
   readonly view: vscode.CommentThread;
   readonly matter: Matter;
+  /** What is asked, with a link to the answer while there is neither one nor a draft. */
+  readonly question: vscode.Comment;
   line: number;
   /** How it was settled; it may still have a draft under which that could not be shown. */
   settled: Settled | undefined;
@@ -50,7 +54,7 @@ export class Threads implements vscode.Disposable {
   private readonly threads = new Map<string, Thread>();
 
   constructor() {
-    this.controller.options = { prompt: "Type an answer for the loop", placeHolder: "" };
+    this.controller.options = { prompt: t("Type an answer for the loop"), placeHolder: "" };
   }
 
   /** Bring them up to date. */
@@ -88,11 +92,12 @@ export class Threads implements vscode.Disposable {
     const isQuestion = thread.matter.kind === "question";
     thread.draft = {
       thread,
-      author: { name: isQuestion ? "Your answer" : "What did you do about it?" },
+      author: { name: isQuestion ? t("Your answer") : t("What did you do about it?") },
       body: thread.kept,
       mode: vscode.CommentMode.Editing,
       contextValue: isQuestion ? "draft" : "draftResolved",
     };
+    thread.question.body = bodyOf(thread.matter, { isLinked: false });
     view.comments = [...view.comments, thread.draft];
   }
 
@@ -106,6 +111,7 @@ export class Threads implements vscode.Disposable {
     const text = textOf(comment);
     thread.kept = text;
     thread.draft = undefined;
+    thread.question.body = bodyOf(thread.matter, { isLinked: thread.settled === undefined });
     thread.view.comments = thread.view.comments.filter((each) => each !== comment);
     if (thread.settled !== undefined) {
       this.settle(thread, thread.settled);
@@ -165,8 +171,8 @@ export class Threads implements vscode.Disposable {
     const { kind, asker, line } = matter;
     const question: vscode.Comment = {
       author: { name: asker },
-      label: kind === "question" ? "asks" : "is blocked",
-      body: bodyOf(matter),
+      label: kind === "question" ? t("asks") : t("is blocked"),
+      body: bodyOf(matter, { isLinked: true }),
       mode: vscode.CommentMode.Preview,
     };
     const uri = vscode.Uri.parse(matter.plan ?? "");
@@ -179,6 +185,7 @@ export class Threads implements vscode.Disposable {
     return {
       view,
       matter,
+      question,
       line,
       settled: undefined,
       answer: undefined,
@@ -197,11 +204,12 @@ export class Threads implements vscode.Disposable {
     if (settled.answer !== "") {
       const earlier = thread.answer;
       thread.answer = {
-        author: { name: settled.by === "" ? "Answer" : settled.by },
-        label: matter.kind === "question" ? "answered" : "resolved it",
+        author: { name: settled.by === "" ? t("Answer") : settled.by },
+        label: matter.kind === "question" ? t("answered") : t("resolved it"),
         body: plain(settled.answer),
         mode: vscode.CommentMode.Preview,
       };
+      thread.question.body = bodyOf(matter, { isLinked: false });
       view.comments = [...view.comments.filter((each) => each !== earlier), thread.answer];
     }
     // Folding takes the keyboard into the plan, so only what our user has just answered is folded,
@@ -236,21 +244,26 @@ function lineRange(line: number): vscode.Range {
 }
 
 /** The question and its choices. An agent wrote it, so nothing in it is read as markup. */
-function bodyOf({ kind, text, options }: Matter): vscode.MarkdownString {
+function bodyOf(
+  { kind, text, options }: Matter,
+  { isLinked }: { readonly isLinked: boolean },
+): vscode.MarkdownString {
   const body = plain(text);
   options.forEach((option, at) => {
-    body.appendMarkdown(`${at === 0 ? "\n\n" : "\n"}${at + 1}. `);
-    body.appendText(option.replaceAll("\n", " "));
+    body.appendMarkdown(`${at === 0 ? "\n\n" : "\n"}${at + 1}. ${plainMarkdown(oneLine(option))}`);
   });
+  if (!isLinked) {
+    return body;
+  }
   const link =
     kind === "question"
-      ? "[Answer…](command:ralphLoop.answer)"
-      : "[Resolve…](command:ralphLoop.resolveBlocked)";
+      ? `[${t("Answer…")}](command:ralphLoop.answer)`
+      : `[${t("Resolve…")}](command:ralphLoop.resolveBlocked)`;
   body.appendMarkdown(`\n\n${link}`);
   body.isTrusted = { enabledCommands: ["ralphLoop.answer", "ralphLoop.resolveBlocked"] };
   return body;
 }
 
 function plain(text: string): vscode.MarkdownString {
-  return new vscode.MarkdownString().appendText(text);
+  return new vscode.MarkdownString(plainMarkdown(text));
 }

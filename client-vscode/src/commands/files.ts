@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 
 import * as vscode from "vscode";
 
+import { t } from "../l10n";
 import { logUri } from "../logs/documents";
 import type { FolderSnapshot } from "../state/snapshot";
 
@@ -28,7 +29,29 @@ export class Files {
     if (existsSync(uri.fsPath)) {
       await open(uri);
     } else {
-      void vscode.window.showInformationMessage(`Nothing was asked: there is no ${path}.`);
+      void vscode.window.showInformationMessage(t("Nothing was asked: there is no {0}.", path));
+    }
+  }
+
+  /** The prompt of the mode that the loop is in; or how to have one of one's own. */
+  async openPrompt(folder: FolderSnapshot): Promise<void> {
+    const run = folder.state?.run;
+    const path = promptPath(run?.config.paths.prompts, run?.current?.started.mode);
+    const uri = inTree(folder, path);
+    if (existsSync(uri.fsPath)) {
+      await open(uri);
+      return;
+    }
+    const write = t("Write It");
+    const picked = await vscode.window.showInformationMessage(
+      t(
+        "The built-in prompt is used here: there is no {0}. The command ralph run --dry-run shows it; write that file to use one of your own.",
+        path,
+      ),
+      write,
+    );
+    if (picked === write) {
+      await open(uri);
     }
   }
 
@@ -50,7 +73,7 @@ export class Files {
     const ofRun = typeof run === "string" ? run : state?.run;
     const number = typeof iteration === "number" ? iteration : state?.iteration;
     if (ofRun === undefined || number === undefined || number === 0) {
-      void vscode.window.showInformationMessage("No iteration has begun here yet.");
+      void vscode.window.showInformationMessage(t("No iteration has begun here yet."));
       return;
     }
     const document = await vscode.workspace.openTextDocument(logUri(folder.uri, ofRun, number));
@@ -61,6 +84,11 @@ export class Files {
       editor.revealRange(new vscode.Range(last, 0, last, 0));
     }
   }
+}
+
+/** Where the prompt of a mode lies, relative to the work tree. */
+export function promptPath(folder = ".ralph/prompts", mode = "build"): string {
+  return `${folder}/PROMPT_${mode}.md`;
 }
 
 /** A path of the work tree that the folder lies in. */

@@ -20,21 +20,47 @@ export const FOLDER_NEEDS = {
   resolveBlocked: "resolve",
   note: "live",
   runTask: "runTask",
+  skipTask: "setUp",
+  resetTask: "setUp",
+  blockTask: "setUp",
+  unblockTask: "setUp",
   showLog: "showLog",
+  showChanges: "run",
+  openCommit: "run",
+  rollback: "rollBack",
   openPlan: "any",
   openConfig: "any",
   openDecide: "run",
+  openPrompt: "any",
+  setup: "any",
 } as const satisfies Readonly<Record<string, Need>>;
 export type FolderCommandId = keyof typeof FOLDER_NEEDS;
+
+/** Those of them that are about one row, and ask which where they are called without one. */
+export const ROW_COMMAND_IDS = [
+  "skipTask",
+  "resetTask",
+  "blockTask",
+  "unblockTask",
+  "showChanges",
+  "openCommit",
+  "rollback",
+] as const satisfies readonly FolderCommandId[];
+export type RowCommandId = (typeof ROW_COMMAND_IDS)[number];
 
 /** Commands of the window. */
 export const WINDOW_COMMAND_IDS = [
   "chooseFolder",
   "demo",
+  "readAsText",
+  "walkthrough",
   "showOutput",
   "restartServer",
   "installServer",
   "selectPython",
+  "getPython",
+  "getGit",
+  "copyCommand",
   "sendAnswer",
   "answerNotNow",
   "sendResolved",
@@ -48,10 +74,12 @@ export const DRAFT_COMMAND_IDS = [
   "sendResolved",
 ] as const satisfies readonly WindowCommandId[];
 
-/** Commands that are of use without a server too. */
+/** Commands that only show, and are of use without a server and without trust too. */
 export const WITHOUT_SERVER: ReadonlySet<string> = new Set([
+  "attach",
   "openPlan",
   "openConfig",
   "openDecide",
+  "openPrompt",
   "showLog",
 ] satisfies FolderCommandId[]);

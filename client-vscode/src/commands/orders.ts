@@ -9,8 +9,9 @@ import * as vscode from "vscode";
 
 import type { Answers } from "../answer/answers";
 import type { ReplyResult, Requests, StartParams, Verb } from "../generated/protocol";
+import { t } from "../l10n";
 import { Refusal, type Connection } from "../server/connection";
-import { argumentsOf, type FolderSnapshot } from "../state/snapshot";
+import { argumentsOf, isBlocked, type FolderSnapshot, type StartRefusal } from "../state/snapshot";
 import type { Files } from "./files";
 
 /** Arguments as a lens or a button brings them: plain JSON that nobody has looked at. */
@@ -29,6 +30,8 @@ export class Orders {
     private readonly log: vscode.LogOutputChannel,
     /** Made later, since answering needs orders too. */
     private readonly answers: () => Answers,
+    /** Told what a start lacked, or that the next one begins. */
+    private readonly lacks: (refusal: StartRefusal | undefined) => void,
   ) {}
 
   /** Do what the verb says in this folder. */
@@ -49,7 +52,12 @@ export class Orders {
         await this.ask("ralph/stop", { workspace, now: given["now"] === true });
         break;
       case "resume":
-        await this.ask("ralph/resume", { workspace, continue: goOn });
+        if (isBlocked(folder)) {
+          // Whoever says that a blocker is gone is asked what they did, as the loop wants to know.
+          await this.answers().answer(folder, "blocked", given["fromPlan"] === true);
+        } else {
+          await this.ask("ralph/resume", { workspace, continue: goOn });
+        }
         break;
       case "reset":
         await this.ask("ralph/reset", { workspace, continue: goOn });
@@ -75,8 +83,9 @@ export class Orders {
 
   /** Start a run. */
   async start(folder: FolderSnapshot, wishes: StartParams): Promise<void> {
+    this.lacks(undefined);
     const reply = await vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Window, title: "Ralph: starting" },
+      { location: vscode.ProgressLocation.Window, title: t("Ralph: starting") },
       async () => await this.ask("ralph/start", { workspace: folder.uri, ...wishes }, folder),
     );
     if (reply?.accepted === true) {
@@ -87,21 +96,21 @@ export class Orders {
   /** Tell the loop something. */
   async note(folder: FolderSnapshot): Promise<void> {
     const text = await vscode.window.showInputBox({
-      title: "Tell the loop something",
-      prompt: "The next iteration's agent reads it",
+      title: t("Tell the loop something"),
+      prompt: t("The next iteration's agent reads it"),
       ignoreFocusOut: true,
     });
     if (text !== undefined && text.trim() !== "") {
       const reply = await this.ask("ralph/note", { workspace: folder.uri, text: text.trim() });
       if (reply?.accepted === true) {
-        vscode.window.setStatusBarMessage(`Ralph: ${reply.text}`, 5000);
+        vscode.window.setStatusBarMessage(t("Ralph: {0}", reply.text), 5000);
       }
     }
   }
 
   /** What cannot be done, and why: an error that the person's own gesture brought up. */
   async tell(text: string, code = "", folder?: FolderSnapshot): Promise<void> {
-    const help = HELP[code];
+    const help = helpOf(code);
     const picked = await vscode.window.showErrorMessage(
       upperFirst(text),
       ...(help === undefined ? [] : [help]),
@@ -109,14 +118,18 @@ export class Orders {
     if (picked === undefined) {
       return;
     }
-    if (picked === HELP["not-allowed"]) {
+    if (code === "not-allowed") {
       const uri = folder === undefined ? undefined : vscode.Uri.parse(folder.uri);
       await this.terminals.run("allow", ["allow"], uri);
-    } else if (picked === HELP["read-only"]) {
+    } else if (code === "read-only") {
       await vscode.commands.executeCommand("workbench.trust.manage");
-    } else if (picked === HELP["workspace-busy"]) {
+    } else if (code === "git-missing") {
+      await vscode.commands.executeCommand("ralphLoop.getGit");
+    } else if (code === "agent-unavailable") {
+      await vscode.commands.executeCommand("ralphLoop.startWith");
+    } else if (code === "workspace-busy") {
       await vscode.commands.executeCommand("ralphLoop.loop.focus");
-    } else if (picked === HELP["config-unusable"] && folder !== undefined) {
+    } else if (code === "config-unusable" && folder !== undefined) {
       await this.files.openConfig(folder);
     } else {
       await vscode.commands.executeCommand("ralphLoop.showOutput");
@@ -124,7 +137,7 @@ export class Orders {
   }
 
   /** One order; what was refused is told. */
-  private async ask<Name extends Asked>(
+  async ask<Name extends Asked>(
     name: Name,
     params: Requests[Name]["params"],
     folder?: FolderSnapshot,
@@ -139,6 +152,11 @@ export class Orders {
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(String(error), "failed");
       this.log.warn(`${name}: ${refusal.message}`);
+      const { code, message: text } = refusal;
+      if (folder !== undefined && (code === "git-missing" || code === "agent-unavailable")) {
+        // The Loop view shows it, with what helps, until the next start.
+        this.lacks({ uri: folder.uri, code, text: upperFirst(text) });
+      }
       // Not awaited: it stands until somebody looks at it.
       void this.tell(refusal.message, refusal.code, folder);
       return undefined;
@@ -152,14 +170,27 @@ type Asked = {
 }[keyof Requests];
 
 /** The button that helps, by the server's name of what is wrong. */
-const HELP: Readonly<Record<string, string | undefined>> = {
-  "not-allowed": "Look and Allow in a Terminal",
-  "read-only": "Manage Trust",
-  "workspace-busy": "Show Running Loop",
-  "config-unusable": "Open Configuration",
-  internal: "Show Output",
-  "no-server": "Show Output",
-};
+function helpOf(code: string): string | undefined {
+  switch (code) {
+    case "not-allowed":
+      return t("Look and Allow in a Terminal");
+    case "read-only":
+      return t("Manage Trust");
+    case "workspace-busy":
+      return t("Show Running Loop");
+    case "config-unusable":
+      return t("Open Configuration");
+    case "git-missing":
+      return t("Get git");
+    case "agent-unavailable":
+      return t("Start With…");
+    case "internal":
+    case "no-server":
+      return t("Show Output");
+    default:
+      return undefined;
+  }
+}
 
 function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

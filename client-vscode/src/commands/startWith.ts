@@ -1,55 +1,101 @@
-/** Asks with what to start: which agent, and for how many iterations. Escape starts nothing. */
+/**
+ * Asks with what to start: which profile and agent, and for how many iterations. Escape starts
+ * nothing; the settings say what stands under the cursor at first.
+ */
 
 import * as vscode from "vscode";
 
-import type { StartParams } from "../generated/protocol";
+import { PROFILE_NAMES, type StartParams } from "../generated/protocol";
+import { t } from "../l10n";
+import { runDefaults } from "../settings";
 import type { FolderSnapshot } from "../state/snapshot";
+
+const STEPS = 3;
 
 /** What the person wants, or undefined where they changed their mind. */
 export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams | undefined> {
-  const agent = await askAgent(folder);
+  const config = folder.state?.run?.config;
+  const wishes = runDefaults(folder.uri);
+  const named = await pickName({
+    step: 1,
+    placeholder: t("How does the loop keep its plan?"),
+    asSetUp: config === undefined ? "" : t("last time {0}", config.profile),
+    names: PROFILE_NAMES,
+    wished: wishes.profile,
+    mayBeOther: false,
+  });
+  if (named === undefined) {
+    return undefined;
+  }
+  const agent = await pickName({
+    step: 2,
+    placeholder: t("Which agent? Type another name that .ralph/config.toml has"),
+    asSetUp: config === undefined ? "" : t("last time {0}", config.agent),
+    names: [...new Set(["claude", ...Object.keys(config?.agents ?? {}), "demo"])],
+    wished: wishes.agent,
+    mayBeOther: true,
+  });
   if (agent === undefined) {
     return undefined;
   }
-  const most = await askIterations(folder);
+  const most = await askIterations(config?.maxIterations);
   if (most === undefined) {
     return undefined;
   }
+  const profile = PROFILE_NAMES.find((name) => name === named);
   return {
+    ...(profile === undefined ? {} : { profile }),
     ...(agent === "" ? {} : { agent }),
     ...(most === "" ? {} : { maxIterations: Number(most) }),
   };
 }
 
-/** The name of an agent; empty for the one that is set up. */
-async function askAgent(folder: FolderSnapshot): Promise<string | undefined> {
-  const config = folder.state?.run?.config;
-  const known = [...new Set(["claude", ...Object.keys(config?.agents ?? {}), "demo"])];
-  const asSetUp: AgentItem = {
-    label: "As set up",
-    description: config === undefined ? "" : `last time ${config.agent}`,
-    agent: "",
-  };
-  const pick = vscode.window.createQuickPick<AgentItem>();
-  pick.title = "Start Loop With… (1/2)";
-  pick.placeholder = "Which agent? Type another name that .ralph/config.toml has";
-  const itemsFor = (typed: string): AgentItem[] => {
+interface Asked {
+  readonly step: number;
+  readonly placeholder: string;
+  /** What stands beside the first row, which leaves it to the configuration. */
+  readonly asSetUp: string;
+  readonly names: readonly string[];
+  /** The name that the settings wish for; empty for none. */
+  readonly wished: string;
+  /** Whether a name that is typed may be none of these. */
+  readonly mayBeOther: boolean;
+}
+
+interface NameItem extends vscode.QuickPickItem {
+  readonly name: string;
+}
+
+/** One of the names; empty for what is set up. */
+async function pickName(asked: Asked): Promise<string | undefined> {
+  const { step, placeholder, asSetUp, wished, mayBeOther } = asked;
+  const isNew = wished !== "" && mayBeOther && !asked.names.includes(wished);
+  const names = isNew ? [wished, ...asked.names] : asked.names;
+  const pick = vscode.window.createQuickPick<NameItem>();
+  pick.title = t("Start Loop With…");
+  pick.step = step;
+  pick.totalSteps = STEPS;
+  pick.placeholder = placeholder;
+  pick.ignoreFocusOut = true;
+  const first: NameItem = { label: t("As set up"), description: asSetUp, name: "" };
+  const itemsFor = (typed: string): NameItem[] => {
     const own = typed.trim();
-    const isOther = own !== "" && !known.includes(own);
+    const isOther = mayBeOther && own !== "" && !names.includes(own);
     return [
-      asSetUp,
-      ...known.map((agent) => ({ label: agent, agent })),
-      ...(isOther ? [{ label: own, agent: own, alwaysShow: true }] : []),
+      first,
+      ...names.map((name) => ({ label: name, name })),
+      ...(isOther ? [{ label: own, name: own, alwaysShow: true }] : []),
     ];
   };
   pick.items = itemsFor("");
+  pick.activeItems = pick.items.filter(({ name }) => name === wished);
   try {
     return await new Promise<string | undefined>((resolve) => {
       pick.onDidChangeValue((value) => {
         pick.items = itemsFor(value);
       });
       pick.onDidAccept(() => {
-        resolve(pick.selectedItems[0]?.agent);
+        resolve(pick.selectedItems[0]?.name);
       });
       pick.onDidHide(() => {
         resolve(undefined);
@@ -61,20 +107,17 @@ async function askAgent(folder: FolderSnapshot): Promise<string | undefined> {
   }
 }
 
-interface AgentItem extends vscode.QuickPickItem {
-  readonly agent: string;
-}
-
 /** How many iterations at most; empty for what is set up. */
-async function askIterations(folder: FolderSnapshot): Promise<string | undefined> {
-  const last = folder.state?.run?.config.maxIterations;
+async function askIterations(last: number | undefined): Promise<string | undefined> {
   const answer = await vscode.window.showInputBox({
-    title: "Start Loop With… (2/2)",
-    prompt: "How many iterations at most? Empty: as set up.",
+    title: t("Start Loop With… ({0}/{1})", STEPS, STEPS),
+    prompt: t("How many iterations at most? Empty: as set up."),
     value: last === undefined ? "20" : String(last),
     ignoreFocusOut: true,
     validateInput: (value) =>
-      /^\s*(?:[1-9]\d{0,8})?\s*$/.test(value) ? undefined : "A whole number from 1 on, or nothing.",
+      /^\s*(?:[1-9]\d{0,8})?\s*$/.test(value)
+        ? undefined
+        : t("A whole number from 1 on, or nothing."),
   });
   return answer?.trim();
 }

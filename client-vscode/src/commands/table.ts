@@ -10,11 +10,16 @@ import * as vscode from "vscode";
 import type { Answers } from "../answer/answers";
 import type { ThreadComment } from "../answer/threads";
 import { VERBS, type Verb } from "../generated/protocol";
+import { t } from "../l10n";
+import type { Changes } from "../rows/changes";
+import type { Rollback } from "../rows/rollback";
 import type { Connection } from "../server/connection";
 import { choose, type Need } from "../state/choose";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Store } from "../state/store";
 import type { Node } from "../trees/nodes";
+import { folderOfDraft } from "../wizard/draftUri";
+import type { Setup } from "../wizard/load";
 import type { Files } from "./files";
 import {
   FOLDER_NEEDS,
@@ -23,9 +28,14 @@ import {
   type FolderCommandId,
   type WindowCommandId,
 } from "./ids";
-import { askServer } from "./serverDown";
+import { askServer, askTrust } from "./serverDown";
 import type { Given, Orders } from "./orders";
+import { openHintsCommit, ROW_COMMANDS } from "./rowCommands";
 import { askHowToStart } from "./startWith";
+
+/** Where they come from, for every system. */
+const PYTHON_PAGE = "https://www.python.org/downloads/";
+const GIT_PAGE = "https://git-scm.com/downloads";
 
 /** What commands work with. */
 export interface Tools {
@@ -34,16 +44,21 @@ export interface Tools {
   readonly orders: Orders;
   readonly files: Files;
   readonly answers: Answers;
+  readonly wizard: Setup;
+  readonly changes: Changes;
+  readonly rollback: Rollback;
   readonly log: vscode.LogOutputChannel;
   /** The row behind what a menu hands over. */
   node(element: unknown): Node | undefined;
   demo(): Promise<void>;
+  readAsText(): Promise<void>;
   selectPython(): Promise<void>;
+  copyCommand(): Promise<void>;
   installServer(): Promise<void>;
 }
 
 /** A command that is about a folder; `target` is the row or what else it was called on. */
-type FolderCommand = (
+export type FolderCommand = (
   tools: Tools,
   folder: FolderSnapshot,
   target: Node | undefined,
@@ -51,6 +66,9 @@ type FolderCommand = (
 
 /** A command of the window. */
 type WindowCommand = (tools: Tools, argument: unknown) => Promise<void>;
+
+/** As the editor names it: the extension's id, and its own. */
+const WALKTHROUGH = "ralph-loop.ralph-loop#start";
 
 const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   startLoop: ({ orders }, folder) => orders.start(folder, {}),
@@ -86,19 +104,26 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
       await files.showLog(folder, folder.state?.run?.run, iteration, options);
     }
   },
+  ...ROW_COMMANDS,
   openPlan: ({ files }, folder) => files.openPlan(folder),
   openConfig: ({ files }, folder) => files.openConfig(folder),
   openDecide: ({ files }, folder) => files.openDecide(folder),
+  openPrompt: ({ files }, folder) => files.openPrompt(folder),
+  setup: ({ wizard }, folder) => wizard.open(folder),
 };
 
 const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   chooseFolder: async ({ store }) => {
-    const folder = await pickFolder(store.snapshot.folders, "Which folder's loop is shown?");
+    const folder = await pickFolder(store.snapshot.folders, t("Which folder's loop is shown?"));
     if (folder !== undefined) {
       store.apply({ kind: "chosen", uri: folder.uri });
     }
   },
   demo: (tools) => tools.demo(),
+  readAsText: (tools) => tools.readAsText(),
+  walkthrough: async () => {
+    await vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false);
+  },
   showOutput: ({ log }) => {
     log.show();
     return Promise.resolve();
@@ -106,6 +131,13 @@ const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   restartServer: ({ connection }) => connection.restart(),
   installServer: (tools) => tools.installServer(),
   selectPython: (tools) => tools.selectPython(),
+  getPython: async () => {
+    await vscode.env.openExternal(vscode.Uri.parse(PYTHON_PAGE));
+  },
+  getGit: async () => {
+    await vscode.env.openExternal(vscode.Uri.parse(GIT_PAGE));
+  },
+  copyCommand: (tools) => tools.copyCommand(),
   sendAnswer: ({ answers }, comment) => answers.send(comment as ThreadComment),
   sendResolved: ({ answers }, comment) => answers.send(comment as ThreadComment),
   answerNotNow: ({ answers }, comment) => {
@@ -131,7 +163,7 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
   return [
     ...keysOf(FOLDER_NEEDS).map((id) =>
       register(id, async (argument) => {
-        if (WITHOUT_SERVER.has(id) || (await isServed(tools))) {
+        if (WITHOUT_SERVER.has(id) || (await obeys(tools))) {
           await runInFolder(tools, FOLDER_NEEDS[id], FOLDER_COMMANDS[id], argument);
         }
       }),
@@ -142,13 +174,14 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
     ...VERBS.filter((verb) => verb !== "none").map((verb) =>
       register(`lens.${verb}`, (given) => actOnLens(tools, verb, given)),
     ),
+    register("lens.openCommit", (given) => openHint(tools, given)),
   ];
 }
 
 /** A verb with its arguments, from a lens or a button, for the folder that it names. */
 export async function act(tools: Tools, verb: Verb, uri: string, given: Given): Promise<void> {
   const onlyShows = verb === "showLog" || verb === "showFile";
-  if (onlyShows || (await isServed(tools))) {
+  if (onlyShows || (await obeys(tools))) {
     await tools.orders.act(verb, await folderFor(tools, uri), given);
   }
 }
@@ -160,9 +193,18 @@ async function actOnLens(tools: Tools, verb: Verb, given: unknown): Promise<void
   const brought: Given = { ...found, fromPlan: true };
   if (typeof workspace === "string") {
     await act(tools, verb, workspace, brought);
-  } else if (await isServed(tools)) {
+  } else if (await obeys(tools)) {
     const run: FolderCommand = ({ orders }, folder) => orders.act(verb, folder, brought);
     await runInFolder(tools, verb, run, undefined);
+  }
+}
+
+/** What a hint in a plan brings names its folder. */
+async function openHint(tools: Tools, given: unknown): Promise<void> {
+  const found = typeof given === "object" && given !== null ? (given as Given) : {};
+  const { workspace } = found;
+  if (typeof workspace === "string" && (await isServed(tools))) {
+    await openHintsCommit(tools, await folderFor(tools, workspace), found);
   }
 }
 
@@ -185,6 +227,15 @@ async function isServed({ store }: Tools): Promise<boolean> {
   return server.kind === "ok";
 }
 
+/** Whether somebody would carry out an order; if not, that is said, with what helps. */
+async function obeys(tools: Tools): Promise<boolean> {
+  if (!tools.store.snapshot.trusted) {
+    await askTrust();
+    return false;
+  }
+  return await isServed(tools);
+}
+
 async function runInFolder(
   tools: Tools,
   need: Need,
@@ -192,14 +243,15 @@ async function runInFolder(
   argument: unknown,
 ): Promise<void> {
   const target = tools.node(argument);
-  const uri = target?.kind === "task" || target?.kind === "iteration" ? target.folder : undefined;
+  const ofRow = target?.kind === "task" || target?.kind === "iteration" ? target.folder : undefined;
+  const uri = ofRow ?? folderOfDraft(argument);
   const choice = choose(tools.store.snapshot, need, uri);
   switch (choice.kind) {
     case "one":
       await run(tools, choice.folder, target);
       break;
     case "ask": {
-      const folder = await pickFolder(choice.folders, "In which folder?");
+      const folder = await pickFolder(choice.folders, t("In which folder?"));
       if (folder !== undefined) {
         await run(tools, folder, target);
       }
@@ -234,10 +286,10 @@ async function pickTask(folder: FolderSnapshot): Promise<string | undefined> {
       id,
     }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage("No task of the plan is open.");
+    void vscode.window.showInformationMessage(t("No task of the plan is open."));
     return undefined;
   }
-  return (await vscode.window.showQuickPick(items, { title: "Run only this task" }))?.id;
+  return (await vscode.window.showQuickPick(items, { title: t("Run only this task") }))?.id;
 }
 
 async function pickIteration(folder: FolderSnapshot): Promise<number | undefined> {
@@ -252,7 +304,7 @@ async function pickIteration(folder: FolderSnapshot): Promise<number | undefined
     detail: why,
     iteration,
   }));
-  return (await vscode.window.showQuickPick(items, { title: "Whose log?" }))?.iteration;
+  return (await vscode.window.showQuickPick(items, { title: t("Whose log?") }))?.iteration;
 }
 
 function iterationOf(target: Node | undefined): number | undefined {

@@ -10,6 +10,17 @@ export interface Action {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** An agent that can be named; any other program is given as `agentCommand`. */
+export interface AgentChoice {
+  readonly name: string;
+  /** Whether its program is there. */
+  readonly found: boolean;
+  /** Where its program lies, or where it was looked for. */
+  readonly detail: string;
+  /** Whether the repository brings its command, which nobody has allowed yet. */
+  readonly needsAllow: boolean;
+}
+
 /** How one agent is started. */
 export interface AgentConfig {
   /** Program and arguments; `{prompt}` and `{prompt_file}` are replaced where they stand. */
@@ -233,7 +244,53 @@ export interface Card {
   readonly title: string;
   /** For a person; it may have several lines. */
   readonly text: string;
+  /**
+   * Since when it is so, where that matters: when the breaker opened, or when the engine that is
+   * gone was last heard of. A viewer tells it in its own time zone, and how long ago that was.
+   */
+  readonly since?: string;
   readonly actions: readonly Action[];
+}
+
+/** What became of a file. */
+export const CHANGE_STATUSES = [
+  "added",
+  "modified",
+  "deleted",
+  "renamed",
+  "copied",
+  "typeChanged",
+] as const;
+export type ChangeStatus = (typeof CHANGE_STATUSES)[number];
+
+/** Ask what an iteration changed. */
+export interface ChangesParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  /** Absent: the newest run of the work tree. */
+  readonly run?: string;
+  readonly iteration: number;
+}
+
+/** What an iteration changed, by git. */
+export interface ChangesResult {
+  readonly iteration: number;
+  /**
+   * Whole hash of what the work tree stood on when the iteration began; git's empty tree where
+   * there was no commit yet.
+   */
+  readonly base: string;
+  /**
+   * Whole hash of what it left; Absent: the work tree, while the iteration goes on or where it
+   * made no commit and no later one began.
+   */
+  readonly head?: string;
+  /** Oldest first. */
+  readonly commits: readonly CommitView[];
+  /** At most 5000, by path. */
+  readonly files: readonly FileChange[];
+  /** How many are left out. */
+  readonly moreFiles: number;
 }
 
 /** The breaker moved (I, 2.1). */
@@ -264,6 +321,8 @@ export interface CommandAccepted {
   readonly by: string;
   /** What the asker is told. */
   readonly text: string;
+  /** Id of the task that it was about: one that is skipped, or reset. */
+  readonly task?: string;
 }
 
 /** A command was refused, with the reason. */
@@ -290,6 +349,13 @@ export interface CommitSeen {
   readonly repository: string;
   /** It was made while the agent ran, and not by the agent: it is told, and is no progress. */
   readonly byPerson: boolean;
+}
+
+/** A commit as a person names it. */
+export interface CommitView {
+  /** Whole. */
+  readonly hash: string;
+  readonly subject: string;
 }
 
 /** Who commits what an iteration changed (SPEC §3). */
@@ -386,6 +452,26 @@ export const DIALECTS = [
 ] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
+/** One item of a plan that is being drafted. */
+export interface DraftItem {
+  readonly title: string;
+  readonly priority?: Priority;
+  /** More about it, such as how one sees that it is done; it may have several lines. */
+  readonly detail?: string;
+}
+
+/** Change one task in the plan: in the document where it is open, else in the file. */
+export interface EditTaskParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly task: string;
+  readonly edit: TaskEdit;
+  /** What blocks it; only with `block`. */
+  readonly reason?: string;
+  /** With `move`: the task that it goes before; Absent: it goes to the end of the list. */
+  readonly before?: string;
+}
+
 /**
  * What a client sends at `initialize`; `workspace/didChangeConfiguration` may change it.
  *
@@ -393,8 +479,9 @@ export type Dialect = (typeof DIALECTS)[number];
  */
 export interface EditorOptions {
   /**
-   * With it lenses carry `<prefix>.<verb>`, commands that the client has itself, and the server
-   * registers none; without it they carry the server's own `ralph.<verb>`.
+   * With it lenses carry `<prefix>.<verb>` and hints `<prefix>.openCommit`, commands that the
+   * client has itself, and the server registers none; without it lenses carry the server's own
+   * `ralph.<verb>` and hints are plain text.
    */
   readonly commandPrefix?: string;
   /** The workspace is not trusted: show what is there, start and change nothing. */
@@ -402,6 +489,7 @@ export interface EditorOptions {
   /** Whether a run is shown as work-done progress, where the client can. */
   readonly progress?: boolean;
   readonly lens?: LensOptions;
+  readonly inlayHints?: InlayHintOptions;
   /** More plans than the work tree's own, as paths or globs relative to it. */
   readonly planFiles?: readonly string[];
 }
@@ -482,7 +570,7 @@ export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
 /** One line of the panel: a heading and its words. */
 export interface Fact {
   /**
-   * Stable, and in this order: `now`, `report`, `breaker`, `aside` (tasks that were set aside),
+   * Stable, and in this order: `report`, `breaker`, `aside` (tasks that were set aside),
    * `tests`, `work`, `evidence`, `next`, `time`, `cost`, `tokens`; what is not known is left
    * out.
    */
@@ -497,6 +585,35 @@ export interface Fact {
 /** What the agent says it did to a file. */
 export const FILE_ACTIONS = ["read", "created", "changed", "deleted"] as const;
 export type FileAction = (typeof FILE_ACTIONS)[number];
+
+/** Ask for a file as it was at a commit. */
+export interface FileAtParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly commit: string;
+  /** Relative to the work tree, with `/`. */
+  readonly path: string;
+}
+
+/** A file as it was at a commit. */
+export interface FileAtResult {
+  /** Absent: it was not there, it is no text, or it is larger than 5 MB. */
+  readonly text?: string;
+  /** It was there, and it is no text. */
+  readonly binary: boolean;
+  /** In bytes; Absent: it was not there. */
+  readonly size?: number;
+}
+
+/** One file that differs between the two ends of an iteration. */
+export interface FileChange {
+  /** Relative to the work tree, with `/`. */
+  readonly path: string;
+  /** Where it was before; of one that was renamed or copied. */
+  readonly oldPath?: string;
+  readonly status: ChangeStatus;
+  readonly binary: boolean;
+}
 
 /** The agent's tool touched a file; a claim like all it says. */
 export interface FileMessage {
@@ -587,6 +704,11 @@ export interface GuardReverted {
   readonly kept?: string;
 }
 
+/** The hints behind tasks that this run finished: by which iteration, in which commit. */
+export interface InlayHintOptions {
+  readonly enabled?: boolean;
+}
+
 /** One iteration is settled: from here on its counters hold. */
 export interface IterationEnded {
   readonly v: number;
@@ -619,6 +741,8 @@ export interface IterationEnded {
   readonly completionWords: readonly string[];
   /** Failed attempts so far, by task id; a task that has none is not in it. */
   readonly attempts: Readonly<Record<string, number>>;
+  /** Ids of the tasks that a person wants skipped, as they are called now. */
+  readonly skipped: readonly string[];
   /** The agent's session, where it told one. */
   readonly session?: SessionSeen;
   /** The first error lines, at most five. */
@@ -664,6 +788,13 @@ export interface IterationRow {
   readonly costUsd?: number;
   /** What the progress was, or why there was none. */
   readonly why: string;
+  /** Whether it is known what it began with, so that its changes can be shown. */
+  readonly changes: boolean;
+  /**
+   * Whether the branch may be taken back to before it: it is settled, it or a later one made a
+   * commit, and no engine runs. Git has the last word when that is asked for.
+   */
+  readonly canRollBack: boolean;
 }
 
 /** One iteration begins; the baseline is what its evidence will be held against. */
@@ -948,6 +1079,13 @@ export interface PlanCountsView {
   readonly marker: boolean;
 }
 
+/** One item of a plan. */
+export interface PlanItem {
+  readonly title: string;
+  readonly priority: Priority;
+  readonly detail: string;
+}
+
 /** One thing in the plan that could not be read as meant. */
 export interface PlanProblem {
   readonly code: string;
@@ -969,6 +1107,15 @@ export interface PlanRows {
 /** High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure. */
 export const PRIORITIES = ["P0", "P1", "P2"] as const;
 export type Priority = (typeof PRIORITIES)[number];
+
+/** A profile that can be set up here. */
+export interface ProfileChoice {
+  readonly name: ProfileName;
+  readonly title: string;
+  readonly detail: string;
+  /** Path of its plan, relative to the work tree's root. */
+  readonly plan: string;
+}
 
 /** SPEC §3: the presets. */
 export const PROFILE_NAMES = ["spec", "fixplan", "stories", "beads", "issue"] as const;
@@ -1009,6 +1156,31 @@ export interface PromiseRead {
 /** How the prompt reaches a `command` agent (SPEC §4). */
 export const PROMPT_BIES = ["stdin", "argument", "file"] as const;
 export type PromptBy = (typeof PROMPT_BIES)[number];
+
+/**
+ * Let an agent break a task down into the items of a plan; nothing is written.
+ *
+ * The answer takes as long as the agent does; `$/cancelRequest` ends the agent.
+ */
+export interface ProposePlanParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly description: string;
+  readonly profile?: ProfileName;
+  /** Id of a template, whose items the agent gets as an example. */
+  readonly template?: string;
+  readonly agent?: string;
+  /** Program and arguments of a `command` agent. */
+  readonly agentCommand?: readonly string[];
+  readonly agentPrompt?: PromptBy;
+}
+
+/** What the agent proposes; nothing of it is written. */
+export interface ProposePlanResult {
+  readonly items: readonly PlanItem[];
+  /** What a person should know of it, such as files that the agent changed unasked. */
+  readonly notes: readonly string[];
+}
 
 /** The one question of a run that is not settled yet. */
 export interface Question {
@@ -1075,6 +1247,16 @@ export interface RalphStatusUpdate {
   readonly report: Report;
 }
 
+/** Why something was not done. */
+export interface Refusal {
+  /**
+   * Kebab-case: `run-goes-on`, `dirty-tree`, `foreign-commits`, `detached-head`, `no-iteration`,
+   * `no-base`, `not-on-branch`, `git-busy`, `in-the-way` or `nothing-to-undo`.
+   */
+  readonly code: string;
+  readonly message: string;
+}
+
 /** What became of an order. */
 export interface ReplyResult {
   readonly accepted: boolean;
@@ -1131,12 +1313,53 @@ export interface ResetParams {
   readonly continue?: boolean;
 }
 
+/** Open a task again in the plan, with no attempts counted, and skip it no more. */
+export interface ResetTaskParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly task: string;
+}
+
 /** Go on after a pause; resolves a BLOCKED that the run is parked on. */
 export interface ResumeParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
   /** Whether a run whose engine is gone is taken up by a new one. */
   readonly continue?: boolean;
+}
+
+/** Undo an iteration and all that came after it; the branch is kept under another name. */
+export interface RollbackParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  /** Absent: the newest run of the work tree. */
+  readonly run?: string;
+  readonly iteration: number;
+  /** Whether commits that no iteration made may be undone, too. */
+  readonly force?: boolean;
+  /** Only tell what would be undone. */
+  readonly dryRun?: boolean;
+}
+
+/** What is undone, or why nothing is. */
+export interface RollbackResult {
+  readonly done: boolean;
+  readonly refused?: Refusal;
+  readonly run: string;
+  readonly iteration: number;
+  readonly branch: string;
+  /** Whole hash of the commit that the branch stands on afterwards; empty where it is unknown. */
+  readonly target: string;
+  /** Newest first. */
+  readonly commits: readonly UndoneCommit[];
+  /** What differs, at most 5000 paths. */
+  readonly files: readonly string[];
+  /** How many are left out. */
+  readonly moreFiles: number;
+  /** The branch that keeps what was undone; of a dry run, what it would be called. */
+  readonly backup?: string;
+  /** What to type where the commits were pushed already; it is never run. */
+  readonly forcePush?: string;
 }
 
 /** The run is over, for one named reason. */
@@ -1237,6 +1460,8 @@ export interface RunState {
   readonly missingReports: number;
   /** Failed attempts so far, by task id. */
   readonly attempts: Readonly<Record<string, number>>;
+  /** Ids of the tasks that a person wants skipped for as long as the run lasts. */
+  readonly skipped: readonly string[];
   readonly session?: Session;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
@@ -1291,6 +1516,128 @@ export interface SessionSeen {
   readonly id: string;
   /** What the whole session cost so far, with the iterations before this one. */
   readonly costUsd?: number;
+}
+
+/** Ask what can be chosen when a loop is set up here, and what is there already. */
+export interface SetupChoicesParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** What can be chosen: agents that were found stand first. */
+export interface SetupChoicesResult {
+  readonly profiles: readonly ProfileChoice[];
+  /** The one that fits what lies here; Absent where none or several do. */
+  readonly profile?: ProfileName;
+  readonly templates: readonly TemplateChoice[];
+  /** Where the user's own templates lie, whether it is there or not. */
+  readonly templateFolder: string;
+  readonly agents: readonly AgentChoice[];
+  /** Path of a plan that lies here already, relative to the work tree's root. */
+  readonly existingPlan?: string;
+  /** Whether there is a `.ralph/config.toml`. */
+  readonly alreadySetUp: boolean;
+  readonly defaults: SetupDefaults;
+  /** What could not be read, such as a template that is no text. */
+  readonly notes: readonly string[];
+}
+
+/** What holds where nothing else is chosen: from the settings, else from the profile. */
+export interface SetupDefaults {
+  readonly maxIterations: number;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly completionPhrase: string;
+  readonly agent: string;
+  readonly maxCostUsd?: number;
+}
+
+/** What a problem is about. */
+export const SETUP_FIELDS = ["description", "completionPhrase", "timeout", "items"] as const;
+export type SetupField = (typeof SETUP_FIELDS)[number];
+
+/** One file of the set-up, with its whole text as it will be. */
+export interface SetupFile {
+  /** Relative to the work tree's root. */
+  readonly path: string;
+  readonly action: SetupFileAction;
+  readonly text: string;
+}
+
+/** What becomes of a file. */
+export const SETUP_FILE_ACTIONS = [
+  "create",
+  "change",
+  /** It is there already, and stays as it is. */
+  "keep",
+] as const;
+export type SetupFileAction = (typeof SETUP_FILE_ACTIONS)[number];
+
+/** What settles a problem at once. */
+export interface SetupFix {
+  readonly title: string;
+  /** To be put at the end of the field, on a line of its own. */
+  readonly text: string;
+}
+
+/** Set up a loop: show every file that would be written, or write them all. */
+export interface SetupParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly description?: string;
+  /** Without it the one that fits what lies here, else `fixplan`. */
+  readonly profile?: ProfileName;
+  /** Id of the template that the description began with. */
+  readonly template?: string;
+  readonly completionPhrase?: string;
+  readonly agent?: string;
+  /** Program and arguments of a `command` agent. */
+  readonly agentCommand?: readonly string[];
+  readonly agentPrompt?: PromptBy;
+  readonly maxIterations?: number;
+  /** Of one iteration; from 5 to 60 minutes. */
+  readonly timeout?: number | string;
+  readonly maxCostUsd?: number;
+  /** Those that are selected, in their order. */
+  readonly items?: readonly DraftItem[];
+  /** The plan to use, where it lies already; items are added to it. */
+  readonly existingPlan?: string;
+  /** Whether the files are only shown. */
+  readonly dryRun?: boolean;
+}
+
+/** One thing in a draft that a person should look at. */
+export interface SetupProblem {
+  readonly field: SetupField;
+  readonly severity: SetupSeverity;
+  readonly code: string;
+  readonly message: string;
+  readonly fix?: SetupFix;
+}
+
+/** The files, in the order in which they are written. */
+export interface SetupResult {
+  /** False: they are only shown. */
+  readonly written: boolean;
+  readonly files: readonly SetupFile[];
+  /** What a person should know, such as what is left to do. */
+  readonly notes: readonly string[];
+}
+
+/** How much a problem matters. */
+export const SETUP_SEVERITIES = [
+  /** Nothing can be written with it. */
+  "error",
+  "warning",
+  "information",
+] as const;
+export type SetupSeverity = (typeof SETUP_SEVERITIES)[number];
+
+/** Take a task no more in this run; the plan is not edited. */
+export interface SkipParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly task: string;
 }
 
 /** Start a run as a process of its own; what is left out stands in the work tree's settings. */
@@ -1381,16 +1728,25 @@ export interface SubscribeResult {
   readonly run?: string;
   /** Events after this one follow as `ralph/event`, each once. */
   readonly seq: number;
+  /**
+   * The URI that everything told of this work tree names. Two folders of one work tree have one
+   * loop, and are told of as one: then it is the first folder's.
+   */
+  readonly workspace: string;
   readonly state: StateResult;
 }
+
+/** How a person changes a task of the plan. */
+export const TASK_EDITS = ["block", "unblock", "move"] as const;
+export type TaskEdit = (typeof TASK_EDITS)[number];
 
 /** Which tasks get lenses. */
 export const TASK_LENSESES = [
   /** The one in work, and those that wait for a person. */
   "current",
-  /** Also what was tried or done in this run, and what the plan marks as blocked. */
+  /** Also what was tried in this run, and what the plan marks as blocked. */
   "touched",
-  /** Also "Run only this" on every other open task. */
+  /** Also what this run finished, and "Run only this" on every other open task. */
   "all",
 ] as const;
 export type TaskLenses = (typeof TASK_LENSESES)[number];
@@ -1424,6 +1780,8 @@ export interface TaskRow {
   readonly asks: boolean;
   /** The open blocker is about it. */
   readonly blocks: boolean;
+  /** A person wants it skipped for as long as the run lasts. */
+  readonly skipped: boolean;
   /** What there is to say beside the title, such as `done in iteration 2 · a1b2c3d`. */
   readonly words: string;
 }
@@ -1446,6 +1804,30 @@ export interface TaskSetAside {
 /** SPEC §1: the five states of a task. */
 export const TASK_STATES = ["todo", "inProgress", "done", "blocked", "skipped"] as const;
 export type TaskState = (typeof TASK_STATES)[number];
+
+/** A kind of task, with the skeleton of its description and some items. */
+export interface TemplateChoice {
+  /** Unique among all; own ones begin with `own:`. */
+  readonly id: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly source: TemplateSource;
+  /** What the description begins with; a person fills it. */
+  readonly description: string;
+  readonly items: readonly PlanItem[];
+  /** The one that it was made for. */
+  readonly profile?: ProfileName;
+  /** Of the file, where it is the user's own. */
+  readonly path?: string;
+}
+
+/** Where a template comes from. */
+export const TEMPLATE_SOURCES = [
+  "builtIn",
+  /** From the user's folder of templates. */
+  "own",
+] as const;
+export type TemplateSource = (typeof TEMPLATE_SOURCES)[number];
 
 /** Words of the agent; of a plain-text agent, all that it prints. */
 export interface TextMessage {
@@ -1501,6 +1883,15 @@ export interface ToolsConfig {
   readonly deny?: readonly string[];
 }
 
+/** A commit that is undone. */
+export interface UndoneCommit {
+  /** Whole. */
+  readonly hash: string;
+  readonly subject: string;
+  /** No iteration of a run that is known here made it. */
+  readonly foreign: boolean;
+}
+
 /** An event of a newer engine: kept in its place, otherwise ignored. */
 export interface UnknownEvent {
   readonly v: number;
@@ -1540,6 +1931,23 @@ export interface UsageMessage {
   readonly offset: number;
   readonly kind: "usage";
   readonly usage: Usage;
+}
+
+/** Judge a draft by the rules of I 1.4; what is left out is not judged. */
+export interface ValidateSetupParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly description?: string;
+  readonly completionPhrase?: string;
+  /** Of one iteration: seconds, or a text such as `30m`. */
+  readonly timeout?: number | string;
+  /** Those that are selected. */
+  readonly items?: readonly DraftItem[];
+}
+
+/** What is wrong, the most severe first. */
+export interface ValidateSetupResult {
+  readonly problems: readonly SetupProblem[];
 }
 
 /** The validation script ran. */
@@ -1668,9 +2076,19 @@ export interface Requests {
   "ralph/reset": { params: ResetParams; result: ReplyResult };
   "ralph/answer": { params: AnswerParams; result: ReplyResult };
   "ralph/note": { params: NoteParams; result: ReplyResult };
+  "ralph/skip": { params: SkipParams; result: ReplyResult };
+  "ralph/resetTask": { params: ResetTaskParams; result: ReplyResult };
+  "ralph/editTask": { params: EditTaskParams; result: ReplyResult };
+  "ralph/changes": { params: ChangesParams; result: ChangesResult };
+  "ralph/fileAt": { params: FileAtParams; result: FileAtResult };
+  "ralph/rollback": { params: RollbackParams; result: RollbackResult };
   "ralph/state": { params: StateParams; result: StateResult };
   "ralph/subscribe": { params: SubscribeParams; result: SubscribeResult };
   "ralph/unsubscribe": { params: UnsubscribeParams; result: UnsubscribeResult };
+  "ralph/setupChoices": { params: SetupChoicesParams; result: SetupChoicesResult };
+  "ralph/validateSetup": { params: ValidateSetupParams; result: ValidateSetupResult };
+  "ralph/proposePlan": { params: ProposePlanParams; result: ProposePlanResult };
+  "ralph/setup": { params: SetupParams; result: SetupResult };
 }
 
 /** Every notification of ours. */

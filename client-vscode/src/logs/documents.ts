@@ -10,9 +10,10 @@ import { dirname, join } from "node:path";
 
 import * as vscode from "vscode";
 
+import { t } from "../l10n";
 import { folderOf } from "../state/snapshot";
 import type { Store } from "../state/store";
-import { cutToEnd, Lines, renderLine, withoutAnsi } from "./render";
+import { cutToEnd, linesAdded, Lines, renderLine, wasAtEnd, withoutAnsi } from "./render";
 
 export const LOG_SCHEME = "ralph-log";
 
@@ -67,7 +68,10 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const place = this.placeOf(uri);
     if (place === undefined) {
-      return "Nothing is known of this run here: its folder is not open, or it has no journal.\n";
+      const why = t(
+        "Nothing is known of this run here: its folder is not open, or it has no journal.",
+      );
+      return `${why}\n`;
     }
     const key = uri.toString();
     const followed = this.followed.get(key) ?? newFollowed(place.folder);
@@ -189,14 +193,10 @@ async function readStream({ streams }: Followed, path: string): Promise<string> 
 /** Whoever had the end in view keeps it there; whoever reads further up is left alone. */
 function keepAtEnd({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
   const last = document.lineCount - 1;
-  const added = contentChanges.reduce(
-    (sum, { text, range }) =>
-      sum + text.split("\n").length - 1 - (range.end.line - range.start.line),
-    0,
-  );
+  const added = linesAdded(contentChanges);
   for (const editor of vscode.window.visibleTextEditors) {
-    const seen = Math.max(0, ...editor.visibleRanges.map(({ end }) => end.line));
-    if (editor.document === document && seen >= last - added) {
+    const seen = editor.visibleRanges.map(({ end }) => end.line);
+    if (editor.document === document && wasAtEnd(seen, last, added)) {
       editor.revealRange(new vscode.Range(last, 0, last, 0));
     }
   }

@@ -5,6 +5,8 @@
  */
 
 import type { Message } from "../generated/protocol";
+import { count } from "../intl";
+import { t } from "../l10n";
 
 /** Bytes in, whole lines out: what is cut off waits for the rest. */
 export class Lines {
@@ -64,7 +66,27 @@ export function cutToEnd(text: string, most: number): string {
   }
   const from = text.indexOf("\n", text.length - most) + 1;
   const kept = text.slice(from === 0 ? text.length - most : from);
-  return `… ${text.length - kept.length} characters before this are left out here\n${kept}`;
+  const left = count(text.length - kept.length);
+  return `${t("… {0} characters before this are left out here", left)}\n${kept}`;
+}
+
+/** By how many lines a change makes a document longer. */
+export function linesAdded(
+  changes: readonly {
+    readonly text: string;
+    readonly range: { readonly start: { line: number }; readonly end: { line: number } };
+  }[],
+): number {
+  return changes.reduce(
+    (sum, { text, range }) =>
+      sum + text.split("\n").length - 1 - (range.end.line - range.start.line),
+    0,
+  );
+}
+
+/** Whether a reader had the end in view before the last line became `last`. */
+export function wasAtEnd(seenTo: readonly number[], last: number, added: number): boolean {
+  return Math.max(0, ...seenTo) >= last - added;
 }
 
 const TODO_MARKS = { pending: "[ ]", inProgress: "[~]", done: "[x]" } as const;

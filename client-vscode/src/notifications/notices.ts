@@ -5,6 +5,7 @@
  */
 
 import type { Panel, StateResult } from "../generated/protocol";
+import { t } from "../l10n";
 import { folderOf, panelOf, type FolderSnapshot, type Snapshot } from "../state/snapshot";
 
 export const NOTICE_KINDS = ["question", "breaker", "ended", "limitWait", "server"] as const;
@@ -69,6 +70,23 @@ export function notificationsFor(
   return notices.filter((notice) => isWanted(notice.kind, around.settings));
 }
 
+/** Whether what a notice tells is still so; what has ended stays ended. */
+export function stillHolds({ kind, key, folder }: Notice, { server, folders }: Snapshot): boolean {
+  const panel = panelOf(folders.find(({ uri }) => uri === folder));
+  switch (kind) {
+    case "question":
+      return key === `question:${panel?.question?.key}` && panel?.question?.answer === undefined;
+    case "breaker":
+      return panel?.breaker === "OPEN";
+    case "limitWait":
+      return panel?.state === "waiting";
+    case "server":
+      return server.kind === "failed";
+    case "ended":
+      return true;
+  }
+}
+
 /** Several at once as one, so that they do not pile up: the gravest first, with its buttons. */
 export function merged(notices: readonly Notice[]): Notice | undefined {
   const grave = (notice: Notice): number => ["error", "warning", "info"].indexOf(notice.severity);
@@ -95,7 +113,7 @@ function ofServer(before: Snapshot, after: Snapshot): readonly Notice[] {
       kind: "server",
       key: "server",
       severity: "error",
-      text: `Ralph's server does not run: ${server.why}`,
+      text: t("Ralph's server does not run: {0}", server.why),
       actions: ["showOutput", "selectPython"],
       folder: undefined,
     },
@@ -113,8 +131,9 @@ function ofFolder(
   if (panel === undefined) {
     return [];
   }
-  const name = snapshot.folders.length > 1 ? ` in ${folder.name}` : "";
-  const about = { folder: folder.uri, name, run: run ?? "" };
+  // Whose loop it is, where there are several.
+  const who = snapshot.folders.length > 1 ? t("Ralph in {0}", folder.name) : t("Ralph");
+  const about = { folder: folder.uri, who, run: run ?? "" };
   return [
     ...ofQuestion(folder, panel, about, around),
     ...ofBreaker(earlier?.panel, panel, about),
@@ -125,14 +144,14 @@ function ofFolder(
 
 interface About {
   readonly folder: string;
-  readonly name: string;
+  readonly who: string;
   readonly run: string;
 }
 
 function ofQuestion(
   folder: FolderSnapshot,
   { question }: Panel,
-  { name }: About,
+  { who }: About,
   around: Surroundings,
 ): readonly Notice[] {
   const waits = question !== undefined && question.answer === undefined;
@@ -144,7 +163,7 @@ function ofQuestion(
       kind: "question",
       key: `question:${question.key}`,
       severity: "warning",
-      text: `Ralph asks${name}: ${question.text}`,
+      text: t("{0} asks: {1}", who, question.text),
       actions: ["answer", "openPlan", "silence"],
       folder: folder.uri,
     },
@@ -161,7 +180,7 @@ function ofBreaker(earlier: Panel | undefined, panel: Panel, about: About): read
       kind: "breaker",
       key: `breaker:${about.run}:${panel.iterations.value}`,
       severity: "warning",
-      text: `Ralph's breaker opened${about.name}: ${firstLine(panel.card?.text)}`,
+      text: t("{0}: the breaker opened: {1}", about.who, firstLine(panel.card?.text)),
       actions: ["resetBreaker", "showLog", "silence"],
       folder: about.folder,
     },
@@ -190,7 +209,7 @@ function ofEnd(
       kind: "ended",
       key: `ended:${about.run}:${end.at}`,
       severity,
-      text: `Ralph's run ended${about.name}, ${end.reason}: ${end.message}`,
+      text: t("{0}: the run ended, {1}: {2}", about.who, end.reason, end.message),
       actions:
         severity === "info" ? ["showSummary", "silence"] : ["showSummary", "showLog", "silence"],
       folder: about.folder,
@@ -220,15 +239,16 @@ function ofWait(panel: Panel, about: About, around: Surroundings): readonly Noti
       kind: "limitWait",
       key: `wait:${about.run}:${until}`,
       severity: "info",
-      text: `Ralph ${lowerFirst(card?.title)}${about.name} and goes on at ${around.clock(until)}.`,
+      text: t(
+        "{0}: {1}, goes on at {2}",
+        about.who,
+        card?.title ?? panel.headline,
+        around.clock(until),
+      ),
       actions: ["stop", "silence"],
       folder: about.folder,
     },
   ];
-}
-
-function lowerFirst(text = "waits"): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 function firstLine(text: string | undefined): string {

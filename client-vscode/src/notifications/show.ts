@@ -2,30 +2,40 @@
 
 import * as vscode from "vscode";
 
+import { clockTime } from "../intl";
+import { t } from "../l10n";
 import { notificationSettings, silence } from "../settings";
-import { clockTime } from "../status/bar";
 import type { Snapshot } from "../state/snapshot";
-import { merged, notificationsFor, type Notice, type NoticeAction } from "./notices";
-
-/** Milliseconds in which what happens is told together. */
-const TOGETHER = 2000;
+import { Gathering } from "./gather";
+import { notificationsFor, stillHolds, type Notice, type NoticeAction } from "./notices";
 
 /** What was told is remembered for so many things. */
 const REMEMBERED = 200;
 
 const MEMORY = "ralphLoop.notified";
 
-const TITLES: Readonly<Record<NoticeAction, string>> = {
-  answer: "Answer…",
-  openPlan: "Open Plan",
-  resetBreaker: "Reset Breaker",
-  showLog: "Show Log",
-  showSummary: "Show Summary",
-  stop: "Stop",
-  showOutput: "Show Output",
-  selectPython: "Select Python…",
-  silence: "Don't Show Again",
-};
+function titleOf(action: NoticeAction): string {
+  switch (action) {
+    case "answer":
+      return t("Answer…");
+    case "openPlan":
+      return t("Open Plan");
+    case "resetBreaker":
+      return t("Reset Breaker");
+    case "showLog":
+      return t("Show Log");
+    case "showSummary":
+      return t("Show Summary");
+    case "stop":
+      return t("Stop");
+    case "showOutput":
+      return t("Show Output");
+    case "selectPython":
+      return t("Select Python…");
+    case "silence":
+      return t("Don't Show Again");
+  }
+}
 
 /** What a button does, but for silencing. */
 export type Obey = (
@@ -34,8 +44,15 @@ export type Obey = (
 ) => Promise<void>;
 
 export class Notifications implements vscode.Disposable {
-  private waiting: Notice[] = [];
-  private timer: NodeJS.Timeout | undefined;
+  private readonly gathering = new Gathering(
+    (milliseconds, callback) => {
+      const timer = setTimeout(callback, milliseconds);
+      return () => {
+        clearTimeout(timer);
+      };
+    },
+    (notice) => void this.show(notice),
+  );
 
   constructor(
     private readonly memory: vscode.Memento,
@@ -47,36 +64,21 @@ export class Notifications implements vscode.Disposable {
       settings: notificationSettings(),
       focused: vscode.window.state.focused,
       planVisible: (folder) => isVisible(folder.state?.plan.uri),
-      clock: clockTime,
+      clock: (timestamp) => clockTime(timestamp, Date.now()),
       now: Date.now(),
     });
-    this.waiting.push(...notices.filter((notice) => this.isNew(notice)));
-    if (this.timer !== undefined || this.waiting.length === 0) {
-      return;
-    }
-    this.showWaiting();
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.showWaiting();
-    }, TOGETHER);
+    this.gathering.keepOnly((notice) => stillHolds(notice, after));
+    this.gathering.add(notices.filter((notice) => this.isNew(notice)));
   }
 
   dispose(): void {
-    clearTimeout(this.timer);
-  }
-
-  private showWaiting(): void {
-    const notice = merged(this.waiting);
-    this.waiting = [];
-    if (notice !== undefined) {
-      void this.show(notice);
-    }
+    this.gathering.dispose();
   }
 
   private async show({ kind, severity, text, actions, folder }: Notice): Promise<void> {
-    const titles = actions.map((action) => TITLES[action]);
+    const titles = actions.map(titleOf);
     const picked = await SHOW[severity](text, ...titles);
-    const action = actions.find((each) => TITLES[each] === picked);
+    const action = actions.find((_, at) => titles[at] === picked);
     if (action === "silence") {
       await silence(kind);
     } else if (action !== undefined) {

@@ -5,18 +5,15 @@
  * of its own, so nothing here can end one: a server that stops takes only its pictures with it.
  */
 
-import { homedir } from "node:os";
-
 import * as vscode from "vscode";
 import {
   CloseAction,
   ErrorAction,
   LanguageClient,
-  ResponseError,
   RevealOutputChannelOn,
   State,
-  type ErrorHandler,
   type LanguageClientOptions,
+  type StreamInfo,
 } from "vscode-languageclient/node";
 
 import {
@@ -25,27 +22,54 @@ import {
   type Requests,
   type ViewParams,
 } from "../generated/protocol";
+import { t } from "../l10n";
 import { editorOptions } from "../settings";
-import type { Remedy } from "../state/snapshot";
 import type { Store } from "../state/store";
+import { launch, type ServerProcess } from "./launch";
 import type { FoundServer, Lookup } from "./lookup";
+import { firstLine, Refusal, toRefusal } from "./refusal";
+import { Restarts } from "./restarts";
 
-/** Starts of a server that dies at once: so many, in so many milliseconds, and no more. */
-const MOST_RESTARTS = 3;
-const WITHIN = 3 * 60 * 1000;
+export { Refusal };
+
+/** Milliseconds for the first answer: what it reads before comes from a disk that may sleep. */
+const ANSWERS_WITHIN = 60_000;
+
+/** Milliseconds between a server's last word and its end. */
+const GONE_WITHIN = 3000;
+
+/** What a person or the last server's end has to say to the lookup. */
+export interface Wishes {
+  /** Whether a person has just said that pip may ask its index. */
+  readonly mayUseIndex: boolean;
+  /** Whether the server that is there died before it answered. */
+  readonly doubted: boolean;
+}
 
 export interface Lookups {
   /** Finds the server; may take long where it has to be made. */
-  find(mayUseIndex: boolean): Promise<Lookup>;
+  find(wishes: Wishes): Promise<Lookup>;
+}
+
+/** The client of one server process. */
+interface Served {
+  readonly client: LanguageClient;
+  readonly process: ServerProcess;
+  /** Whether it has ever answered. */
+  answered: boolean;
 }
 
 /** The one connection. */
 export class Connection implements vscode.Disposable {
-  private client: LanguageClient | undefined;
+  private served: Served | undefined;
   private foundServer: FoundServer | undefined;
   private queue: Promise<void> = Promise.resolve();
   private waiting: Promise<void> | undefined;
-  private readonly crashes: number[] = [];
+  private readonly restarts = new Restarts();
+  private again: NodeJS.Timeout | undefined;
+  /** Of the next lookup. */
+  private doubted = false;
+  private closed = false;
   private readonly subscribed = new Set<string>();
   private readonly messages = new vscode.EventEmitter<MessagesParams>();
   private readonly begun = new vscode.EventEmitter<string>();
@@ -70,11 +94,76 @@ export class Connection implements vscode.Disposable {
   async restart(
     options: { readonly mayUseIndex: boolean } = { mayUseIndex: false },
   ): Promise<void> {
-    if (options.mayUseIndex || this.waiting === undefined) {
+    this.restarts.forget();
+    await this.startAgain(options.mayUseIndex);
+  }
+
+  /** Ask the server; rejects with a sentence for a person. */
+  async request<Name extends keyof Requests>(
+    name: Name,
+    params: Requests[Name]["params"],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[Name]["result"]> {
+    const { served } = this;
+    if (served?.client.state !== State.Running) {
+      throw new Refusal(t("Ralph's server does not run."), "no-server");
+    }
+    try {
+      // A third argument that is undefined would be sent as a second parameter.
+      const stops = token === undefined ? [] : [token];
+      return await served.client.sendRequest<Requests[Name]["result"]>(name, params, ...stops);
+    } catch (error) {
+      if (this.served !== served) {
+        throw new Refusal(t("Ralph's server ended before it answered; try again."), "no-server");
+      }
+      throw toRefusal(error);
+    }
+  }
+
+  /** Tell the server that settings changed. */
+  async settingsChanged(): Promise<void> {
+    if (this.served?.client.state === State.Running) {
+      const settings = { ralph: editorOptions(this.store.snapshot.trusted) };
+      await this.served.client.sendNotification("workspace/didChangeConfiguration", { settings });
+    }
+  }
+
+  /** Be told of every folder that is open. */
+  async subscribeAll(): Promise<void> {
+    const { folders, others } = this.store.snapshot;
+    const open = [...folders.map(({ uri }) => uri), ...others.keys()];
+    for (const uri of this.subscribed) {
+      if (!open.includes(uri)) {
+        this.subscribed.delete(uri);
+      }
+    }
+    for (const { uri } of folders) {
+      if (!this.subscribed.has(uri) && this.served?.client.state === State.Running) {
+        this.subscribed.add(uri);
+        await this.subscribe(uri);
+      }
+    }
+  }
+
+  /** The window closes: end the server, and no run. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.stop();
+  }
+
+  dispose(): void {
+    clearTimeout(this.again);
+    this.messages.dispose();
+    this.begun.dispose();
+  }
+
+  private async startAgain(mayUseIndex: boolean): Promise<void> {
+    clearTimeout(this.again);
+    if (mayUseIndex || this.waiting === undefined) {
       const waiting = this.queue.then(async () => {
         this.waiting = undefined;
         await this.stop();
-        await this.start(options.mayUseIndex);
+        await this.start(mayUseIndex);
       });
       this.waiting = waiting;
       this.queue = waiting.catch(() => undefined);
@@ -82,68 +171,41 @@ export class Connection implements vscode.Disposable {
     await this.waiting;
   }
 
-  /** Ask the server; rejects with a sentence for a person. */
-  async request<Name extends keyof Requests>(
-    name: Name,
-    params: Requests[Name]["params"],
-  ): Promise<Requests[Name]["result"]> {
-    if (this.client?.state !== State.Running) {
-      throw new Refusal("Ralph's server does not run.", "no-server");
-    }
-    try {
-      return await this.client.sendRequest<Requests[Name]["result"]>(name, params);
-    } catch (error) {
-      throw toRefusal(error);
-    }
-  }
-
-  /** Tell the server that settings changed. */
-  async settingsChanged(): Promise<void> {
-    if (this.client?.state === State.Running) {
-      const settings = { ralph: editorOptions(this.store.snapshot.trusted) };
-      await this.client.sendNotification("workspace/didChangeConfiguration", { settings });
-    }
-  }
-
-  /** Be told of every folder that is open. */
-  async subscribeAll(): Promise<void> {
-    for (const { uri } of this.store.snapshot.folders) {
-      if (!this.subscribed.has(uri) && this.client?.state === State.Running) {
-        this.subscribed.add(uri);
-        await this.subscribe(uri);
-      }
-    }
-  }
-
-  /** End the server, and no run. */
-  async stop(): Promise<void> {
-    const { client } = this;
-    this.client = undefined;
+  private async stop(): Promise<void> {
+    clearTimeout(this.again);
+    const { served } = this;
+    this.served = undefined;
     this.subscribed.clear();
-    try {
-      await client?.dispose();
-    } catch (error) {
-      this.log.warn(`the server did not end well: ${String(error)}`);
+    if (served === undefined) {
+      return;
     }
-  }
-
-  dispose(): void {
-    this.messages.dispose();
-    this.begun.dispose();
+    try {
+      await served.client.dispose();
+    } catch (error) {
+      this.log.info(`the server did not say goodbye: ${firstLine(error)}`);
+    }
+    await served.process.end();
   }
 
   private async start(mayUseIndex: boolean): Promise<void> {
     this.store.apply({ kind: "server", health: { kind: "starting" } });
     let lookup: Lookup;
     try {
-      lookup = await this.lookups.find(mayUseIndex);
+      lookup = await this.lookups.find({ mayUseIndex, doubted: this.doubted });
     } catch (error) {
       this.log.error(error instanceof Error ? error : String(error));
-      this.missing(`The server could not be installed: ${lastLine(error)}`, "install");
+      this.failed(t("it could not be found: {0}", firstLine(error)));
+      return;
+    }
+    this.doubted = false;
+    if (this.closed) {
       return;
     }
     if (lookup.kind === "missing") {
-      this.missing(lookup.why, lookup.remedy);
+      const { why, remedy, command } = lookup;
+      this.log.warn(why);
+      const how = command === undefined ? {} : { command };
+      this.store.apply({ kind: "server", health: { kind: "missing", why, remedy, ...how } });
       return;
     }
     this.foundServer = lookup.found;
@@ -152,46 +214,98 @@ export class Connection implements vscode.Disposable {
 
   private async connect(found: FoundServer): Promise<void> {
     const { server, version, from } = found;
-    this.log.info(`starting ralph-ls ${version} from ${from}`);
-    const client = new LanguageClient(
-      "ralphLoop",
-      "Ralph Loop",
-      {
-        command: server.command,
-        args: [...server.args, "--stdio"],
-        options: { cwd: homedir() },
-      },
-      this.clientOptions(),
-    );
+    const { trusted } = this.store.snapshot;
+    // The flag cannot be taken back by what a client says later.
+    const args = [...server.args, "--stdio", ...(trusted ? [] : ["--read-only"])];
+    let process: ServerProcess;
+    try {
+      process = await launch({ command: server.command, args }, this.log);
+    } catch (error) {
+      this.failed(t("it did not start: {0}", firstLine(error)));
+      return;
+    }
+    this.log.info(`ralph-ls ${version} from ${from} runs as pid ${process.child.pid ?? "?"}`);
+    if (!trusted) {
+      this.log.info("it only reads, since the folder is not trusted");
+    }
+    const { stdout: reader, stdin: writer } = process.child;
+    const streams = (): Promise<StreamInfo> => Promise.resolve({ reader, writer });
+    const client = new QuietClient("ralphLoop", "Ralph Loop", streams, this.clientOptions());
+    const served: Served = { client, process, answered: false };
     client.onNotification("ralph/view", ({ workspace, state }: ViewParams) => {
       this.store.apply({ kind: "view", uri: workspace, state, at: Date.now() });
     });
     client.onNotification("ralph/messages", (params: MessagesParams) => {
       this.messages.fire(params);
     });
-    client.onDidChangeState(({ newState }) => {
-      if (newState === State.Running && this.client === client) {
-        // Also after one that died and was started again.
-        this.running(client, found).catch((error: unknown) => {
-          this.log.error(error instanceof Error ? error : String(error));
-        });
-      }
-    });
-    this.client = client;
+    this.served = served;
+    void process.ended.then((how) => this.died(served, how));
+    const late = setTimeout(() => {
+      this.log.error(`the server has not answered for ${ANSWERS_WITHIN / 1000} s`);
+      process.child.kill("SIGKILL");
+    }, ANSWERS_WITHIN);
     try {
       await client.start();
+      served.answered = true;
+      if (this.served === served) {
+        await this.running(served, found);
+      }
     } catch (error) {
-      this.failed(`it did not start: ${firstLine(error)}`);
+      this.log.error(error instanceof Error ? error : String(error));
+      // Of one that died its end says more. One that lives and will not serve does not get better.
+      if (process.child.exitCode === null && process.child.signalCode === null) {
+        this.failed(t("it did not start: {0}", firstLine(error)));
+      }
+    } finally {
+      clearTimeout(late);
     }
   }
 
-  private async running(client: LanguageClient, found: FoundServer): Promise<void> {
+  /** It will not speak any more: usually it is about to end, else it is ended. */
+  private hungUp(): void {
+    const { served } = this;
+    setTimeout(() => {
+      if (served !== undefined && this.served === served) {
+        served.process.child.kill("SIGKILL");
+      }
+    }, GONE_WITHIN);
+  }
+
+  /** One that we did not end: start it again, later each time, but not for ever. */
+  private async died(served: Served, how: string): Promise<void> {
+    if (this.served !== served || this.closed) {
+      return;
+    }
+    this.served = undefined;
+    this.subscribed.clear();
+    this.doubted = !served.answered;
+    const pause = this.restarts.after(Date.now());
+    if (pause === undefined) {
+      this.failed(t("it stopped {0} times in three minutes; {1}", this.restarts.count, how));
+    } else {
+      this.log.warn(`the server is started again in ${pause / 1000} s`);
+      this.store.apply({ kind: "server", health: { kind: "starting" } });
+      this.again = setTimeout(() => {
+        this.startAgain(false).catch((error: unknown) => {
+          this.log.error(error instanceof Error ? error : String(error));
+        });
+      }, pause);
+    }
+    await served.client.dispose().catch(() => undefined);
+  }
+
+  private async running({ client }: Served, found: FoundServer): Promise<void> {
     const schema = schemaOf(client.initializeResult?.capabilities.experimental);
     if (schema !== undefined && schema !== SCHEMA_VERSION) {
-      this.failed(
-        `${found.from} speaks schema ${schema}, this extension ${SCHEMA_VERSION}; update the older one`,
-      );
       await this.stop();
+      this.failed(
+        t(
+          "{0} speaks schema {1}, this extension {2}; update the older one",
+          found.from,
+          schema,
+          SCHEMA_VERSION,
+        ),
+      );
       return;
     }
     this.subscribed.clear();
@@ -203,13 +317,16 @@ export class Connection implements vscode.Disposable {
   private async subscribe(uri: string): Promise<void> {
     this.begun.fire(uri);
     try {
-      const { state } = await this.request("ralph/subscribe", {
+      const { state, workspace } = await this.request("ralph/subscribe", {
         workspace: uri,
         events: false,
         messages: true,
         view: true,
       });
-      this.store.apply({ kind: "view", uri, state, at: Date.now() });
+      // Two folders of one work tree have one loop, which is told of by one name.
+      const named = workspace === "" ? uri : workspace;
+      this.store.apply({ kind: "sameAs", uri, other: named });
+      this.store.apply({ kind: "view", uri: named, state, at: Date.now() });
     } catch (error) {
       // A folder that is no repository has no loop; its views say so.
       this.subscribed.delete(uri);
@@ -230,33 +347,17 @@ export class Connection implements vscode.Disposable {
       traceOutputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
-      errorHandler: this.errorHandler(),
+      // Whether it is started again is decided by how its process ended.
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.hungUp();
+          const message = "the connection to the server is closed"; // words: not for people
+          return { action: CloseAction.DoNotRestart, handled: true, message };
+        },
+      },
       diagnosticCollectionName: "ralphLoop",
     };
-  }
-
-  private errorHandler(): ErrorHandler {
-    return {
-      error: () => ({ action: ErrorAction.Continue, handled: true }),
-      closed: () => {
-        const now = Date.now();
-        this.crashes.push(now);
-        const recent = this.crashes.filter((at) => now - at < WITHIN);
-        this.crashes.splice(0, this.crashes.length, ...recent);
-        if (recent.length <= MOST_RESTARTS) {
-          this.log.warn("the server stopped; it is started again");
-          this.store.apply({ kind: "server", health: { kind: "starting" } });
-          return { action: CloseAction.Restart, handled: true };
-        }
-        this.failed(`it stopped ${recent.length} times in three minutes`);
-        return { action: CloseAction.DoNotRestart, handled: true };
-      },
-    };
-  }
-
-  private missing(why: string, remedy: Remedy): void {
-    this.log.warn(why);
-    this.store.apply({ kind: "server", health: { kind: "missing", why, remedy } });
   }
 
   private failed(why: string): void {
@@ -265,38 +366,19 @@ export class Connection implements vscode.Disposable {
   }
 }
 
-/** What the server would not do, in its own words. */
-export class Refusal extends Error {
-  constructor(
-    message: string,
-    /** The server's kebab-case name of it. */
-    readonly code: string,
-  ) {
-    super(message);
+/** The library's client without its pop-ups: the Loop view tells what is wrong with the server. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
   }
-}
 
-function toRefusal(error: unknown): Refusal {
-  if (error instanceof ResponseError) {
-    const { data } = error as ResponseError<{ code?: unknown } | undefined>;
-    return new Refusal(error.message, typeof data?.code === "string" ? data.code : "failed");
+  override warn(message: string, data?: unknown): void {
+    super.warn(message, data, false);
   }
-  return new Refusal(firstLine(error), "failed");
 }
 
 function schemaOf(experimental: unknown): number | undefined {
   const schema = (experimental as { ralph?: { schema?: unknown } } | null | undefined)?.ralph
     ?.schema;
   return typeof schema === "number" ? schema : undefined;
-}
-
-function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split("\n", 1)[0] ?? text;
-}
-
-/** Of what a tool printed: its last word says what went wrong. */
-function lastLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.trim().split("\n").at(-1) ?? text;
 }

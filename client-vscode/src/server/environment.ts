@@ -3,8 +3,7 @@
  *
  * It is made aside and renamed when its server has said who it is, so that one that was interrupted
  * is never taken for whole. Two windows do not make it twice. What has an environment in use, such
- * as a run that goes on, keeps it: an old one is removed only when nobody has used it for long.
- * It must never know VS Code.
+ * as a run that goes on, keeps it. It must never know VS Code.
  */
 
 import { createHash } from "node:crypto";
@@ -12,15 +11,20 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { withLock } from "./lock";
+import { t } from "../l10n";
+import { installCommand, isOfDisk } from "./explain";
+import { isAlive, withLock } from "./lock";
 import type { FoundServer, Identity, Lookup, Program } from "./lookup";
-import { OLDEST, wheelsAreFor, whyNot, type Python } from "./python";
+import { wheelsAreFor, whyNoPython, whyNot, type AskedPythons, type Python } from "./python";
 
 /** Written last; holds which interpreter the environment was made from. */
 const READY = "ready.json";
 
-/** An environment that nobody has used for so long goes away. */
+/** Where nobody can tell whether it is in use, an environment goes after so long without it. */
 const KEPT_FOR = 14 * 24 * 3600 * 1000;
+
+/** What was left half made goes after so long, whoever's pid it names by then. */
+const HALF_MADE_FOR = 24 * 3600 * 1000;
 
 /** Starts the server without its script, whose first line names the folder before the rename. */
 const START = "from ralph_ls.cli.main import run_language_server as run; run()";
@@ -35,14 +39,19 @@ export interface EnvironmentPlan {
   readonly python: string;
   /** Whether pip may ask its index: only after a person said so. */
   readonly mayUseIndex: boolean;
+  /** The server that is there died before it answered: see whether it can start at all. */
+  readonly doubted: boolean;
+  readonly platform: NodeJS.Platform;
 }
 
 export interface EnvironmentTools {
-  /** Every candidate that could be asked, in the order of preference. */
-  pythons(): Promise<readonly Python[]>;
+  /** What came of asking every candidate. */
+  pythons(): Promise<AskedPythons>;
   /** Runs to the end without a shell; rejects with what it printed where it fails. */
   run(program: Program): Promise<void>;
   identify(program: Program): Promise<Identity>;
+  /** Whether anything runs from this folder; None where that cannot be told. */
+  isInUse(folder: string): Promise<boolean | undefined>;
   /** Told of each step, in words for a person. */
   step(text: string): void;
   tell(line: string): void;
@@ -58,15 +67,15 @@ export async function bundledServer(
   if (own === undefined) {
     return {
       kind: "missing",
-      why: "This build of the extension brings no server. Set ralphLoop.server.path.",
+      why: t("This build of the extension brings no server. Set ralphLoop.server.path."),
       remedy: "setting",
     };
   }
   const content = await readFile(join(plan.wheels, own));
   const prefix = `server-${plan.version}-${shortHash(content)}-`;
   const ready = await findReady(plan, prefix);
-  if (ready !== undefined) {
-    await removeOld(plan.storage, prefix, tools);
+  if (ready !== undefined && !(plan.doubted && (await isBroken(ready, tools)))) {
+    await cleanUp(plan.storage, prefix, tools);
     return found(ready, plan.version);
   }
   return await make(plan, tools, prefix, { own, others: wheels.filter((name) => name !== own) });
@@ -83,96 +92,196 @@ async function make(
   prefix: string,
   wheels: Wheels,
 ): Promise<Lookup> {
-  tools.step("looking for Python");
-  const able: Python[] = [];
-  for (const python of await tools.pythons()) {
+  tools.step(t("looking for Python"));
+  const asked = await tools.pythons();
+  const able = asked.pythons.filter((python) => {
     const why = whyNot(python);
-    if (why === undefined) {
-      able.push(python);
-    } else {
+    if (why !== undefined) {
       tools.tell(`${python.path} will not do: ${why}`);
     }
-  }
-  const [first] = able;
-  if (first === undefined) {
-    const named = plan.python === "" ? "" : ` ${plan.python} will not do.`;
-    const why = `Python ${OLDEST.join(".")} or newer was not found.${named} Install one, or select it.`;
-    return { kind: "missing", why, remedy: "python" };
+    return why === undefined;
+  });
+  if (able.length === 0) {
+    const { why, command } = whyNoPython(asked, plan.python, plan.platform);
+    return {
+      kind: "missing",
+      why,
+      remedy: "python",
+      ...(command === undefined ? {} : { command }),
+    };
   }
   const minors = wheelsAreFor(wheels.others);
   const fitting =
     wheels.others.length === 0
-      ? undefined
-      : able.find(({ minor }) => minors === undefined || minors.includes(minor));
-  if (fitting === undefined && !plan.mayUseIndex) {
-    const why =
-      "The server is not installed yet. It needs pip and its package index once; " +
-      "or set ralphLoop.server.path.";
-    return { kind: "missing", why, remedy: "install" };
+      ? []
+      : able.filter(({ minor }) => minors === undefined || minors.includes(minor));
+  if (fitting.length === 0 && !plan.mayUseIndex) {
+    return {
+      kind: "missing",
+      why: t(
+        "The server is not installed yet. It needs pip and its package index once; or set ralphLoop.server.path.",
+      ),
+      remedy: "install",
+      command: installCommand(plan),
+    };
   }
-  const python = fitting ?? first;
-  const asked = plan.python === "" ? "" : `-${shortHash(plan.python)}`;
-  const folder = join(plan.storage, `${prefix}py${python.major}.${python.minor}${asked}`);
   await mkdir(plan.storage, { recursive: true });
-  return await withLock(join(plan.storage, "install.lock"), async () => {
-    if ((await findReady(plan, prefix)) === undefined) {
-      await install(plan, tools, python, folder, { ...wheels, offline: fitting !== undefined });
-    }
-    return found(folder, plan.version);
-  });
+  const waits = (): void => {
+    tools.step(t("waiting for another window that sets it up"));
+  };
+  const lock = join(plan.storage, "install.lock");
+  const folder = await withLock(
+    lock,
+    async () => {
+      const made = await findReady(plan, prefix);
+      const pythons = fitting.length === 0 ? able : fitting;
+      const offline = fitting.length > 0;
+      return made ?? (await install(plan, tools, prefix, { ...wheels, pythons, offline }));
+    },
+    { waits },
+  );
+  await cleanUp(plan.storage, prefix, tools);
+  return found(folder, plan.version);
+}
+
+interface Ingredients extends Wheels {
+  /** In the order in which they are tried. */
+  readonly pythons: readonly Python[];
+  /** Whether the wheels that came along are made for them. */
+  readonly offline: boolean;
 }
 
 /** Make it aside, see that it works, and put it in its place. Rejects where a step fails. */
 async function install(
   plan: EnvironmentPlan,
   tools: EnvironmentTools,
-  python: Python,
-  folder: string,
-  { own, offline }: Wheels & { readonly offline: boolean },
-): Promise<void> {
-  const aside = `${folder}.${process.pid}.new`;
+  prefix: string,
+  ingredients: Ingredients,
+): Promise<string> {
+  await removeHalfMade(plan.storage, tools);
+  const aside = join(plan.storage, `${prefix}${process.pid}.new`);
   await rm(aside, { recursive: true, force: true });
   try {
-    tools.step(`making an environment with Python ${python.major}.${python.minor}`);
-    await tools.run({ command: python.path, args: ["-I", "-m", "venv", aside] });
-    tools.step(offline ? "installing the server" : "installing the server with pip");
-    // By its file: another package of our name in an index is never a candidate.
-    const options = ["--disable-pip-version-check", "--no-input", "--find-links", plan.wheels];
-    const source = offline ? ["--isolated", "--no-index"] : [];
-    await tools.run({
-      command: pythonIn(aside),
-      args: ["-I", "-m", "pip", "install", ...source, ...options, join(plan.wheels, own)],
-    });
-    tools.step("trying the server");
+    const python = await makeEmpty(aside, ingredients.pythons, tools);
+    await fill(plan, tools, aside, ingredients);
+    tools.step(t("trying the server"));
     const identity = await tools.identify(serverIn(aside));
     if (identity.kind === "other") {
-      throw new Error(`the installed server does not start: ${identity.said}`);
+      throw new Error(t("the installed server does not start: {0}", identity.said));
     }
     const ready = { python: python.path, asked: plan.python, version: identity.version };
     await writeFile(join(aside, READY), JSON.stringify(ready));
-    // What is there now has lost the Python that it was made from.
-    await rm(folder, { recursive: true, force: true });
-    await rename(aside, folder);
+    const asked = plan.python === "" ? "" : `-${shortHash(plan.python)}`;
+    const folder = join(plan.storage, `${prefix}py${python.major}.${python.minor}${asked}`);
+    return await putInPlace(plan, prefix, aside, folder);
   } catch (error) {
     await rm(aside, { recursive: true, force: true });
     throw error;
   }
 }
 
+/** An environment with nothing in it but pip, from the first Python that can make one. */
+async function makeEmpty(
+  aside: string,
+  pythons: readonly Python[],
+  tools: EnvironmentTools,
+): Promise<Python> {
+  let failed: unknown;
+  for (const python of pythons) {
+    tools.step(t("making an environment with Python {0}", `${python.major}.${python.minor}`));
+    try {
+      await tools.run({ command: python.path, args: ["-I", "-m", "venv", "--without-pip", aside] });
+      // Apart, since venv keeps to itself what pip's own installation says of a failure.
+      const pip = ["-I", "-m", "ensurepip", "--default-pip"];
+      await tools.run({ command: pythonIn(aside), args: pip });
+      return python;
+    } catch (error) {
+      tools.tell(`${python.path} made no environment: ${String(error)}`);
+      failed ??= error;
+      if (isOfDisk(error)) {
+        break;
+      }
+      await rm(aside, { recursive: true, force: true });
+    }
+  }
+  throw failed;
+}
+
+/** Put the server into it: from the wheels that came along, and from an index only if it may. */
+async function fill(
+  plan: EnvironmentPlan,
+  tools: EnvironmentTools,
+  aside: string,
+  { own, offline }: Ingredients,
+): Promise<void> {
+  // By its file: another package of our name in an index is never a candidate.
+  const options = ["--disable-pip-version-check", "--no-input", "--find-links", plan.wheels];
+  const pip = async (source: readonly string[]): Promise<void> => {
+    const wheel = join(plan.wheels, own);
+    const args = ["-I", "-m", "pip", "install", ...source, ...options, wheel];
+    await tools.run({ command: pythonIn(aside), args });
+  };
+  if (offline) {
+    tools.step(t("installing the server"));
+    try {
+      await pip(["--isolated", "--no-index"]);
+      return;
+    } catch (error) {
+      if (!plan.mayUseIndex) {
+        throw error;
+      }
+      tools.tell(`the wheels that came along will not do: ${String(error)}`);
+    }
+  }
+  tools.step(t("installing the server with pip"));
+  await pip([]);
+}
+
+/** The folder in which it lies from now on. */
+async function putInPlace(
+  plan: EnvironmentPlan,
+  prefix: string,
+  aside: string,
+  folder: string,
+): Promise<string> {
+  const made = await findReady(plan, prefix);
+  if (made !== undefined) {
+    // Somebody who took our lock for a dead one's was faster, and may run from it already.
+    await rm(aside, { recursive: true, force: true });
+    return made;
+  }
+  // What is there now has lost the Python that it was made from, or its server.
+  await rm(folder, { recursive: true, force: true });
+  await rename(aside, folder);
+  return folder;
+}
+
 /** An environment of this version that is whole, and made from what the setting asks for. */
 async function findReady(plan: EnvironmentPlan, prefix: string): Promise<string | undefined> {
   for (const name of await namesIn(plan.storage)) {
     const folder = join(plan.storage, name);
-    if (name.startsWith(prefix) && !name.endsWith(".new") && existsSync(pythonIn(folder))) {
+    if (name.startsWith(prefix) && !isHalfMade(name) && existsSync(pythonIn(folder))) {
       const asked = await readAsked(join(folder, READY));
       if (asked !== undefined && (plan.python === "" || asked === plan.python)) {
         const now = new Date();
-        await utimes(join(folder, READY), now, now);
+        // A folder that can only be read serves as well.
+        await utimes(join(folder, READY), now, now).catch(() => undefined);
         return folder;
       }
     }
   }
   return undefined;
+}
+
+/** Whether its server cannot start any more, as after its Python was replaced; then it is no more. */
+async function isBroken(folder: string, tools: EnvironmentTools): Promise<boolean> {
+  const identity = await tools.identify(serverIn(folder));
+  if (identity.kind === "ours") {
+    return false;
+  }
+  tools.tell(`the server in ${folder} does not start and is made anew: ${identity.said}`);
+  await rm(join(folder, READY), { force: true });
+  return true;
 }
 
 async function readAsked(path: string): Promise<string | undefined> {
@@ -184,18 +293,62 @@ async function readAsked(path: string): Promise<string | undefined> {
   }
 }
 
-async function removeOld(storage: string, prefix: string, tools: EnvironmentTools): Promise<void> {
-  const oldest = Date.now() - KEPT_FOR;
+/** Remove what earlier versions left; whatever goes wrong with that can wait. */
+async function cleanUp(storage: string, prefix: string, tools: EnvironmentTools): Promise<void> {
+  await removeHalfMade(storage, tools);
   for (const name of await namesIn(storage)) {
-    if (name.startsWith("server-") && !name.startsWith(prefix)) {
-      const folder = join(storage, name);
-      const used = await stat(join(folder, READY)).catch(() => stat(folder).catch(() => undefined));
-      if (used !== undefined && used.mtimeMs < oldest) {
-        tools.tell(`removing ${folder}, which nobody has used for two weeks`);
-        await rm(folder, { recursive: true, force: true });
-      }
+    const folder = join(storage, name);
+    const isOld = name.startsWith("server-") && !name.startsWith(prefix) && !isHalfMade(name);
+    if (isOld && (await mayGo(folder, tools))) {
+      tools.tell(`removing ${folder}, which nobody uses`);
+      await remove(folder, tools);
     }
   }
+}
+
+async function mayGo(folder: string, tools: EnvironmentTools): Promise<boolean> {
+  const inUse = await tools.isInUse(folder);
+  return inUse === undefined ? (await ageOf(join(folder, READY), folder)) > KEPT_FOR : !inUse;
+}
+
+/** Take away what an installation left that was ended in the middle. */
+async function removeHalfMade(storage: string, tools: EnvironmentTools): Promise<void> {
+  for (const name of (await namesIn(storage)).filter(isHalfMade)) {
+    const folder = join(storage, name);
+    const maker = Number(/(\d+)\.(?:new|old)$/.exec(name)?.[1]);
+    if (!isAlive(maker) || (await ageOf(folder)) > HALF_MADE_FOR) {
+      tools.tell(`removing ${folder}, which was never finished`);
+      await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+        tools.tell(`${folder} stays for now: ${String(error)}`);
+      });
+    }
+  }
+}
+
+/** As one rename first: nobody ever finds half of it, and what runs from it on Windows stops us. */
+async function remove(folder: string, tools: EnvironmentTools): Promise<void> {
+  const away = `${folder}.${process.pid}.old`;
+  try {
+    await rename(folder, away);
+    await rm(away, { recursive: true, force: true });
+  } catch (error) {
+    tools.tell(`${folder} stays for now: ${String(error)}`);
+  }
+}
+
+function isHalfMade(name: string): boolean {
+  return name.startsWith("server-") && /\.(?:new|old)$/.test(name);
+}
+
+/** Milliseconds since the first of these that is there was changed. */
+async function ageOf(...paths: readonly string[]): Promise<number> {
+  for (const path of paths) {
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined) {
+      return Date.now() - found.mtimeMs;
+    }
+  }
+  return 0;
 }
 
 function shortHash(content: string | Buffer): string {
@@ -218,7 +371,7 @@ function serverIn(folder: string): Program {
 
 function pythonIn(folder: string): string {
   return process.platform === "win32"
-    ? join(folder, "Scripts", "python.exe")
+    ? join(folder, "Scripts", "python.exe") // words: not for people
     : join(folder, "bin", "python");
 }
 

@@ -5,6 +5,7 @@
  * is handed in. It must never know VS Code.
  */
 
+import { t } from "../l10n";
 import type { Remedy } from "../state/snapshot";
 
 /** A program with arguments, started without a shell. */
@@ -26,7 +27,13 @@ export interface FoundServer {
 
 export type Lookup =
   | { readonly kind: "found"; readonly found: FoundServer }
-  | { readonly kind: "missing"; readonly why: string; readonly remedy: Remedy };
+  | {
+      readonly kind: "missing";
+      readonly why: string;
+      readonly remedy: Remedy;
+      /** What mends it, typed into a terminal. */
+      readonly command?: string;
+    };
 
 export interface LookupSettings {
   /** `ralphLoop.server.path`, or empty. */
@@ -65,7 +72,7 @@ export async function findServer(
     for (const { path, from } of await probes.environment()) {
       const identity = await probes.identify({ command: path, args: [] });
       if (identity.kind === "other") {
-        probes.tell(`${path} (${from}) is not our server: ${identity.said}`);
+        probes.tell(`${path} (${from}) is not our server: ${identity.said}`); // words: not for people
       } else if (!fits(identity.version, ourVersion)) {
         probes.tell(
           `${path} (${from}) is ralph-ls ${identity.version}; this extension needs ${ourVersion}`,
@@ -74,7 +81,7 @@ export async function findServer(
         return found(path, identity.version, from, probes);
       }
     }
-    probes.tell("no ralph-ls that fits in the environment: taking the bundled one");
+    probes.tell("no ralph-ls that fits in the environment: taking the bundled one"); // words: not for people
   }
   return await probes.bundled();
 }
@@ -86,7 +93,10 @@ export function readIdentity(output: string): Identity {
     return { kind: "ours", version };
   }
   const [first = ""] = output.trim().split("\n");
-  return { kind: "other", said: first === "" ? "it said nothing" : `it said "${first}"` };
+  return {
+    kind: "other",
+    said: first === "" ? t("it said nothing") : t('it said "{0}"', first),
+  };
 }
 
 /** Whether a server of this version speaks as the extension does; before 1.0 each minor differs. */
@@ -99,11 +109,16 @@ export function fits(version: string, ourVersion: string): boolean {
 async function named(path: string, probes: Probes): Promise<Lookup> {
   const identity = await probes.identify({ command: path, args: [] });
   if (identity.kind === "ours") {
-    return found(path, identity.version, "the setting ralphLoop.server.path", probes);
+    return found(path, identity.version, t("the setting {0}", "ralphLoop.server.path"), probes);
   }
   return {
     kind: "missing",
-    why: `The setting ralphLoop.server.path names ${path}, which is not ralph-ls: ${identity.said}.`,
+    why: t(
+      "The setting {0} names {1}, which is not ralph-ls: {2}.",
+      "ralphLoop.server.path",
+      path,
+      identity.said,
+    ),
     remedy: "setting",
   };
 }

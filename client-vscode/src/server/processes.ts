@@ -1,62 +1,80 @@
 /** Asks programs questions, always by arguments and never through a shell. */
 
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 
 import { readIdentity, type Identity, type Program } from "./lookup";
-import { PYTHON_PROBE, readPython, type Python } from "./python";
+import {
+  callsOf,
+  PYTHON_PROBE,
+  pythonNames,
+  readPython,
+  usualFolders,
+  type AskedPythons,
+  type BrokenPython,
+  type Python,
+} from "./python";
 
 /** Milliseconds after which a program that does not answer is no candidate. */
 const PATIENCE = 30_000;
 
+/** Bytes of output that are kept; of a failure only its end is told. */
+const MOST_OUTPUT = 16 * 1024 * 1024;
+
 /** What a program that should be our server says of itself. */
 export async function identify({ command, args }: Program): Promise<Identity> {
   try {
-    return readIdentity(await output(command, [...args, "--version"], PATIENCE));
+    return readIdentity(await output(command, [...args, "--version"], { timeout: PATIENCE }));
   } catch (error) {
     return { kind: "other", said: failure(error) };
   }
 }
 
-/** Asks each candidate in turn; those that do not answer as a Python are left out. */
+/** Asks each candidate, all at once; what answers as a Python keeps its place among them. */
 export async function askPythons(
   candidates: readonly Program[],
   tell: (line: string) => void,
-): Promise<readonly Python[]> {
-  const found: Python[] = [];
-  for (const { command, args } of candidates) {
-    try {
-      const python = readPython(
-        await output(command, [...args, "-I", "-c", PYTHON_PROBE], PATIENCE),
-      );
-      if (python !== undefined && !found.some(({ path }) => path === python.path)) {
-        found.push(python);
+): Promise<AskedPythons> {
+  const pythons: Python[] = [];
+  const broken: BrokenPython[] = [];
+  const known = new Set<string>();
+  const answers = await Promise.all(candidates.map(askPython));
+  answers.forEach((answer, at) => {
+    if ("path" in answer) {
+      // One that several links lead to is one.
+      if (!known.has(realPath(answer.path))) {
+        known.add(realPath(answer.path));
+        pythons.push(answer);
       }
-    } catch (error) {
-      tell(`${command} will not do: ${failure(error)}`);
+      return;
     }
-  }
-  return found;
+    const { command, args } = candidates[at] ?? { command: "", args: [] };
+    const called = [command, ...args].join(" ");
+    tell(`${called} will not do: ${answer.said}`);
+    broken.push({ command: called, said: answer.said });
+  });
+  return { pythons, broken };
 }
 
-/** Runs to the end; rejects with the end of what it printed. */
-export async function run({ command, args }: Program): Promise<void> {
-  await output(command, args, 0);
+/** Runs to the end; rejects with the end of what it printed, or where it is ended by the signal. */
+export async function run({ command, args }: Program, signal?: AbortSignal): Promise<void> {
+  await output(command, args, signal === undefined ? {} : { signal });
 }
 
-/** The program of this name on PATH. Relative entries would lead into the open folder. */
+/** Every Python that a person might have, the preferred first; none of the open folder's own. */
+export function installedPythons(platform = process.platform): readonly Program[] {
+  const folders = [...pathEntries(), ...usualFolders(platform, homedir())];
+  const paths = pythonNames(platform).flatMap((name) => onPaths(name, folders));
+  const isStub = (path: string): boolean => platform === "darwin" && isMacStub(path);
+  return [...new Set(paths)].filter((path) => !isStub(path)).flatMap(callsOf);
+}
+
+/** The first program of this name on PATH. */
 export function onPath(name: string): string | undefined {
-  const endings = process.platform === "win32" ? [".exe"] : [""];
-  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
-    for (const ending of endings) {
-      const path = join(folder, `${name}${ending}`);
-      if (isAbsolute(folder) && existsSync(path)) {
-        return path;
-      }
-    }
-  }
-  return undefined;
+  return onPaths(name, pathEntries())[0];
 }
 
 /** Another program in the folder of this one. */
@@ -65,7 +83,94 @@ export function beside(path: string, name: string): string | undefined {
   return existsSync(other) ? other : undefined;
 }
 
-async function output(command: string, args: readonly string[], timeout: number): Promise<string> {
+/**
+ * Whether a process of anybody's runs from this folder; None where that cannot be told.
+ *
+ * On Windows nothing has to be asked: a folder from which a program runs cannot be renamed there.
+ */
+export async function isInUse(folder: string): Promise<boolean | undefined> {
+  switch (process.platform) {
+    case "win32":
+      return false;
+    case "linux":
+      return await isInUseOnLinux(folder);
+    default:
+      try {
+        return (await output("/bin/ps", ["-axo", "args="], { timeout: PATIENCE })).includes(folder);
+      } catch {
+        return undefined;
+      }
+  }
+}
+
+/** Small systems have no `ps`, but all of them have this. */
+async function isInUseOnLinux(folder: string): Promise<boolean | undefined> {
+  try {
+    const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+    const lines = await Promise.all(
+      // One that ends meanwhile has no line any more.
+      pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+    );
+    return lines.some((line) => line.includes(folder));
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+async function askPython({ command, args }: Program): Promise<Python | { readonly said: string }> {
+  try {
+    const options = { timeout: PATIENCE };
+    const said = await output(command, [...args, "-I", "-c", PYTHON_PROBE], options);
+    return readPython(said) ?? { said: said.trim() };
+  } catch (error) {
+    return { said: failure(error) };
+  }
+}
+
+/** All programs of this name. A relative entry would lead into the open folder. */
+function onPaths(name: string, folders: readonly string[]): readonly string[] {
+  const file = process.platform === "win32" ? `${name}.exe` : name;
+  return folders.filter(isAbsolute).flatMap((folder) => {
+    const path = join(folder, file);
+    return existsSync(path) ? [path] : [];
+  });
+}
+
+function pathEntries(): readonly string[] {
+  return (process.env["PATH"] ?? "").split(delimiter);
+}
+
+/**
+ * Without Apple's developer tools this is a stub, and to call it opens a window that offers them.
+ *
+ * With them the Python itself lies in one of these folders.
+ */
+function isMacStub(path: string): boolean {
+  const tools = [
+    "/Library/Developer/CommandLineTools/usr/bin/python3",
+    "/Applications/Xcode.app/Contents/Developer/usr/bin/python3",
+  ];
+  return path === "/usr/bin/python3" && !tools.some((tool) => existsSync(tool));
+}
+
+interface OutputOptions {
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+async function output(
+  command: string,
+  args: readonly string[],
+  options: OutputOptions,
+): Promise<string> {
   // What the editor was started with must not reach into another Python.
   const environment = { ...process.env };
   delete environment["PYTHONHOME"];
@@ -74,7 +179,7 @@ async function output(command: string, args: readonly string[], timeout: number)
     execFile(
       command,
       [...args],
-      { timeout, windowsHide: true, env: environment, maxBuffer: 16 * 1024 * 1024 },
+      { ...options, windowsHide: true, env: environment, maxBuffer: MOST_OUTPUT },
       (error, stdout, stderr) => {
         if (error === null) {
           resolve(stdout);

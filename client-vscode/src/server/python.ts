@@ -1,12 +1,18 @@
 /**
- * Which Python the private environment is made from.
+ * Which Python the private environment is made from, and what is said where none will do.
  *
  * Candidates are asked for their version and whether they can make environments. Choosing is pure;
  * it must never know VS Code.
  */
 
+import { t } from "../l10n";
+import type { Program } from "./lookup";
+
 /** The oldest that the server runs on. */
 export const OLDEST = [3, 11] as const;
+
+/** Gets one where there is none; a version for which wheels are made everywhere. */
+const UV = "uv python install 3.13"; // words: not for people
 
 /** What a candidate said. */
 export interface Python {
@@ -18,10 +24,28 @@ export interface Python {
   readonly canMakeEnvironments: boolean;
 }
 
+/** A candidate that is no Python, or none that runs. */
+export interface BrokenPython {
+  readonly command: string;
+  readonly said: string;
+}
+
+/** What came of asking all candidates, the preferred first. */
+export interface AskedPythons {
+  readonly pythons: readonly Python[];
+  readonly broken: readonly BrokenPython[];
+}
+
+/** Why none will do, in words, with what mends it typed into a terminal. */
+export interface NoPython {
+  readonly why: string;
+  readonly command?: string;
+}
+
 /** Prints what `readPython` reads. */
 export const PYTHON_PROBE = [
-  "import importlib.util as u, json, sys",
-  "able = all(u.find_spec(name) for name in ('venv', 'ensurepip'))",
+  "import importlib.util as u, json, sys", // words: not for people
+  "able = all(u.find_spec(name) for name in ('venv', 'ensurepip'))", // words: not for people
   "print(json.dumps([sys.executable, *sys.version_info[:2], able]))",
 ].join("\n");
 
@@ -49,16 +73,88 @@ export function pythonNames(platform: NodeJS.Platform): readonly string[] {
   return platform === "win32" ? ["py", "python", "python3"] : [...versioned, "python3", "python"];
 }
 
+/**
+ * How a program that was found under one of these names is asked to be Python.
+ *
+ * Windows' launcher is asked for the newest and for each that wheels may be made for: what is there
+ * besides has no name of its own on PATH.
+ */
+export function callsOf(path: string): readonly Program[] {
+  if (!/(?:^|[\\/])py\.exe$/i.test(path)) {
+    return [{ command: path, args: [] }];
+  }
+  const versions = ["-3", "-3.14", "-3.13", "-3.12", "-3.11"];
+  return versions.map((version) => ({ command: path, args: [version] }));
+}
+
+/** Folders in which tools for Python put it, and which an editor's PATH often lacks. */
+export function usualFolders(platform: NodeJS.Platform, home: string): readonly string[] {
+  switch (platform) {
+    case "win32":
+      // The launcher lies in a folder that is on every PATH.
+      return [];
+    case "darwin":
+      return ["/opt/homebrew/bin", "/usr/local/bin", `${home}/.local/bin`];
+    default:
+      return ["/usr/local/bin", "/usr/bin", `${home}/.local/bin`];
+  }
+}
+
 /** Why this one will not do; None where it will. */
 export function whyNot(python: Python): string | undefined {
   const { major, minor } = python;
   if (major !== OLDEST[0] || minor < OLDEST[1]) {
-    return `it is Python ${major}.${minor}, and ${OLDEST.join(".")} or newer is needed`;
+    return t("it is Python {0}, and {1} or newer is needed", `${major}.${minor}`, oldest());
   }
   if (!python.canMakeEnvironments) {
-    return "it cannot make environments: it lacks venv or ensurepip (Debian: python3-venv)";
+    return t("it cannot make environments: it lacks venv or ensurepip (Debian: python3-venv)");
   }
   return undefined;
+}
+
+/** What is said where none of these will do; `named` is the setting, or empty. */
+export function whyNoPython(
+  { pythons, broken }: AskedPythons,
+  named: string,
+  platform: NodeJS.Platform,
+): NoPython {
+  if (named !== "") {
+    const [python, other] = [pythons[0], broken[0]];
+    const because =
+      (python === undefined ? undefined : whyNot(python)) ?? other?.said ?? t("it said nothing");
+    const why = t(
+      "The setting {0} names {1}, which will not do: {2}. Select another, or empty the setting.",
+      "ralphLoop.server.python",
+      named,
+      because,
+    );
+    return { why, ...venvCommand(python, platform) };
+  }
+  const unable = pythons.find((python) => isNewEnough(python));
+  if (unable !== undefined) {
+    return {
+      why: t(
+        "Python {0} ({1}) cannot make environments: a part of it is missing. On Debian and Ubuntu install the package {2}, then try again.",
+        version(unable),
+        unable.path,
+        venvPackage(unable),
+      ),
+      ...venvCommand(unable, platform),
+    };
+  }
+  const [newest] = [...pythons].sort((a, b) => b.major - a.major || b.minor - a.minor);
+  const [first] = broken;
+  const found =
+    newest !== undefined
+      ? t("The newest Python here is {0} ({1}).", version(newest), newest.path)
+      : first !== undefined
+        ? t("No Python that runs was found: {0} said “{1}”.", first.command, oneLine(first.said))
+        : t("No Python was found.");
+  const needs = t(
+    "Ralph's server needs Python {0} or newer: get it from python.org or with uv, then try again.",
+    oldest(),
+  );
+  return { why: `${found} ${needs}`, command: UV };
 }
 
 /**
@@ -72,4 +168,34 @@ export function wheelsAreFor(names: readonly string[]): readonly number[] | unde
     return minor === undefined ? [] : [Number(minor)];
   });
   return bound.length === 0 ? undefined : [...new Set(bound)];
+}
+
+function isNewEnough({ major, minor }: Python): boolean {
+  return major === OLDEST[0] && minor >= OLDEST[1];
+}
+
+function venvCommand(
+  python: Python | undefined,
+  platform: NodeJS.Platform,
+): { readonly command?: string } {
+  const helps = platform === "linux" && python !== undefined && isNewEnough(python);
+  return helps && !python.canMakeEnvironments
+    ? { command: `sudo apt install ${venvPackage(python)}` } // words: not for people
+    : {};
+}
+
+function venvPackage(python: Python): string {
+  return `python${version(python)}-venv`; // words: not for people
+}
+
+function version({ major, minor }: Python): string {
+  return `${major}.${minor}`;
+}
+
+function oldest(): string {
+  return OLDEST.join(".");
+}
+
+function oneLine(said: string): string {
+  return said.trim().split("\n").at(-1)?.trim().slice(0, 200) ?? "";
 }

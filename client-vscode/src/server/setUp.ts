@@ -5,26 +5,35 @@
  * progress in the Loop view, and the Python that another extension has selected.
  */
 
-import { dirname } from "node:path";
+import { homedir } from "node:os";
 
 import * as vscode from "vscode";
 
+import { t } from "../l10n";
 import { lookupSettings, setServer } from "../settings";
 import type { Store } from "../state/store";
 import { bundledServer } from "./environment";
+import { whyNotInstalled } from "./explain";
 import { findServer, type Lookup, type Program } from "./lookup";
-import { askPythons, beside, identify, onPath, run } from "./processes";
-import { pythonNames } from "./python";
+import type { Lookups, Wishes } from "./connection";
+import { askPythons, beside, identify, installedPythons, isInUse, onPath, run } from "./processes";
+import { whyNot } from "./python";
 
-export class SetUp {
+/** Where it is kept that pip may ask its index: a person is asked once. */
+const MAY_USE_INDEX = "server.mayUseIndex";
+
+export class SetUp implements Lookups, vscode.Disposable {
+  /** Ends what is being installed when the window closes. */
+  private readonly closing = new AbortController();
+
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly store: Store,
     private readonly log: vscode.LogOutputChannel,
   ) {}
 
-  /** The server to start. Rejects where its environment could not be made. */
-  async find(mayUseIndex: boolean): Promise<Lookup> {
+  /** The server to start. Rejects where something happened that nobody foresaw. */
+  async find(wishes: Wishes): Promise<Lookup> {
     const settings = lookupSettings();
     const tell = (line: string): void => {
       this.log.info(line);
@@ -33,22 +42,27 @@ export class SetUp {
       identify,
       environment: () => this.ofEnvironment(),
       beside,
-      bundled: () => this.bundled(settings.python, mayUseIndex),
+      bundled: () => this.bundled(settings.python, wishes),
       tell,
     });
   }
 
+  dispose(): void {
+    this.closing.abort();
+  }
+
   /** Ask for the Python that the environment is made from; whether one was chosen. */
   async selectPython(): Promise<boolean> {
-    const pythons = await askPythons(await this.candidates(""), () => undefined);
-    const browse = { label: "$(folder-opened) Browse…", path: "" };
-    const items = pythons.map(({ path, major, minor }) => ({
-      label: `Python ${major}.${minor}`,
-      description: path,
-      path,
-    }));
+    const { pythons } = await askPythons(await this.candidates(""), () => undefined);
+    const browse = { label: `$(folder-opened) ${t("Browse…")}`, path: "" };
+    const items = pythons.map((python) => {
+      const { path, major, minor } = python;
+      const detail = whyNot(python);
+      const label = `Python ${major}.${minor}`; // words: not for people
+      return { label, description: path, path, ...(detail === undefined ? {} : { detail }) };
+    });
     const picked = await vscode.window.showQuickPick([...items, browse], {
-      title: "Python for Ralph's server (3.11 or newer)",
+      title: t("Python for Ralph's server (3.11 or newer)"),
     });
     const path = picked === browse ? await browsePython() : picked?.path;
     if (path === undefined) {
@@ -58,26 +72,38 @@ export class SetUp {
     return true;
   }
 
-  /** Ask before pip goes to its index; whether it may. */
+  /** Ask before pip goes to its index; whether it may. What was answered holds for updates too. */
   async mayUseIndex(): Promise<boolean> {
     const install = {
-      label: "$(cloud-download) Install with pip",
-      detail: "Fetches what the server needs from the package index that pip is set up for, once.",
+      label: `$(cloud-download) ${t("Install with pip")}`,
+      detail: t(
+        "Fetches what the server needs from the package index that pip is set up for; asked once.",
+      ),
     };
     const copy = {
-      label: "$(copy) Copy the command instead",
-      detail: "Install ralph-ls yourself, then set ralphLoop.server.path.",
+      label: `$(copy) ${t("Copy the command instead")}`,
+      detail: t("Install ralph-ls yourself, then set ralphLoop.server.path."),
     };
     const picked = await vscode.window.showQuickPick([install, copy], {
-      title: "Install Ralph's server in an environment of its own",
+      title: t("Install Ralph's server in an environment of its own"),
       ignoreFocusOut: true,
     });
     if (picked === copy) {
-      const wheels = vscode.Uri.joinPath(this.context.extensionUri, "wheels").fsPath;
-      const command = `python3 -m pip install --find-links "${wheels}" "ralph-ls==${this.version}"`;
-      await vscode.env.clipboard.writeText(command);
+      await this.copyCommand();
+    }
+    if (picked === install) {
+      await this.context.globalState.update(MAY_USE_INDEX, true);
     }
     return picked === install;
+  }
+
+  /** What mends it typed into a terminal, onto the clipboard. */
+  async copyCommand(): Promise<void> {
+    const { server } = this.store.snapshot;
+    if (server.kind === "missing" && server.command !== undefined) {
+      await vscode.env.clipboard.writeText(server.command);
+      vscode.window.setStatusBarMessage(t("Copied: {0}", server.command), 10_000);
+    }
   }
 
   private get version(): string {
@@ -85,34 +111,39 @@ export class SetUp {
     return manifest.version;
   }
 
-  private async bundled(python: string, mayUseIndex: boolean): Promise<Lookup> {
-    const { extensionUri, globalStorageUri } = this.context;
+  private async bundled(python: string, { mayUseIndex, doubted }: Wishes): Promise<Lookup> {
+    const { extensionUri, globalStorageUri, globalState } = this.context;
+    const { platform } = process;
     const steps = new Steps(this.store, this.log);
     const tell = (line: string): void => {
       this.log.info(line);
     };
+    const plan = {
+      storage: globalStorageUri.fsPath,
+      wheels: vscode.Uri.joinPath(extensionUri, "wheels").fsPath,
+      version: this.version,
+      python,
+      mayUseIndex: mayUseIndex || globalState.get<unknown>(MAY_USE_INDEX) === true,
+      doubted,
+      platform,
+    };
     try {
-      return await bundledServer(
-        {
-          storage: globalStorageUri.fsPath,
-          wheels: vscode.Uri.joinPath(extensionUri, "wheels").fsPath,
-          version: this.version,
-          python,
-          mayUseIndex,
+      return await bundledServer(plan, {
+        pythons: async () => await askPythons(await this.candidates(python), tell),
+        run: async (program) => {
+          this.log.info([program.command, ...program.args].join(" "));
+          await run(program, this.closing.signal);
         },
-        {
-          pythons: async () => await askPythons(await this.candidates(python), tell),
-          run: async (program) => {
-            this.log.info([program.command, ...program.args].join(" "));
-            await run(program);
-          },
-          identify,
-          step: (text) => {
-            steps.next(text);
-          },
-          tell,
+        identify,
+        isInUse,
+        step: (text) => {
+          steps.next(text);
         },
-      );
+        tell,
+      });
+    } catch (error) {
+      this.log.error(error instanceof Error ? error : String(error));
+      return whyNotInstalled(error, plan);
     } finally {
       steps.end();
     }
@@ -124,13 +155,9 @@ export class SetUp {
       return [{ command: named, args: [] }];
     }
     const selected = await this.selectedPython();
-    const paths = pythonNames(process.platform).flatMap((name) => onPath(name) ?? []);
     return [
       ...(selected === undefined ? [] : [{ command: selected, args: [] }]),
-      ...paths.map((command) => ({
-        command,
-        args: /[\\/]py\.exe$/i.test(command) ? ["-3"] : [],
-      })),
+      ...installedPythons(),
     ];
   }
 
@@ -139,7 +166,7 @@ export class SetUp {
     const selected = python === undefined ? undefined : beside(python, "ralph-ls");
     const found = onPath("ralph-ls");
     return [
-      ...(selected === undefined ? [] : [{ path: selected, from: "the selected Python" }]),
+      ...(selected === undefined ? [] : [{ path: selected, from: t("the selected Python") }]),
       ...(found === undefined ? [] : [{ path: found, from: "PATH" }]),
     ];
   }
@@ -196,9 +223,9 @@ class Steps {
 async function browsePython(): Promise<string | undefined> {
   const [uri] =
     (await vscode.window.showOpenDialog({
-      title: "Python for Ralph's server",
+      title: t("Python for Ralph's server (3.11 or newer)"),
       canSelectMany: false,
-      defaultUri: vscode.Uri.file(dirname(process.execPath)),
+      defaultUri: vscode.Uri.file(homedir()),
     })) ?? [];
   return uri?.fsPath;
 }

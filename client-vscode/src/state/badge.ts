@@ -1,5 +1,6 @@
 /** The number on the icon of the container: what waits for a person, over all folders. */
 
+import { t } from "../l10n";
 import { panelOf, type Snapshot } from "./snapshot";
 
 export interface Badge {
@@ -17,7 +18,7 @@ export function badge({ folders }: Snapshot): Badge | undefined {
   const several = folders.length > 1;
   const words = waiting.map((folder) => {
     const headline = panelOf(folder)?.headline ?? "";
-    return several ? `${folder.name}: ${headline}` : headline;
+    return several ? t("{0}: {1}", folder.name, headline) : headline;
   });
   return { value, tooltip: words.join(", ") };
 }

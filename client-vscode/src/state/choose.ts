@@ -6,7 +6,9 @@
  */
 
 import type { Verb } from "../generated/protocol";
+import { t } from "../l10n";
 import {
+  canRollBack,
   folderOf,
   isBlocked,
   isSetUp,
@@ -16,7 +18,7 @@ import {
 } from "./snapshot";
 
 /** What a command needs of a folder. */
-export type Need = Verb | "resolve" | "live" | "run" | "setUp" | "any";
+export type Need = Verb | "resolve" | "live" | "run" | "rollBack" | "setUp" | "any";
 
 /** What came out. */
 export type Choice =
@@ -31,13 +33,14 @@ export function choose(snapshot: Snapshot, need: Need, uri?: string): Choice {
     return { kind: "one", folder: named };
   }
   if (snapshot.folders.length === 0) {
-    return { kind: "none", why: "No folder is open. Open one with a git repository first." };
+    return { kind: "none", why: t("No folder is open. Open one with a git repository first.") };
   }
   const able = snapshot.folders.filter((folder) => meets(folder, need));
-  const active = able.find((folder) => folder.uri === (snapshot.chosen ?? snapshot.active));
+  const shown = folderOf(snapshot, snapshot.chosen ?? snapshot.active);
+  const active = able.find((folder) => folder.uri === shown?.uri);
   const [only, ...others] = active === undefined ? able : [active];
   if (only === undefined) {
-    return { kind: "none", why: WHY_NONE[need] };
+    return { kind: "none", why: whyNone(need) };
   }
   return others.length === 0 ? { kind: "one", folder: only } : { kind: "ask", folders: able };
 }
@@ -51,6 +54,8 @@ function meets(folder: FolderSnapshot, need: Need): boolean {
       return isSetUp(folder);
     case "run":
       return state?.run !== undefined;
+    case "rollBack":
+      return canRollBack(folder);
     case "live":
       return state?.live === true;
     case "resolve":
@@ -67,20 +72,36 @@ function meets(folder: FolderSnapshot, need: Need): boolean {
   }
 }
 
-const WHY_NONE: Readonly<Record<Need, string>> = {
-  start: "A loop runs here already, or the folder is no git work tree.",
-  runTask: "A loop runs here already, or there is no plan.",
-  pause: "No loop runs here that could be paused.",
-  stop: "No loop runs here that could be stopped.",
-  resume: "Nothing waits to go on here.",
-  reset: "No breaker is open here.",
-  answer: "No question waits for an answer.",
-  resolve: "Nothing is blocked here.",
-  live: "No loop runs here.",
-  run: "No loop has run here yet.",
-  showLog: "No loop has run here yet.",
-  showFile: "No loop has run here yet.",
-  setUp: "There is no plan here yet.",
-  any: "No folder is open.",
-  none: "No folder is open.",
-};
+function whyNone(need: Need): string {
+  switch (need) {
+    case "start":
+      return t("A loop runs here already, or the folder is no git work tree.");
+    case "runTask":
+      return t("A loop runs here already, or there is no plan.");
+    case "pause":
+      return t("No loop runs here that could be paused.");
+    case "stop":
+      return t("No loop runs here that could be stopped.");
+    case "resume":
+      return t("Nothing waits to go on here.");
+    case "reset":
+      return t("No breaker is open here.");
+    case "answer":
+      return t("No question waits for an answer.");
+    case "resolve":
+      return t("Nothing is blocked here.");
+    case "live":
+      return t("No loop runs here.");
+    case "run":
+    case "showLog":
+    case "showFile":
+      return t("No loop has run here yet.");
+    case "rollBack":
+      return t("No iteration can be rolled back: a loop runs here, or none has made a commit.");
+    case "setUp":
+      return t("There is no plan here yet.");
+    case "any":
+    case "none":
+      return t("No folder is open.");
+  }
+}

@@ -6,6 +6,7 @@
 
 import type { Verb } from "../generated/protocol";
 import {
+  canRollBack,
   isBlocked,
   isSetUp,
   offers,
@@ -40,17 +41,18 @@ export function contextKeys(
     "ralphLoop.live": any(({ state }) => state?.live === true),
     "ralphLoop.several": folders.length > 1,
     "ralphLoop.questionWaiting": any((folder) => offers(folder, "answer")),
-    "ralphLoop.can.resolve": any(isBlocked),
+    "ralphLoop.can.resolve": snapshot.trusted && any(isBlocked),
+    "ralphLoop.canRollBack": snapshot.trusted && any(canRollBack),
     "ralphLoop.shown.live": answers && shown?.state?.live === true,
     "ralphLoop.startablePlans": folders
       .filter((folder) => snapshot.trusted && answers && offers(folder, "start"))
       .flatMap(({ state }) => (state?.plan.uri === undefined ? [] : [pathOf(state.plan.uri)])),
   };
   for (const verb of KEYED_VERBS satisfies readonly Verb[]) {
-    const allowed = verb !== "start" || snapshot.trusted;
-    keys[`ralphLoop.can.${verb}`] = allowed && any((folder) => offers(folder, verb));
-    keys[`ralphLoop.shown.${verb}`] =
-      allowed && answers && shown !== undefined && offers(shown, verb);
+    // Where the folder is not trusted the server obeys no order.
+    const obeys = snapshot.trusted && answers;
+    keys[`ralphLoop.can.${verb}`] = obeys && any((folder) => offers(folder, verb));
+    keys[`ralphLoop.shown.${verb}`] = obeys && shown !== undefined && offers(shown, verb);
   }
   return keys;
 }

@@ -1,48 +1,140 @@
 /** What the Loop view says of the window itself, such as that there is no server. */
 
-import type { Notice } from "../webview/messages";
-import type { Snapshot } from "./snapshot";
+import { t } from "../l10n";
+import type { Notice, PageCommand } from "../webview/messages";
+import {
+  shownFolder,
+  type Remedy,
+  type ServerHealth,
+  type Snapshot,
+  type StartRefusal,
+} from "./snapshot";
+
+type Button = Notice["buttons"][number];
 
 /** None where all is well. */
-export function noticeOf({ server, trusted, folders }: Snapshot): Notice | undefined {
-  const live = folders.some(({ state }) => state?.live === true);
-  const goesOn = live ? " The loop that runs goes on without it." : "";
-  const output = { title: "Show Output", command: "showOutput" } as const;
+export function noticeOf(snapshot: Snapshot): Notice | undefined {
+  const { server, trusted, folders } = snapshot;
+  const shown = shownFolder(snapshot);
   switch (server.kind) {
     case "starting":
       return undefined;
     case "installing":
-      return { tone: "active", title: "Setting up", text: `${server.step}…`, buttons: [output] };
-    case "missing":
       return {
-        tone: "bad",
-        title: "No server",
-        text: server.why + goesOn,
-        buttons: [
-          ...(server.remedy === "install"
-            ? [{ title: "Install…", command: "installServer" } as const]
-            : []),
-          ...(server.remedy === "setting"
-            ? []
-            : [{ title: "Select Python…", command: "selectPython" } as const]),
-          output,
-        ],
+        tone: "active",
+        title: t("Setting up"),
+        text: t("{0}…", server.step),
+        buttons: [button("showOutput")],
       };
+    case "missing":
     case "failed":
       return {
-        tone: "bad",
-        title: "Server stopped",
-        text: `Ralph's server does not run: ${server.why}.${goesOn}`,
-        buttons: [{ title: "Restart Server", command: "restartServer" }, output],
+        ...noticeOfServer(
+          server,
+          folders.some(({ state }) => state?.live === true),
+        ),
+        // Nothing new comes without a server; what was told before stands there still.
+        ...(shown?.state === undefined ? {} : { asOf: shown.receivedAt }),
       };
     case "ok":
       return trusted
-        ? undefined
+        ? noticeOfStart(snapshot)
         : {
             tone: "plain",
-            title: "Restricted mode",
-            text: "Plans and runs are shown; no agent is started until the folder is trusted.",
-            buttons: [{ title: "Manage Trust", command: "manageTrust" }],
+            title: t("Restricted mode"),
+            text: t("Plans and runs are shown; no agent is started until the folder is trusted."),
+            buttons: [button("manageTrust")],
           };
   }
+}
+
+/** What the last start lacked, and how to get it. */
+function noticeOfStart(snapshot: Snapshot): Notice | undefined {
+  const { refusal } = snapshot;
+  const shown = shownFolder(snapshot);
+  if (refusal === undefined || refusal.uri !== shown?.uri || shown.state?.live === true) {
+    return undefined;
+  }
+  const isGit = refusal.code === "git-missing";
+  return {
+    tone: "bad",
+    title: isGit ? t("git was not found") : t("The agent was not found"),
+    text: refusal.text,
+    buttons: START_HELP[refusal.code].map(button),
+  };
+}
+
+const START_HELP: Readonly<Record<StartRefusal["code"], readonly PageCommand[]>> = {
+  "git-missing": ["getGit", "startLoop"],
+  "agent-unavailable": ["startWith", "openConfig", "startLoop"],
+};
+
+/** Why there is none, and what helps; `live`: a loop runs all the same. */
+export function noticeOfServer(
+  server: Extract<ServerHealth, { readonly kind: "missing" | "failed" }>,
+  live: boolean,
+): Notice {
+  const goesOn = live ? ` ${t("The loop that runs goes on without it.")}` : "";
+  if (server.kind === "failed") {
+    return {
+      tone: "bad",
+      title: t("Server stopped"),
+      text: `${t("Ralph's server does not run: {0}.", withoutStop(server.why))}${goesOn}`,
+      buttons: [{ title: t("Restart Server"), command: "restartServer" }, button("showOutput")],
+    };
+  }
+  const copies = server.command !== undefined;
+  const commands = HELP[server.remedy].filter((each) => copies || each !== "copyCommand");
+  return {
+    tone: "bad",
+    title: t("No server"),
+    text: server.why + goesOn,
+    buttons: commands.map(button),
+  };
+}
+
+/** What helps first comes first. */
+const HELP: Readonly<Record<Remedy, readonly PageCommand[]>> = {
+  install: ["installServer", "copyCommand", "selectPython", "showOutput"],
+  python: ["getPython", "copyCommand", "selectPython", "restartServer", "showOutput"],
+  setting: ["serverSettings", "restartServer", "showOutput"],
+};
+
+function button(command: PageCommand): Button {
+  return { title: titleOf(command), command };
+}
+
+function titleOf(command: PageCommand): string {
+  switch (command) {
+    case "showOutput":
+      return t("Show Output");
+    case "restartServer":
+      return t("Try Again");
+    case "installServer":
+      return t("Install…");
+    case "selectPython":
+      return t("Select Python…");
+    case "getPython":
+      return t("Get Python");
+    case "getGit":
+      return t("Get git");
+    case "startLoop":
+      return t("Try Again");
+    case "startWith":
+      return t("Start With…");
+    case "openConfig":
+      return t("Open Configuration");
+    case "copyCommand":
+      return t("Copy Command");
+    case "serverSettings":
+      return t("Open Settings");
+    case "manageTrust":
+      return t("Manage Trust");
+    case "openFolder":
+      return t("Open Folder");
+  }
+}
+
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
 }

@@ -12,7 +12,13 @@ export type ServerHealth =
   | { readonly kind: "starting" }
   | { readonly kind: "installing"; readonly step: string }
   | { readonly kind: "ok"; readonly version: string; readonly from: string }
-  | { readonly kind: "missing"; readonly why: string; readonly remedy: Remedy }
+  | {
+      readonly kind: "missing";
+      readonly why: string;
+      readonly remedy: Remedy;
+      /** What mends it, typed into a terminal. */
+      readonly command?: string;
+    }
   | { readonly kind: "failed"; readonly why: string };
 
 /** What helps where there is no server. */
@@ -29,12 +35,23 @@ export interface FolderSnapshot {
   readonly receivedAt: number;
 }
 
+/** A program that a start needs is not on the machine. */
+export interface StartRefusal {
+  readonly uri: string;
+  readonly code: "git-missing" | "agent-unavailable";
+  readonly text: string;
+}
+
 /** All of it. */
 export interface Snapshot {
   readonly trusted: boolean;
   readonly server: ServerHealth;
-  /** In the window's order. */
+  /** In the window's order, each work tree once. */
   readonly folders: readonly FolderSnapshot[];
+  /** Further folders of a work tree, by their URIs: the one that it is known by. */
+  readonly others: ReadonlyMap<string, string>;
+  /** What a start lacked, until the next one. */
+  readonly refusal: StartRefusal | undefined;
   /** URI of the folder with the active editor's document. */
   readonly active: string | undefined;
   /** URI of the folder that a person picked, until another one becomes active. */
@@ -54,6 +71,13 @@ export type Change =
       readonly state: StateResult;
       readonly at: number;
     }
+  | {
+      /** A folder lies in the same work tree as another one, so it has the same loop. */
+      readonly kind: "sameAs";
+      readonly uri: string;
+      readonly other: string;
+    }
+  | { readonly kind: "refused"; readonly refusal: StartRefusal | undefined }
   | { readonly kind: "active"; readonly uri: string | undefined }
   | { readonly kind: "chosen"; readonly uri: string }
   | { readonly kind: "trusted" };
@@ -64,6 +88,8 @@ export function emptySnapshot(trusted: boolean): Snapshot {
     trusted,
     server: { kind: "starting" },
     folders: [],
+    others: new Map(),
+    refusal: undefined,
     active: undefined,
     chosen: undefined,
   };
@@ -75,13 +101,26 @@ export function reduce(snapshot: Snapshot, change: Change): Snapshot {
     case "server":
       return { ...snapshot, server: change.health };
     case "folders":
-      return { ...snapshot, folders: change.folders.map((folder) => kept(snapshot, folder)) };
+      return withFolders(snapshot, change.folders);
     case "view": {
       const { uri, state, at } = change;
       const folders = snapshot.folders.map((folder) =>
         folder.uri === uri ? { ...folder, state, receivedAt: at } : folder,
       );
       return { ...snapshot, folders };
+    }
+    case "refused":
+      return { ...snapshot, refusal: change.refusal };
+    case "sameAs": {
+      const { uri, other } = change;
+      if (uri === other || !snapshot.folders.some((folder) => folder.uri === other)) {
+        return snapshot;
+      }
+      return {
+        ...snapshot,
+        folders: snapshot.folders.filter((folder) => folder.uri !== uri),
+        others: new Map([...snapshot.others, [uri, other]]),
+      };
     }
     case "active": {
       const moved = change.uri !== undefined && change.uri !== snapshot.active;
@@ -109,9 +148,13 @@ export function shownFolder(snapshot: Snapshot): FolderSnapshot | undefined {
   );
 }
 
-/** The folder with this URI. */
+/** The folder with this URI, or the one that its work tree is known by. */
 export function folderOf(snapshot: Snapshot, uri: string | undefined): FolderSnapshot | undefined {
-  return uri === undefined ? undefined : snapshot.folders.find((folder) => folder.uri === uri);
+  if (uri === undefined) {
+    return undefined;
+  }
+  const known = snapshot.others.get(uri) ?? uri;
+  return snapshot.folders.find((folder) => folder.uri === known);
 }
 
 /** What the server last said of a folder. */
@@ -142,9 +185,27 @@ export function isBlocked(folder: FolderSnapshot): boolean {
   return panelOf(folder)?.card?.kind === "run-blocked";
 }
 
+/** Whether an iteration of the newest run may be undone, as far as the server has looked. */
+export function canRollBack(folder: FolderSnapshot): boolean {
+  return panelOf(folder)?.rows.some((row) => row.canRollBack) === true;
+}
+
+/** After folders came or went. One whose work tree was known by a folder that went stands alone. */
+function withFolders(
+  snapshot: Snapshot,
+  open: readonly { readonly uri: string; readonly name: string }[],
+): Snapshot {
+  const isOpen = (uri: string): boolean => open.some((folder) => folder.uri === uri);
+  const others = [...snapshot.others].filter(([uri, other]) => isOpen(uri) && isOpen(other));
+  const same = new Map(others);
+  const folders = open.filter(({ uri }) => !same.has(uri)).map((folder) => kept(snapshot, folder));
+  return { ...snapshot, folders, others: same };
+}
+
 function kept(snapshot: Snapshot, folder: { uri: string; name: string }): FolderSnapshot {
+  // Also what was known of it by the name of another folder, until it is told anew.
   const known = folderOf(snapshot, folder.uri);
   return known === undefined
     ? { ...folder, state: undefined, receivedAt: 0 }
-    : { ...known, name: folder.name };
+    : { ...known, ...folder };
 }

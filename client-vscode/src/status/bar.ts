@@ -2,24 +2,18 @@
 
 import * as vscode from "vscode";
 
+import { clockTime } from "../intl";
+import { t } from "../l10n";
 import { showStatus, wantsStill } from "../settings";
-import { panelOf, type ServerHealth, type Snapshot } from "../state/snapshot";
-import { statusItem, type StatusModel } from "./statusItem";
-
-/** Milliseconds for which an end is told to somebody who looks. */
-const SEEN_AFTER = 60_000;
+import type { ServerHealth, Snapshot } from "../state/snapshot";
+import { SeenEnds } from "./ends";
+import { LINK_COMMANDS, statusItem, type StatusModel } from "./statusItem";
 
 const COMMANDS = {
   answer: "ralphLoop.answer",
   show: "ralphLoop.loop.focus",
   showOutput: "ralphLoop.showOutput",
 } as const satisfies Record<StatusModel["command"], string>;
-
-/** What the tooltip's links may do. */
-const LINKS = {
-  "ralphLoop.loop.focus": "Show",
-  "ralphLoop.stopAfterIteration": "Stop After This Iteration",
-} as const;
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem(
@@ -31,16 +25,26 @@ export class StatusBar implements vscode.Disposable {
     { scheme: "file", language: "markdown" },
     { scheme: "file", pattern: "**/{decide,blocked}.txt" },
   ]);
-  /** Folders with an end that nobody needs to be told any more, and what will make it so. */
-  private readonly seenEnds = new Set<string>();
-  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly ends = new SeenEnds(
+    (milliseconds, callback) => {
+      const timer = setTimeout(callback, milliseconds);
+      return () => {
+        clearTimeout(timer);
+      };
+    },
+    () => {
+      this.refresh();
+    },
+  );
+  /** Whether the system asks for no motion, as a page has told. */
+  private still = false;
   private snapshot: Snapshot | undefined;
-  private readonly disposables: { dispose: () => unknown }[] = [this.item, this.server];
+  private readonly disposables: { dispose: () => unknown }[] = [this.item, this.server, this.ends];
 
   constructor() {
     this.item.name = "Ralph Loop";
     this.server.name = "Ralph Loop";
-    this.server.command = { command: "ralphLoop.showOutput", title: "Show Output" };
+    this.server.command = { command: "ralphLoop.showOutput", title: t("Show Output") };
     this.disposables.push(
       vscode.window.onDidChangeWindowState(() => {
         this.refresh();
@@ -53,50 +57,33 @@ export class StatusBar implements vscode.Disposable {
     this.refresh();
   }
 
+  /** A page has told whether nothing is to move. */
+  setStill(still: boolean): void {
+    this.still = still;
+    this.refresh();
+  }
+
   /** Draw again what is known, after a setting changed. */
   refresh(): void {
     const { snapshot } = this;
     if (snapshot === undefined) {
       return;
     }
-    this.watchEnds(snapshot);
+    this.ends.watch(snapshot.folders, vscode.window.state.focused);
     this.draw(
       statusItem(snapshot, {
         show: showStatus(),
-        still: wantsStill(),
-        seenEnds: this.seenEnds,
-        clock: clockTime,
+        still: wantsStill() ?? this.still,
+        seenEnds: this.ends.folders,
+        clock: (timestamp) => clockTime(timestamp, Date.now()),
       }),
     );
     this.drawServer(snapshot.server);
   }
 
   dispose(): void {
-    for (const timer of this.timers.values()) {
-      clearTimeout(timer);
-    }
     for (const disposable of this.disposables) {
       disposable.dispose();
-    }
-  }
-
-  /** An end stands until the window is looked at, and a minute longer. */
-  private watchEnds({ folders }: Snapshot): void {
-    for (const folder of folders) {
-      const { uri } = folder;
-      const state = panelOf(folder)?.state;
-      if (state !== "complete" && state !== "ended" && state !== "fatal") {
-        this.seenEnds.delete(uri);
-        clearTimeout(this.timers.get(uri));
-        this.timers.delete(uri);
-      } else if (vscode.window.state.focused && !this.timers.has(uri) && !this.seenEnds.has(uri)) {
-        const timer = setTimeout(() => {
-          this.timers.delete(uri);
-          this.seenEnds.add(uri);
-          this.refresh();
-        }, SEEN_AFTER);
-        this.timers.set(uri, timer);
-      }
     }
   }
 
@@ -124,19 +111,19 @@ export class StatusBar implements vscode.Disposable {
     server.detail = "";
     switch (health.kind) {
       case "starting":
-        server.text = "Ralph server starts";
+        server.text = t("Ralph server starts");
         break;
       case "installing":
-        server.text = "Ralph server is set up";
+        server.text = t("Ralph server is set up");
         server.detail = health.step;
         break;
       case "ok":
-        server.text = `Ralph server ${health.version}`;
+        server.text = t("Ralph server {0}", health.version);
         server.detail = health.from;
         break;
       case "missing":
       case "failed":
-        server.text = "Ralph has no server";
+        server.text = t("Ralph has no server");
         server.detail = health.why;
         server.severity = vscode.LanguageStatusSeverity.Error;
         break;
@@ -144,16 +131,7 @@ export class StatusBar implements vscode.Disposable {
   }
 }
 
-/** The hour and minute as this person writes them; with the day where it is another one. */
-export function clockTime(timestamp: string): string {
-  const at = new Date(timestamp);
-  const time: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit" };
-  const isToday = at.toDateString() === new Date().toDateString();
-  const day: Intl.DateTimeFormatOptions = isToday ? {} : { day: "numeric", month: "short" };
-  return new Intl.DateTimeFormat(vscode.env.language, { ...day, ...time }).format(at);
-}
-
-function tooltip({ lines }: StatusModel): vscode.MarkdownString {
+function tooltip({ lines, links }: StatusModel): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   lines.forEach(({ heading, text: words }, at) => {
     text.appendMarkdown(at === 0 ? "" : "  \n");
@@ -161,8 +139,10 @@ function tooltip({ lines }: StatusModel): vscode.MarkdownString {
     // An agent wrote much of it.
     text.appendText(words.replaceAll("\n", " "));
   });
-  const links = Object.entries(LINKS).map(([command, title]) => `[${title}](command:${command})`);
-  text.appendMarkdown(`\n\n${links.join(" · ")}`);
-  text.isTrusted = { enabledCommands: Object.keys(LINKS) };
+  links.forEach(({ title, command }, at) => {
+    text.appendMarkdown(`${at === 0 ? "\n\n" : " · "}[`).appendText(title);
+    text.appendMarkdown(`](command:ralphLoop.${command})`);
+  });
+  text.isTrusted = { enabledCommands: LINK_COMMANDS.map((command) => `ralphLoop.${command}`) };
   return text;
 }

@@ -1,8 +1,12 @@
 /** What the status bar says of all folders in a few characters; it must never know VS Code. */
 
 import type { Panel, PanelState } from "../generated/protocol";
+import { count } from "../intl";
+import { t } from "../l10n";
 import {
+  isBlocked,
   isSetUp,
+  offers,
   panelOf,
   shownFolder,
   type FolderSnapshot,
@@ -22,7 +26,29 @@ export interface StatusModel {
   readonly command: "answer" | "show" | "showOutput";
   /** The six questions with their answers, or what the server lacks. */
   readonly lines: readonly { readonly heading: string; readonly text: string }[];
+  /** What can be done from the tooltip, the most likely first. */
+  readonly links: readonly StatusLink[];
 }
+
+/** A link of the tooltip: what it says, and the command without `ralphLoop.`. */
+export interface StatusLink {
+  readonly title: string;
+  readonly command: LinkCommand;
+}
+
+/** All that a tooltip may ever run. */
+export const LINK_COMMANDS = [
+  "answer",
+  "resolveBlocked",
+  "resetBreaker",
+  "resume",
+  "startLoop",
+  "pause",
+  "stopAfterIteration",
+  "loop.focus",
+  "showOutput",
+] as const;
+export type LinkCommand = (typeof LINK_COMMANDS)[number];
 
 export interface StatusOptions {
   readonly show: ShowStatus;
@@ -52,20 +78,22 @@ function ofServer({ server, folders }: Snapshot): StatusModel | undefined {
   switch (server.kind) {
     case "installing":
       return {
-        text: "$(sync~spin) Ralph: setting up",
-        label: `Ralph is setting up: ${server.step}`,
+        text: `$(sync~spin) ${t("Ralph: setting up")}`,
+        label: t("Ralph is setting up: {0}", server.step),
         background: undefined,
         command: "showOutput",
-        lines: [{ heading: "Setting up", text: server.step }],
+        lines: [{ heading: t("Setting up"), text: server.step }],
+        links: [showOutput()],
       };
     case "missing":
     case "failed":
       return {
-        text: "$(error) Ralph: no server",
-        label: `Ralph has no server: ${server.why}`,
+        text: `$(error) ${t("Ralph: no server")}`,
+        label: t("Ralph has no server: {0}", server.why),
         background: "error",
         command: "show",
-        lines: [{ heading: "No server", text: server.why }],
+        lines: [{ heading: t("No server"), text: server.why }],
+        links: [showLoop(), showOutput()],
       };
     case "starting":
     case "ok":
@@ -83,18 +111,23 @@ function ofFolders(snapshot: Snapshot, options: StatusOptions): StatusModel | un
   const folder = first ?? shown;
   const panel = panelOf(folder);
   if (folder === undefined || panel === undefined || !isSetUp(folder)) {
-    return options.show === "always" ? idle(panel) : undefined;
+    return options.show === "always" ? idle(snapshot, folder) : undefined;
   }
   const isEnd = panel.state === "complete" || panel.state === "ended" || panel.state === "fatal";
   if (panel.state === "none" || (isEnd && options.seenEnds.has(folder.uri))) {
-    return idle(panel);
+    return idle(snapshot, folder);
   }
-  return ofPanel(panel, options);
+  return ofPanel(snapshot, folder, panel, options);
 }
 
-function ofPanel(panel: Panel, { clock }: StatusOptions): StatusModel {
+function ofPanel(
+  snapshot: Snapshot,
+  folder: FolderSnapshot,
+  panel: Panel,
+  { clock }: StatusOptions,
+): StatusModel {
   const until = panel.state === "waiting" ? panel.until : undefined;
-  const words = until === undefined ? panel.short : `until ${clock(until)}`;
+  const words = until === undefined ? panel.short : t("until {0}", clock(until));
   const halfOpen = panel.state === "running" && panel.tone === "warning";
   const icon = halfOpen ? "warning" : ICONS[panel.state];
   return {
@@ -103,6 +136,7 @@ function ofPanel(panel: Panel, { clock }: StatusOptions): StatusModel {
     background: halfOpen ? "warning" : BACKGROUNDS[panel.state],
     command: panel.state === "asks" ? "answer" : "show",
     lines: panel.answers,
+    links: linksOf(snapshot, folder),
   };
 }
 
@@ -113,9 +147,9 @@ function ofSeveral(folders: readonly FolderSnapshot[]): StatusModel {
   const waits = n(({ needsPerson, state }) => needsPerson && state !== "asks");
   const runs = n(({ needsPerson }) => !needsPerson);
   const words = [
-    runs > 0 ? `${runs} running` : "",
-    asks > 0 ? `${asks} ${asks === 1 ? "asks" : "ask"}` : "",
-    waits > 0 ? `${waits} ${waits === 1 ? "waits" : "wait"} for you` : "",
+    runs > 0 ? t("{0} running", count(runs)) : "",
+    asks === 1 ? t("1 asks") : asks > 0 ? t("{0} ask", count(asks)) : "",
+    waits === 1 ? t("1 waits for you") : waits > 0 ? t("{0} wait for you", count(waits)) : "",
   ].filter((part) => part !== "");
   const text = words.join(", ");
   const icon = asks > 0 ? "question" : waits > 0 ? "warning" : "sync~spin";
@@ -128,17 +162,74 @@ function ofSeveral(folders: readonly FolderSnapshot[]): StatusModel {
       heading: folder.name,
       text: panelOf(folder)?.headline ?? "",
     })),
+    // Which folder another command would be about, nobody could see there.
+    links: [...(asks > 0 ? [link("answer")] : []), showLoop()],
   };
 }
 
-function idle(panel: Panel | undefined): StatusModel {
+function idle(snapshot: Snapshot, folder: FolderSnapshot | undefined): StatusModel {
   return {
     text: "$(sync-ignored) Ralph",
-    label: "Ralph: no loop runs",
+    label: t("Ralph: no loop runs"),
     background: undefined,
     command: "show",
-    lines: panel?.answers ?? [],
+    lines: panelOf(folder)?.answers ?? [],
+    links: linksOf(snapshot, folder),
   };
+}
+
+/** What the server offers for this folder now; without trust nothing but looking. */
+function linksOf({ trusted }: Snapshot, folder: FolderSnapshot | undefined): readonly StatusLink[] {
+  if (folder === undefined || !trusted) {
+    return [showLoop()];
+  }
+  const blocked = isBlocked(folder);
+  const offered: readonly (LinkCommand | false)[] = [
+    offers(folder, "answer") && "answer",
+    blocked && "resolveBlocked",
+    offers(folder, "reset") && "resetBreaker",
+    // A blocker is resolved by the same verb.
+    !blocked && offers(folder, "resume") && "resume",
+    offers(folder, "start") && "startLoop",
+    offers(folder, "pause") && "pause",
+    offers(folder, "stop") && panelOf(folder)?.state !== "stopping" && "stopAfterIteration",
+  ];
+  return [...offered.flatMap((command) => (command === false ? [] : [link(command)])), showLoop()];
+}
+
+function link(command: LinkCommand): StatusLink {
+  return { title: titleOf(command), command };
+}
+
+function showLoop(): StatusLink {
+  return link("loop.focus");
+}
+
+function showOutput(): StatusLink {
+  return link("showOutput");
+}
+
+function titleOf(command: LinkCommand): string {
+  switch (command) {
+    case "answer":
+      return t("Answer…");
+    case "resolveBlocked":
+      return t("Resolve…");
+    case "resetBreaker":
+      return t("Reset Breaker");
+    case "resume":
+      return t("Resume");
+    case "startLoop":
+      return t("Start Loop");
+    case "pause":
+      return t("Pause");
+    case "stopAfterIteration":
+      return t("Stop After This Iteration");
+    case "loop.focus":
+      return t("Show");
+    case "showOutput":
+      return t("Show Output");
+  }
 }
 
 /** Whether it should be seen even while another folder is looked at. */

@@ -1,54 +1,76 @@
-/** Draws rows as a tree of VS Code; what they say comes from `nodes.ts`. */
+/** Draws rows as a tree of VS Code; what they say comes from `plan.ts` and `iterations.ts`. */
 
 import * as vscode from "vscode";
 
-import { byId, changedRows, type Node } from "./nodes";
+import { t } from "../l10n";
+import { moveOf, type Move } from "./drag";
+import { HeldRows } from "./held";
+import type { Node } from "./nodes";
 
 /** Rows by their ids: an id is what VS Code holds on to, whatever the row says by now. */
 export class Rows implements vscode.TreeDataProvider<string>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<string[] | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  private nodes: readonly Node[] = [];
-  private known: ReadonlyMap<string, Node> = new Map();
+  readonly held = new HeldRows((told) => {
+    this.changed.fire(told === undefined ? undefined : [...told]);
+  });
 
   /** Show these rows. */
   show(nodes: readonly Node[]): void {
-    const changes = changedRows(this.nodes, nodes);
-    this.nodes = nodes;
-    this.known = byId(nodes);
-    if (changes.kind === "all") {
-      this.changed.fire(undefined);
-    } else if (changes.ids.length > 0) {
-      this.changed.fire([...changes.ids]);
-    }
+    this.held.show(nodes);
   }
 
   /** The row behind what a menu hands over. */
   node(element: unknown): Node | undefined {
-    return typeof element === "string" ? this.known.get(element) : undefined;
+    return typeof element === "string" ? this.held.find(element) : undefined;
   }
 
   getChildren(id?: string): string[] {
-    if (id === undefined) {
-      return this.nodes.map((node) => node.id);
-    }
-    const node = this.known.get(id);
-    return node?.kind === "group" ? node.children.map((child) => child.id) : [];
+    return [...this.held.childrenOf(id)];
   }
 
   getParent(id: string): string | undefined {
-    return this.nodes.find(
-      (node) => node.kind === "group" && node.children.some((child) => child.id === id),
-    )?.id;
+    return this.held.parentOf(id);
   }
 
   getTreeItem(id: string): vscode.TreeItem {
-    const node = this.known.get(id);
+    const node = this.held.find(id);
     return node === undefined ? new vscode.TreeItem("") : toTreeItem(node);
   }
 
   dispose(): void {
+    this.held.dispose();
     this.changed.dispose();
+  }
+}
+
+/** What a tree's own rows are called while they are dragged. */
+const DRAGGED = "application/vnd.code.tree.ralphloop.plan";
+
+/** Tasks are dragged to another place of the plan; `move` asks the server for it. */
+export class TaskDrag implements vscode.TreeDragAndDropController<string> {
+  readonly dragMimeTypes = [DRAGGED];
+  readonly dropMimeTypes = [DRAGGED];
+
+  constructor(
+    private readonly rows: Rows,
+    private readonly move: (move: Move) => Promise<void>,
+  ) {}
+
+  handleDrag(source: readonly string[], data: vscode.DataTransfer): void {
+    data.set(DRAGGED, new vscode.DataTransferItem([...source]));
+  }
+
+  async handleDrop(target: string | undefined, data: vscode.DataTransfer): Promise<void> {
+    const dragged: unknown = data.get(DRAGGED)?.value;
+    const id: unknown = Array.isArray(dragged) ? dragged[0] : undefined;
+    const node = this.rows.node(id);
+    if (node?.kind === "task") {
+      const move = moveOf(node, this.rows.node(target), this.rows.held.siblingsOf(node.id));
+      if (move !== undefined) {
+        await this.move(move);
+      }
+    }
   }
 }
 
@@ -84,12 +106,21 @@ function commandOf(node: Node): vscode.Command | undefined {
         selection: new vscode.Range(line, 0, line, 0),
       };
       const uri = vscode.Uri.parse(node.plan);
-      return { command: "vscode.open", title: "Open", arguments: [uri, options] };
+      return { command: "vscode.open", title: t("Open"), arguments: [uri, options] };
     }
     case "iteration":
-      return { command: "ralphLoop.showLog", title: "Show Log", arguments: [node.id] };
+      return { command: "ralphLoop.showLog", title: t("Show Log"), arguments: [node.id] };
+    case "older": {
+      const options: vscode.TextDocumentShowOptions = { preserveFocus: true };
+      return node.summary === undefined
+        ? undefined
+        : {
+            command: "vscode.open",
+            title: t("Open"),
+            arguments: [vscode.Uri.file(node.summary), options],
+          };
+    }
     case "group":
-    case "older":
       return undefined;
   }
 }

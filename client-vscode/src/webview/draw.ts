@@ -7,6 +7,7 @@
  */
 
 import type { Tone } from "../generated/protocol";
+import { t } from "../l10n";
 import type { Button, CardModel, Feed, Line, LoopModel, Progress, Row } from "./model";
 
 /** What is done with a button that was pressed. */
@@ -16,6 +17,7 @@ export type Press = (button: Button) => void;
 export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Press): void {
   root.dataset["state"] = model.state;
   setAttribute(root, "aria-label", model.label);
+  setAttribute(root, "data-stale", model.stale ? "true" : "");
   const parts: Part[] = [
     [
       "head",
@@ -52,7 +54,7 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
     [
       "answers",
       model.answers.length > 0,
-      () => section(root, "answers", "In words", "dl"),
+      () => section(root, "answers", t("In words"), "dl"),
       (element) => {
         drawRows(last(element), model.answers);
       },
@@ -60,7 +62,7 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
     [
       "facts",
       model.facts.length > 0,
-      () => section(root, "facts", "Facts", "dl"),
+      () => section(root, "facts", t("Facts"), "dl"),
       (element) => {
         drawRows(last(element), model.facts);
       },
@@ -68,22 +70,24 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
     [
       "feed",
       feed.lines.length > 0,
-      () => section(root, "feed", "The agent says", "ol"),
+      () => section(root, "feed", t("The agent says"), "ol"),
       (element) => {
         drawLines(last(element), feed.lines);
       },
     ],
   ];
   const shown = parts.filter(([, isShown]) => isShown);
-  keep(
-    root,
-    shown,
-    ([key]) => key,
-    ([, , make]) => make(),
-    (element, [, , , update]) => {
-      update(element);
-    },
-  );
+  keepFocus(root, () => {
+    keep(
+      root,
+      shown,
+      ([key]) => key,
+      ([, , make]) => make(),
+      (element, [, , , update]) => {
+        update(element);
+      },
+    );
+  });
 }
 
 type Part = [
@@ -129,6 +133,7 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
       const card = tag(parent, "section", "card");
       card.append(
         tag(parent, "h3", "title"),
+        tag(parent, "p", "when"),
         tag(parent, "p", "text"),
         tag(parent, "div", "buttons"),
       );
@@ -137,15 +142,19 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
     (element, card) => {
       setTone(element, card.tone);
       setAttribute(element, "aria-label", card.title);
-      const parts = element.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-      setText(parts[0], card.title);
-      setText(parts[1], card.text);
-      parts[1].hidden = card.text === "";
-      drawButtons(parts[2], card.buttons, press);
-      parts[2].hidden = card.buttons.length === 0;
+      const [title, when, text, buttons] = element.children as unknown as CardParts;
+      setText(title, card.title);
+      setText(when, card.when);
+      when.hidden = card.when === "";
+      setText(text, card.text);
+      text.hidden = card.text === "";
+      drawButtons(buttons, card.buttons, press);
+      buttons.hidden = card.buttons.length === 0;
     },
   );
 }
+
+type CardParts = [title: HTMLElement, when: HTMLElement, text: HTMLElement, buttons: HTMLElement];
 
 function drawButtons(parent: HTMLElement, buttons: readonly Button[], press: Press): void {
   keep(
@@ -243,15 +252,24 @@ function keep<Item>(
   for (const child of [...parent.children] as HTMLElement[]) {
     before.set(child.dataset["key"] ?? "", child);
   }
+  // Two buttons may say the same; then their place tells them apart.
   const used = new Set<string>();
-  let place = parent.firstElementChild;
-  for (const item of items) {
-    // Two buttons may say the same; then their place tells them apart.
+  const keyed = items.map((item) => {
     let key = keyOf(item);
     while (used.has(key)) {
       key += "+";
     }
     used.add(key);
+    return { key, item };
+  });
+  // What goes away goes first: to move an element is to take the keyboard from it.
+  for (const [key, child] of before) {
+    if (!used.has(key)) {
+      child.remove();
+    }
+  }
+  let place = parent.firstElementChild;
+  for (const { key, item } of keyed) {
     const known = before.get(key);
     const element = known ?? make(item);
     if (known === undefined) {
@@ -264,10 +282,18 @@ function keep<Item>(
       parent.insertBefore(element, place);
     }
   }
-  for (const [key, child] of before) {
-    if (!used.has(key)) {
-      child.remove();
-    }
+}
+
+/** The keyboard stays where it was; where that went away, it stays in the page. */
+function keepFocus(root: HTMLElement, change: () => void): void {
+  const { ownerDocument: page } = root;
+  const focused = page.activeElement as HTMLElement | null;
+  const wasInside = focused !== null && focused !== root && root.contains(focused);
+  change();
+  if (wasInside && page.activeElement !== focused) {
+    const kept = focused.isConnected && focused.closest("[hidden]") === null ? focused : root;
+    root.tabIndex = -1;
+    kept.focus({ preventScroll: true });
   }
 }
 

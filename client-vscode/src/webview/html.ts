@@ -14,10 +14,15 @@ export interface PageSources {
   readonly scriptUri: string;
   /** `asWebviewUri` of media/loop.css. */
   readonly styleUri: string;
+  /** `vscode.env.language`. */
+  readonly language: string;
+  /** The translated words by those that the code has; empty where nothing is translated. */
+  readonly words: Readonly<Record<string, string>>;
 }
 
 /** The page of the Loop view; the strictest policy under which it can be drawn. */
-export function loopHtml({ cspSource, nonce, scriptUri, styleUri }: PageSources): string {
+export function loopHtml(sources: PageSources): string {
+  const { cspSource, nonce, scriptUri, styleUri, language, words } = sources;
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -26,7 +31,7 @@ export function loopHtml({ cspSource, nonce, scriptUri, styleUri }: PageSources)
     "form-action 'none'",
   ].join("; ");
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${attribute(language)}">
   <head>
     <meta charset="utf-8" />
     <meta http-equiv="Content-Security-Policy" content="${attribute(policy)}" />
@@ -35,7 +40,7 @@ export function loopHtml({ cspSource, nonce, scriptUri, styleUri }: PageSources)
     <link rel="stylesheet" href="${attribute(styleUri)}" />
   </head>
   <body>
-    <main id="loop" aria-label="Ralph Loop"></main>
+    <main id="loop" aria-label="Ralph Loop" data-words="${attribute(JSON.stringify(words))}"></main>
     <p id="told" class="unseen" role="status" aria-live="polite"></p>
     <script nonce="${attribute(nonce)}" src="${attribute(scriptUri)}"></script>
   </body>

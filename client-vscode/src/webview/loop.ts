@@ -1,5 +1,7 @@
 /** The Loop view's page, where it meets the browser: bundled into media/loop.js. */
 
+import { useLanguage } from "../intl";
+import { translatorOf, useTranslator } from "../l10n";
 import type { ToPage } from "./messages";
 import { LoopPage, type Host } from "./page";
 
@@ -8,15 +10,23 @@ declare function acquireVsCodeApi(): Host;
 const root = document.getElementById("loop");
 const told = document.getElementById("told");
 if (root !== null && told !== null) {
-  const page = new LoopPage(root, told, acquireVsCodeApi(), {
-    now: () => Date.now(),
-    later: (milliseconds, callback) => {
+  useLanguage(document.documentElement.lang);
+  useTranslator(translatorOf(JSON.parse(root.dataset["words"] ?? "{}") as Record<string, string>));
+  delete root.dataset["words"];
+  // VS Code's own setting, or the system's where that is to be followed.
+  const still =
+    document.body.classList.contains("vscode-reduce-motion") ||
+    window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const clock = {
+    now: (): number => Date.now(),
+    later: (milliseconds: number, callback: () => void): (() => void) => {
       const timer = setTimeout(callback, milliseconds);
-      return (): void => {
+      return () => {
         clearTimeout(timer);
       };
     },
-  });
+  };
+  const page = new LoopPage(root, told, acquireVsCodeApi(), clock, still);
   // Only VS Code itself can post to a webview's own frame; its messages have no other mark.
   window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     page.receive(event.data);

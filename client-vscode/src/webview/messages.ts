@@ -13,6 +13,13 @@ export const PAGE_COMMANDS = [
   "restartServer",
   "installServer",
   "selectPython",
+  "getPython",
+  "copyCommand",
+  "getGit",
+  "startLoop",
+  "startWith",
+  "openConfig",
+  "serverSettings",
   "manageTrust",
   "openFolder",
 ] as const;
@@ -24,6 +31,8 @@ export interface Notice {
   readonly title: string;
   readonly text: string;
   readonly buttons: readonly { readonly title: string; readonly command: PageCommand }[];
+  /** Where nothing new comes any more: when what is shown was told, in milliseconds. */
+  readonly asOf?: number;
 }
 
 /** Everything that the page draws of one folder. */
@@ -53,7 +62,8 @@ export type ToPage =
 
 /** Page to host. */
 export type FromPage =
-  | { readonly type: "ready" }
+  /** It listens; `still` where a person wants nothing to move, which only a page can tell. */
+  | { readonly type: "ready"; readonly still: boolean }
   | {
       readonly type: "act";
       readonly workspace: string;
@@ -69,7 +79,7 @@ export function readFromPage(value: unknown): FromPage | undefined {
   }
   switch (value["type"]) {
     case "ready":
-      return { type: "ready" };
+      return { type: "ready", still: value["still"] === true };
     case "act": {
       const { workspace, verb, arguments: given } = value;
       const known = VERBS.find((each) => each === verb);

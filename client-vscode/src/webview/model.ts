@@ -5,7 +5,18 @@
  * itself. It must never know the DOM, nor decide anything about a run.
  */
 
-import type { Action, Fact, Message, Panel, PanelState, Tone } from "../generated/protocol";
+import type {
+  Action,
+  Card,
+  Fact,
+  FileMessage,
+  Message,
+  Panel,
+  PanelState,
+  Tone,
+} from "../generated/protocol";
+import { clockTime, count, fromNow } from "../intl";
+import { t } from "../l10n";
 import type { LoopSnapshot, PageCommand } from "./messages";
 
 /** A button: what it says, and what it asks for. */
@@ -22,6 +33,8 @@ export interface CardModel {
   readonly tone: Tone;
   readonly title: string;
   readonly text: string;
+  /** Since when it is so, or until when: told by the clock here. */
+  readonly when: string;
   readonly buttons: readonly Button[];
 }
 
@@ -58,20 +71,33 @@ export interface LoopModel {
   readonly buttons: readonly Button[];
   readonly answers: readonly Row[];
   readonly facts: readonly Row[];
-  readonly ticking: boolean;
+  /** Whether nothing new comes: it may be otherwise by now. */
+  readonly stale: boolean;
+  /** Milliseconds after which it reads otherwise by itself; none where it does not. */
+  readonly ticks: number | undefined;
 }
 
-/** The whole view as it is at `now`, in milliseconds since the epoch. */
-export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
+/** Milliseconds between two ticks of the time, and of what is told in minutes. */
+const TICK = 1000;
+const SLOW_TICK = 15_000;
+
+/**
+ * The whole view as it is at `now`, in milliseconds since the epoch.
+ *
+ * A page that was hidden begins with what it remembers, which is not `fresh`: its time stands still
+ * until the host has spoken.
+ */
+export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): LoopModel {
   const panel = snapshot.state?.panel;
-  const notice = noticeCard(snapshot);
-  const label = snapshot.name === "" ? "Ralph Loop" : `Ralph Loop, ${snapshot.name}`;
+  const notice = noticeCard(snapshot, now);
+  const stale = !fresh || snapshot.notice?.asOf !== undefined;
+  const label = snapshot.name === "" ? t("Ralph Loop") : t("Ralph Loop, {0}", snapshot.name);
   if (panel === undefined) {
     return {
       label,
       state: "none",
       tone: "plain",
-      headline: notice === undefined ? "Looking for a loop…" : "",
+      headline: notice === undefined ? t("Looking for a loop…") : "",
       count: "",
       countLabel: "",
       progress: undefined,
@@ -79,14 +105,18 @@ export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
       buttons: [],
       answers: [],
       facts: [],
-      ticking: false,
+      stale: false,
+      ticks: undefined,
     };
   }
   const { iterations, card } = panel;
   const cards: CardModel[] = notice === undefined ? [] : [notice];
   if (card !== undefined) {
-    const buttons = card.actions.map((action, at) => button(action, at === 0, snapshot));
-    cards.push({ key: card.kind, tone: card.tone, title: card.title, text: card.text, buttons });
+    // What goes on by itself asks for nothing, so no button is loud there.
+    const asks = card.kind !== "run-waits" && card.kind !== "run-stops";
+    const buttons = card.actions.map((action, at) => button(action, asks && at === 0, snapshot));
+    const { kind: key, tone, title, text } = card;
+    cards.push({ key, tone, title, text, when: whenOf(card, panel, now), buttons });
   }
   const inCard = new Set(card?.actions.map(sameness));
   const others = panel.actions.filter((action) => !inCard.has(sameness(action)));
@@ -97,10 +127,13 @@ export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
     state: panel.state,
     tone: panel.tone,
     headline: headlineOf(panel, now),
-    count: begun ? `${iterations.value}${limit === undefined ? "" : ` / ${limit}`}` : "",
-    countLabel: begun
-      ? `iteration ${iterations.value}${limit === undefined ? "" : ` of ${limit}`}`
+    count: begun
+      ? [iterations.value, limit]
+          .flatMap((n) => n ?? [])
+          .map(count)
+          .join(" / ")
       : "",
+    countLabel: begun ? iterationWords(iterations.value, limit) : "",
     progress: progressOf(snapshot),
     cards,
     // While nothing runs and nothing is urgent, the first button is what somebody came for.
@@ -114,8 +147,14 @@ export function loopModel(snapshot: LoopSnapshot, now: number): LoopModel {
       tone: "plain",
       more: "",
     })),
-    facts: panel.facts.map((fact) => row(fact, snapshot, now)),
-    ticking: panel.ticking,
+    facts: panel.facts.map((fact) => row(fact, snapshot, now, stale)),
+    stale,
+    ticks:
+      panel.ticking && !stale
+        ? TICK
+        : cards.some(({ when }) => when !== "")
+          ? SLOW_TICK
+          : undefined,
   };
 }
 
@@ -128,34 +167,50 @@ export function duration(seconds: number): string {
     whole % 60,
   ];
   if (hours > 0) {
-    return `${hours}h ${minutes}m ${left}s`;
+    return t("{0}h {1}m {2}s", hours, minutes, left);
   }
-  return minutes > 0 ? `${minutes}m ${left}s` : `${left}s`;
+  return minutes > 0 ? t("{0}m {1}s", minutes, left) : t("{0}s", left);
 }
 
 /** How it stands; a wait that is long says until when, in the time of whoever looks. */
 function headlineOf({ card, headline, until }: Panel, now: number): string {
   const isLong = card?.kind === "run-waits" && until !== undefined;
-  return isLong ? `${headline} until ${timeOfDay(until, now)}` : headline;
+  return isLong ? t("{0} until {1}", headline, clockTime(until, now)) : headline;
 }
 
-function timeOfDay(timestamp: string, now: number): string {
-  const at = new Date(timestamp);
-  const isToday = at.toDateString() === new Date(now).toDateString();
-  const time: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit" };
-  const day: Intl.DateTimeFormatOptions = isToday ? {} : { day: "numeric", month: "short" };
-  return new Intl.DateTimeFormat(undefined, { ...day, ...time }).format(at);
+/** What a card leaves to a clock: the server knows neither the time here nor how it is written. */
+function whenOf({ kind, since }: Card, { until }: Panel, now: number): string {
+  if (kind === "run-waits" && until !== undefined) {
+    return Date.parse(until) > now
+      ? t("Goes on at {0} ({1})", clockTime(until, now), fromNow(until, now))
+      : t("About to go on");
+  }
+  if (since === undefined) {
+    return "";
+  }
+  // The clock of a remote machine may be ahead of the one here.
+  const ago = fromNow(Math.min(Date.parse(since), now), now);
+  return kind === "engine-gone"
+    ? t("Last event at {0} ({1})", clockTime(since, now), ago)
+    : t("Since {0} ({1})", clockTime(since, now), ago);
 }
 
-function row(fact: Fact, snapshot: LoopSnapshot, now: number): Row {
+function iterationWords(value: number, limit: number | undefined): string {
+  return limit === undefined
+    ? t("iteration {0}", count(value))
+    : t("iteration {0} of {1}", count(value), count(limit));
+}
+
+function row(fact: Fact, snapshot: LoopSnapshot, now: number, stale: boolean): Row {
   const panel = snapshot.state?.panel;
   // The server tells the time when something changes; in between it goes on here.
-  const ticks = fact.key === "time" && panel?.ticking === true;
+  const ticks = fact.key === "time" && panel?.ticking === true && !stale;
   const since = Math.max(0, now - snapshot.receivedAt) / 1000;
   // What the time is limited to stays behind it.
   const [, limit] = fact.text.split(" of ");
-  const of = limit === undefined ? "" : ` of ${limit}`;
-  const text = ticks ? `${duration(panel.seconds + since)}${of}` : fact.text;
+  const spent = ticks ? duration(panel.seconds + since) : "";
+  const ticked = limit === undefined ? spent : t("{0} of {1}", spent, limit);
+  const text = ticks ? ticked : fact.text;
   return { key: fact.key, heading: fact.heading, text, tone: fact.tone, more: fact.more };
 }
 
@@ -167,24 +222,27 @@ function progressOf({ state }: LoopSnapshot): Progress | undefined {
   const { iterations, tasks, live } = panel;
   // What is left of the limit means something while it is being used up; afterwards the plan does.
   if (live && iterations.of !== undefined && iterations.of > 0) {
-    const label = `${iterations.value} of ${iterations.of} iterations`;
+    const label = t("{0} of {1} iterations", count(iterations.value), count(iterations.of));
     return { value: iterations.value, of: iterations.of, label };
   }
   if (tasks.of !== undefined && tasks.of > 0) {
-    return { value: tasks.value, of: tasks.of, label: `${tasks.value} of ${tasks.of} tasks` };
+    const label = t("{0} of {1} tasks", count(tasks.value), count(tasks.of));
+    return { value: tasks.value, of: tasks.of, label };
   }
   return undefined;
 }
 
-function noticeCard({ notice }: LoopSnapshot): CardModel | undefined {
+function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefined {
   if (notice === undefined) {
     return undefined;
   }
+  const { tone, title, text, asOf } = notice;
   return {
-    key: "notice",
-    tone: notice.tone,
-    title: notice.title,
-    text: notice.text,
+    ...{ key: "notice", tone, title, text },
+    when:
+      asOf === undefined
+        ? ""
+        : t("What is shown below is of {0} ({1})", clockTime(asOf, now), fromNow(asOf, now)),
     buttons: notice.buttons.map(({ title, command }, at) => ({
       title,
       primary: at === 0,
@@ -266,16 +324,30 @@ function withMessage(lines: readonly Line[], message: Message): readonly Line[] 
       return lines.with(at, { ...earlier, tone });
     }
     case "file":
-      return [...lines, line("file", `${message.action} ${message.path}`)];
+      return [...lines, line("file", fileWords(message.action, message.path))];
     case "todo": {
       const done = message.items.filter(({ state }) => state === "done").length;
-      return [...lines, line("todo", `its own list: ${done} of ${message.items.length} done`)];
+      const words = t("its own list: {0} of {1} done", count(done), count(message.items.length));
+      return [...lines, line("todo", words)];
     }
     case "usage":
       return lines;
     default:
       // One of a newer server.
       return lines;
+  }
+}
+
+function fileWords(action: FileMessage["action"], path: string): string {
+  switch (action) {
+    case "read":
+      return t("read {0}", path);
+    case "created":
+      return t("created {0}", path);
+    case "changed":
+      return t("changed {0}", path);
+    case "deleted":
+      return t("deleted {0}", path);
   }
 }
 

@@ -32,12 +32,11 @@ export interface Clock {
 /** Milliseconds between two sentences to a screen reader (UX: at most one in 5 s). */
 export const TOLD_INTERVAL = 5000;
 
-/** Milliseconds between two ticks of the time. */
-const TICK = 1000;
-
 /** The page's life: feed it what the host sends. */
 export class LoopPage {
   private memory: Memory;
+  /** Whether the host has spoken: until then it is what the page remembers. */
+  private fresh = false;
   private callOffTick: (() => void) | undefined;
   private callOffTold: (() => void) | undefined;
   private toldAt = Number.NEGATIVE_INFINITY;
@@ -48,10 +47,12 @@ export class LoopPage {
     private readonly told: HTMLElement,
     private readonly host: Host,
     private readonly clock: Clock,
+    /** Whether a person wants nothing to move. */
+    still = false,
   ) {
     this.memory = readMemory(host.getState());
     this.show();
-    host.postMessage({ type: "ready" });
+    host.postMessage({ type: "ready", still });
   }
 
   /** Take what the host sent. */
@@ -59,10 +60,7 @@ export class LoopPage {
     const { snapshot, feed } = this.memory;
     switch (message.type) {
       case "snapshot":
-        this.memory = {
-          snapshot: message.snapshot,
-          feed: feedFor(feed, message.snapshot),
-        };
+        this.take(message.snapshot);
         break;
       case "messages": {
         const { workspace, run, messages } = message;
@@ -80,6 +78,18 @@ export class LoopPage {
     this.show();
   }
 
+  /** What is known of a folder stays until the host knows more, as while its server starts. */
+  private take(snapshot: LoopSnapshot): void {
+    const { snapshot: before, feed } = this.memory;
+    const kept = before?.workspace === snapshot.workspace ? before.state : undefined;
+    this.fresh = snapshot.state !== undefined || kept === undefined;
+    const shown =
+      snapshot.state !== undefined || before === undefined || kept === undefined
+        ? snapshot
+        : { ...snapshot, state: kept, receivedAt: before.receivedAt };
+    this.memory = { snapshot: shown, feed: feedFor(feed, shown) };
+  }
+
   private show(): void {
     this.callOffTick?.();
     this.callOffTick = undefined;
@@ -87,13 +97,13 @@ export class LoopPage {
     if (snapshot === undefined) {
       return;
     }
-    const model = loopModel(snapshot, this.clock.now());
+    const model = loopModel(snapshot, this.clock.now(), this.fresh);
     draw(this.root, model, feed, (button) => {
       this.press(snapshot, button);
     });
     this.tell(model.headline);
-    if (model.ticking) {
-      this.callOffTick = this.clock.later(TICK, () => {
+    if (model.ticks !== undefined) {
+      this.callOffTick = this.clock.later(model.ticks, () => {
         this.show();
       });
     }

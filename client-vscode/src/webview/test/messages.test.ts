@@ -8,7 +8,10 @@ describe("what a page may send", () => {
   test("is a closed list", () => {
     const act = { type: "act", workspace: "w", verb: "answer", arguments: { run: "r" } };
     assert.deepEqual(readFromPage(act), act);
-    assert.deepEqual(readFromPage({ type: "ready", more: 1 }), { type: "ready" });
+    assert.deepEqual(readFromPage({ type: "ready", still: true, more: 1 }), {
+      type: "ready",
+      still: true,
+    });
     const command = { type: "command", command: "showOutput" };
     assert.deepEqual(readFromPage(command), command);
   });
@@ -37,6 +40,8 @@ describe("the page around the view", () => {
     nonce: "n0nce",
     scriptUri: "https://a/loop.js?a=1&b=2",
     styleUri: "https://a/loop.css",
+    language: "de",
+    words: { Facts: 'Tat"sachen' },
   });
 
   test("allows its own script by a nonce, its own style, and nothing else", () => {
@@ -51,6 +56,11 @@ describe("the page around the view", () => {
 
   test("has no style and no script of its own in it", () => {
     assert.doesNotMatch(html, /style=|<style|onclick|javascript:/);
+  });
+
+  test("brings the words of the window's language, harmless in an attribute", () => {
+    assert.match(html, /<html lang="de">/);
+    assert.match(html, /data-words="\{&quot;Facts&quot;:&quot;Tat\\&quot;sachen&quot;\}"/);
   });
 
   test("has the places that the page draws into", () => {

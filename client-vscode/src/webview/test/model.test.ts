@@ -76,6 +76,24 @@ describe("the model of the view", () => {
     );
   });
 
+  test("no button of a card is loud where it goes on by itself", () => {
+    const loud = (kind: string): boolean | undefined => {
+      const actions = [{ title: "Stop now", verb: "stop" as const, arguments: {} }];
+      const card = { kind, tone: "plain" as const, title: "", text: "", actions };
+      return loopModel(snapshot(panel({ card })), NOW).cards[0]?.buttons[0]?.primary;
+    };
+    assert.equal(loud("run-stops"), false);
+    assert.equal(loud("run-waits"), false);
+    assert.equal(loud("run-paused"), true);
+  });
+
+  test("a clock elsewhere that is ahead makes nothing begin in the future", () => {
+    const since = new Date(NOW + 90_000).toISOString();
+    const card = { kind: "breaker-open", tone: "bad" as const, title: "", text: "", actions: [] };
+    const [shown] = loopModel(snapshot(panel({ card: { ...card, since } })), NOW).cards;
+    assert.match(shown?.when ?? "", /^Since .* \(now\)$/);
+  });
+
   test("the host's notice comes first, and its buttons ask the host", () => {
     const notice = {
       tone: "bad" as const,

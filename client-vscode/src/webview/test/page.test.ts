@@ -4,45 +4,9 @@ import { beforeEach, describe, test } from "vitest";
 import { Window } from "happy-dom";
 
 import type { FromPage } from "../messages";
-import { LoopPage, TOLD_INTERVAL, type Clock, type Memory } from "../page";
-import { NOW, panel, QUESTION, snapshot } from "./samples";
-
-/** A clock that goes on when it is told to. */
-class HandClock implements Clock {
-  private time = NOW;
-  private waiting: { at: number; callback: () => void }[] = [];
-
-  now(): number {
-    return this.time;
-  }
-
-  later(milliseconds: number, callback: () => void): () => void {
-    const timer = { at: this.time + milliseconds, callback };
-    this.waiting.push(timer);
-    return () => {
-      this.waiting = this.waiting.filter((each) => each !== timer);
-    };
-  }
-
-  /** Let time pass; what is due is done at its own time. */
-  pass(milliseconds: number): void {
-    const until = this.time + milliseconds;
-    for (;;) {
-      const [next] = this.waiting.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
-      if (next === undefined) {
-        break;
-      }
-      this.waiting = this.waiting.filter((each) => each !== next);
-      this.time = next.at;
-      next.callback();
-    }
-    this.time = until;
-  }
-
-  get n_waiting(): number {
-    return this.waiting.length;
-  }
-}
+import { LoopPage, TOLD_INTERVAL, type Memory } from "../page";
+import { HandClock } from "./clock";
+import { EMPTY, NOW, panel, QUESTION, snapshot } from "./samples";
 
 let root: HTMLElement;
 let told: HTMLElement;
@@ -84,7 +48,7 @@ const button = (title: string): HTMLButtonElement => {
 describe("the page", () => {
   test("says that it is ready, and is empty until it is told something", () => {
     open();
-    assert.deepEqual(sent, [{ type: "ready" }]);
+    assert.deepEqual(sent, [{ type: "ready", still: false }]);
     assert.equal(root.childElementCount, 0);
   });
 
@@ -220,6 +184,88 @@ describe("the page", () => {
     root.replaceChildren();
     open();
     assert.equal(root.querySelector(".headline")?.textContent, "Waiting for you");
+  });
+
+  test("what it remembers stands still until the host has spoken, and then goes on", () => {
+    show(open());
+    root.replaceChildren();
+    // The page that was hidden is gone, and its clock with it.
+    clock = new HandClock();
+    const page = open();
+    const time = (): string | null | undefined =>
+      root.querySelector('.facts [data-key="time"] .words')?.textContent;
+    clock.pass(60_000);
+    assert.equal(time(), "6m 12s");
+    assert.equal(root.dataset["stale"], "true");
+    show(page, panel(), { receivedAt: clock.now() });
+    clock.pass(2000);
+    assert.equal(time(), "6m 14s");
+    assert.equal(root.dataset["stale"], undefined);
+  });
+
+  test("what it remembers stays while the server starts, and no longer than that", () => {
+    show(open(), panel(QUESTION));
+    const page = open();
+    const starting = EMPTY;
+    page.receive({ type: "snapshot", snapshot: starting });
+    assert.equal(root.querySelector(".headline")?.textContent, "Waiting for you");
+    page.receive({ type: "snapshot", snapshot: { ...starting, workspace: "file:///other" } });
+    assert.equal(root.querySelector(".headline")?.textContent, "Looking for a loop…");
+  });
+
+  test("a wait is counted down, and one that is over says so", () => {
+    const until = new Date(NOW + 125_000).toISOString();
+    const title = "Waits for the usage limit";
+    const card = { kind: "run-waits", tone: "plain" as const, title, text: "", actions: [] };
+    const when = (): string => root.querySelector(".when")?.textContent ?? "";
+    show(open(), panel({ until, card }));
+    assert.match(when(), /^Goes on at .* \(in 2 min\.?\)$/);
+    clock.pass(100_000);
+    assert.match(when(), /^Goes on at .* \(in 25 sec\.?\)$/);
+    clock.pass(26_000);
+    assert.equal(when(), "About to go on");
+  });
+
+  test("an engine that is gone grows older, though nothing is told of it", () => {
+    const since = new Date(NOW - 30_000).toISOString();
+    const card = { kind: "engine-gone", tone: "bad" as const, title: "", text: "", actions: [] };
+    show(open(), panel({ ticking: false, card: { ...card, since } }));
+    assert.match(root.querySelector(".when")?.textContent ?? "", /\(30 sec\.? ago\)$/);
+    clock.pass(180_000);
+    assert.match(root.querySelector(".when")?.textContent ?? "", /\(3 min\.? ago\)$/);
+  });
+
+  test("the keyboard stays where it is while events pour in", () => {
+    const page = open();
+    show(page, panel());
+    const stop = button("Stop");
+    stop.focus();
+    for (let second = 1; second <= 50; second += 1) {
+      const changes = second % 2 === 0 ? QUESTION : { iterations: { value: second, of: 99 } };
+      show(page, panel({ ...changes, seconds: second }));
+      const text = { kind: "text" as const, iteration: 1, offset: second, text: `line ${second}` };
+      page.receive({ type: "messages", workspace: "file:///work", run: "r1", messages: [text] });
+      clock.pass(1000);
+      // Not compared by assert, which would write down the whole page where it fails.
+      assert.ok(root.ownerDocument.activeElement === stop, `in second ${second}`);
+    }
+  });
+
+  test("the keyboard stays in the page where its button went away, and with one that moved", () => {
+    const page = open();
+    const [pause, stop] = panel().actions;
+    assert.ok(pause !== undefined && stop !== undefined);
+    show(page, panel());
+    const stopping = button("Stop");
+    stopping.focus();
+    show(page, panel({ actions: [stop, pause] }));
+    assert.ok(root.ownerDocument.activeElement === stopping);
+    show(page, panel({ actions: [pause] }));
+    assert.ok(root.ownerDocument.activeElement === root);
+    button("Pause").blur();
+    (root.ownerDocument.activeElement as HTMLElement).blur();
+    show(page, panel({ actions: [] }));
+    assert.ok(root.ownerDocument.activeElement !== root, "it takes no keyboard by itself");
   });
 
   test("what another version remembered is forgotten", () => {

@@ -1,0 +1,51 @@
+/**
+ * The words of a question as they are drawn, and as a person's own are read.
+ *
+ * Pure. An agent wrote what is shown here, so nothing in it may become markup; and as a screen
+ * reader is handed the markdown itself, no more is escaped than has to be.
+ */
+
+import { t } from "../l10n";
+
+/** One row of the choices; `answer` is what the loop is told. */
+export interface Choice {
+  readonly label: string;
+  readonly answer: string;
+  readonly alwaysShow?: boolean;
+}
+
+/** What is typed comes first, and stays whatever it is compared with; then the options. */
+export function choicesFor(typed: string, options: readonly string[]): readonly Choice[] {
+  const text = typed.trim();
+  const own =
+    text === "" ? [] : [{ label: t("Answer: {0}", text), answer: text, alwaysShow: true }];
+  return [...own, ...options.map((option) => ({ label: oneLine(option), answer: option }))];
+}
+
+/** All of it in one line. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+/** Markdown that reads as this text, line by line. */
+export function plainMarkdown(text: string): string {
+  return text
+    .split(/\r\n|\r|\n/)
+    .map(escapeLine)
+    .join("\n\n");
+}
+
+const NO_BREAK_SPACE = "\u00a0";
+
+function escapeLine(line: string): string {
+  const words = line.trimStart();
+  // Four spaces would begin a block of code.
+  const indent = NO_BREAK_SPACE.repeat(line.length - words.length);
+  const inside = words.replaceAll(/[\\`*_[\]<>&~]/g, "\\$&");
+  // What makes a heading, a list or a rule does so at the beginning of a line only.
+  return indent + inside.replace(/^([-+=#]|\d+(?=[.)]))/, opening);
+}
+
+function opening(start: string): string {
+  return /^\d/.test(start) ? `${start}\\` : `\\${start}`;
+}

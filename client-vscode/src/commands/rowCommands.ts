@@ -1,0 +1,134 @@
+/**
+ * Commands about one row: a task of the plan, or an iteration.
+ *
+ * Called on a row they are about that one; from the palette they ask for one, of those with which
+ * it can be done.
+ */
+
+import * as vscode from "vscode";
+
+import type { EditTaskParams, ReplyResult } from "../generated/protocol";
+import { t } from "../l10n";
+import { pickIteration, pickTask, type Iteration } from "../rows/pick";
+import { folderOf, type FolderSnapshot } from "../state/snapshot";
+import type { Move } from "../trees/drag";
+import type { Node } from "../trees/nodes";
+import type { IterationOffer, TaskOffer } from "../trees/offers";
+import type { RowCommandId } from "./ids";
+import type { Given } from "./orders";
+import type { FolderCommand, Tools } from "./table";
+
+export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
+  skipTask: async ({ orders }, folder, target) => {
+    const task = await taskOf(folder, target, "skip", t("Which task is skipped in this run?"));
+    if (task !== undefined) {
+      glance(await orders.ask("ralph/skip", { workspace: folder.uri, task }, folder));
+    }
+  },
+  resetTask: async ({ orders }, folder, target) => {
+    const task = await taskOf(folder, target, "reset", t("Which task begins anew?"));
+    if (task !== undefined) {
+      glance(await orders.ask("ralph/resetTask", { workspace: folder.uri, task }, folder));
+    }
+  },
+  blockTask: async (tools, folder, target) => {
+    const task = await taskOf(folder, target, "block", t("Which task is blocked?"));
+    if (task === undefined) {
+      return;
+    }
+    const reason = await vscode.window.showInputBox({
+      title: t("What blocks it?"),
+      prompt: t("It stands in the plan, and no iteration takes the task until it is unblocked."),
+      ignoreFocusOut: true,
+    });
+    if (reason !== undefined) {
+      await edit(tools, folder, { task, edit: "block", reason: reason.trim() });
+    }
+  },
+  unblockTask: async (tools, folder, target) => {
+    const task = await taskOf(folder, target, "unblock", t("Which task is no longer blocked?"));
+    if (task !== undefined) {
+      await edit(tools, folder, { task, edit: "unblock" });
+    }
+  },
+  showChanges: async ({ changes }, folder, target) => {
+    const found = await iterationOf(folder, target, "changes", t("Whose changes?"));
+    if (found !== undefined) {
+      await changes.show(folder, found.run, found.row.iteration);
+    }
+  },
+  openCommit: async ({ changes }, folder, target) => {
+    const { commit, iteration } = target?.kind === "task" ? target.task : {};
+    if (commit !== undefined && iteration !== undefined) {
+      await changes.openCommit(folder, undefined, iteration, commit);
+      return;
+    }
+    const found = await iterationOf(folder, target, "commit", t("Whose commit?"));
+    if (found?.row.commit !== undefined) {
+      await changes.openCommit(folder, found.run, found.row.iteration, found.row.commit);
+    }
+  },
+  rollback: async ({ rollback }, folder, target) => {
+    const title = t("Roll back to before which iteration?");
+    const found = await iterationOf(folder, target, "rollBack", title);
+    if (found !== undefined) {
+      await rollback.ask(folder, found.run, found.row.iteration);
+    }
+  },
+};
+
+/** A task was dropped elsewhere in the plan's tree. */
+export async function moveTask(tools: Tools, { task, before }: Move): Promise<void> {
+  const folder = folderOf(tools.store.snapshot, task.folder);
+  if (folder !== undefined) {
+    const to = before === undefined ? {} : { before };
+    await edit(tools, folder, { task: task.task.id, edit: "move", ...to });
+  }
+}
+
+/** A hint behind a finished task was clicked; what it brings nobody has looked at. */
+export async function openHintsCommit(
+  { changes }: Tools,
+  folder: FolderSnapshot,
+  given: Given,
+): Promise<void> {
+  const { run, iteration, commit } = given;
+  if (typeof iteration === "number" && typeof commit === "string") {
+    const ofRun = typeof run === "string" ? run : undefined;
+    await changes.openCommit(folder, ofRun, iteration, commit);
+  }
+}
+
+async function edit(
+  { orders }: Tools,
+  folder: FolderSnapshot,
+  wanted: Omit<EditTaskParams, "workspace">,
+): Promise<void> {
+  glance(await orders.ask("ralph/editTask", { workspace: folder.uri, ...wanted }, folder));
+}
+
+/** What an order that was obeyed says: read in passing, and gone. */
+function glance(reply: ReplyResult | undefined): void {
+  if (reply?.accepted === true) {
+    vscode.window.setStatusBarMessage(t("Ralph: {0}", reply.text), 5000);
+  }
+}
+
+async function taskOf(
+  folder: FolderSnapshot,
+  target: Node | undefined,
+  offer: TaskOffer,
+  title: string,
+): Promise<string | undefined> {
+  const found = target?.kind === "task" ? target : await pickTask(folder, offer, title);
+  return found?.task.id;
+}
+
+async function iterationOf(
+  folder: FolderSnapshot,
+  target: Node | undefined,
+  offer: IterationOffer,
+  title: string,
+): Promise<Iteration | undefined> {
+  return target?.kind === "iteration" ? target : await pickIteration(folder, offer, title);
+}

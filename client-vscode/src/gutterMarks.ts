@@ -1,0 +1,34 @@
+/** Which mark stands beside which task of a plan; it must never know VS Code. */
+
+import type { TaskRow } from "./generated/protocol";
+
+/** One shape each, so that none is told by its colour alone. */
+export const MARKS = ["done", "current", "asks", "blocked"] as const;
+export type Mark = (typeof MARKS)[number];
+
+/** The lines (from 0) of each mark; every list is empty where the marks are switched off. */
+export function linesOf(
+  rows: readonly TaskRow[],
+  { isOn }: { readonly isOn: boolean },
+): ReadonlyMap<Mark, readonly number[]> {
+  const shown = isOn ? rows : [];
+  return new Map(
+    MARKS.map((mark) => [
+      mark,
+      shown.filter((row) => markOf(row) === mark).map(({ line }) => line - 1),
+    ]),
+  );
+}
+
+function markOf(row: TaskRow): Mark | undefined {
+  if (row.asks) {
+    return "asks";
+  }
+  if (row.blocks || row.state === "blocked") {
+    return "blocked";
+  }
+  if (row.inWork) {
+    return "current";
+  }
+  return row.state === "done" ? "done" : undefined;
+}

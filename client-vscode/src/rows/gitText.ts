@@ -1,0 +1,16 @@
+/** What a document shows of a file at a commit, also where that is no text; never knows VS Code. */
+
+import type { FileAtResult } from "../generated/protocol";
+import { t } from "../l10n";
+
+export function textOf({ text, binary, size }: FileAtResult): string {
+  if (text !== undefined) {
+    return text;
+  }
+  if (size === undefined) {
+    return "";
+  }
+  return binary
+    ? t("This file is no text: {0} bytes.", size)
+    : t("This file is too large to be shown: {0} bytes.", size);
+}

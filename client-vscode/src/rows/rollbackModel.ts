@@ -1,0 +1,106 @@
+/**
+ * What a person is told and asked before an iteration is undone; it must never know VS Code.
+ *
+ * A roll back ends in one question that names all that goes and how it comes back. Commits that no
+ * iteration made are asked about before it, on their own.
+ */
+
+import type { RollbackResult, UndoneCommit } from "../generated/protocol";
+import { t } from "../l10n";
+
+/** Commits and files that are named one by one. */
+const MOST_NAMED = 10;
+
+/** What to do after a look at what would be undone. */
+export type RollbackStep =
+  | { readonly kind: "refused"; readonly text: string; readonly code: string }
+  /** Commits of others would go too: a choice of its own. */
+  | ({ readonly kind: "foreign" } & Question)
+  | ({ readonly kind: "confirm" } & Question);
+
+/** A modal: what it says, and the one button beside Cancel. */
+export interface Question {
+  readonly title: string;
+  readonly detail: string;
+  readonly button: string;
+}
+
+/** The step that a dry run leads to. */
+export function stepOf(told: RollbackResult): RollbackStep {
+  const { refused } = told;
+  if (refused === undefined) {
+    return { kind: "confirm", ...confirmation(told) };
+  }
+  if (refused.code === "foreign-commits") {
+    return { kind: "foreign", ...foreignQuestion(told) };
+  }
+  return { kind: "refused", text: refused.message, code: refused.code };
+}
+
+/** What is said when it is done. */
+export function doneWords({ iteration, branch, backup }: RollbackResult): string {
+  const done = t("{0} is rolled back to before iteration {1}.", branch, iteration);
+  return backup === undefined
+    ? done
+    : `${done} ${t("What was undone is kept as the branch {0}.", backup)}`;
+}
+
+function confirmation(told: RollbackResult): Question {
+  const { iteration, branch, target, commits, files, moreFiles, backup, forcePush } = told;
+  const nFiles = files.length + moreFiles;
+  const parts = [
+    t("The branch {0} goes back to {1}.", branch, target.slice(0, 7)),
+    named(
+      commits.length === 1
+        ? t("1 commit is undone:")
+        : t("{0} commits are undone:", commits.length),
+      commits.map(commitWords),
+      commits.length,
+    ),
+    named(nFiles === 1 ? t("1 file changes:") : t("{0} files change:", nFiles), files, nFiles),
+    backup === undefined ? "" : t("All of it is kept as the branch {0}.", backup),
+    forcePush === undefined
+      ? ""
+      : `${t("What was pushed stays where it was pushed. This is not run for you:")}\n${forcePush}`,
+  ];
+  return {
+    title: t("Roll back to before iteration {0}?", iteration),
+    detail: joined(parts),
+    button: t("Roll Back"),
+  };
+}
+
+function foreignQuestion({ iteration, commits, refused }: RollbackResult): Question {
+  const foreign = commits.filter((commit) => commit.foreign);
+  return {
+    title: t("There are commits since iteration {0} that no iteration made.", iteration),
+    detail: joined([
+      upperFirst(refused?.message ?? ""),
+      named(t("They would be undone too:"), foreign.map(commitWords), foreign.length),
+    ]),
+    button: t("Undo Those Too…"),
+  };
+}
+
+function commitWords({ hash, subject, foreign }: UndoneCommit): string {
+  const words = `${hash.slice(0, 7)} ${subject.replaceAll(/\s+/g, " ").trim()}`;
+  return foreign ? t("{0} (made by no iteration)", words) : words;
+}
+
+/** A heading and the first of what it is about; nothing where there is none. */
+function named(heading: string, names: readonly string[], n: number): string {
+  const shown = names.slice(0, MOST_NAMED);
+  const rest = n - shown.length;
+  const lines = shown.map((name) => `• ${name}`);
+  return n === 0
+    ? ""
+    : [heading, ...lines, ...(rest > 0 ? [t("• … and {0} more", rest)] : [])].join("\n");
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

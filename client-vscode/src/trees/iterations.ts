@@ -1,0 +1,132 @@
+/** The rows of the tree of iterations, made from what the server told; never knows VS Code. */
+
+import type { IterationRow, RunState } from "../generated/protocol";
+import { t } from "../l10n";
+import type { FolderSnapshot } from "../state/snapshot";
+import type { IterationNode, Node, NodeIcon, OlderNode } from "./nodes";
+import { iterationOffers, offerWords } from "./offers";
+
+/** The iterations of a folder's newest run, the newest first. */
+export function iterationNodes(folder: FolderSnapshot | undefined): readonly Node[] {
+  const state = folder?.state;
+  const run = state?.run?.run;
+  const rows = state?.panel?.rows ?? [];
+  if (folder === undefined || run === undefined) {
+    return [];
+  }
+  const nodes: Node[] = rows.map((row) => iterationNode(folder, run, row));
+  const older = (rows.at(-1)?.iteration ?? 1) - 1;
+  return older > 0 ? [...nodes, olderNode(folder, older, state?.run)] : nodes;
+}
+
+function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): IterationNode {
+  const number = `#${row.iteration}`;
+  const outcome = outcomeWords(row);
+  const facts = [
+    resultWords(row),
+    row.seconds === undefined ? "" : clock(row.seconds),
+    row.costUsd === undefined ? "" : `$${row.costUsd.toFixed(2)}`,
+    row.files === undefined ? "" : filesWords(row),
+  ].filter((part) => part !== "");
+  const details = [
+    row.task ?? t("no task assigned"),
+    row.why,
+    row.status === undefined ? "" : t("report: {0}", row.status),
+    row.tests === undefined ? "" : t("tests: {0}", row.tests.toLowerCase().replaceAll("_", " ")),
+    row.tasksDone > 0 ? t("tasks done: {0}", row.tasksDone) : "",
+  ].filter((part) => part !== "");
+  return {
+    kind: "iteration",
+    id: `${folder.uri}#${run}:${row.iteration}`,
+    label: number,
+    description: facts.join(" · "),
+    tooltip: [t("Iteration {0}: {1}", row.iteration, outcome), ...details].join("\n"),
+    spoken: [
+      t("iteration {0}", row.iteration),
+      outcome,
+      ...facts.slice(row.outcome === undefined ? 1 : 0),
+      ...details,
+    ].join(", "),
+    context: ["iteration", ...offerWords(iterationOffers(row))].join(" "),
+    icon: iterationIcon(row),
+    folder: folder.uri,
+    run,
+    row,
+  };
+}
+
+function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined): OlderNode {
+  const words = n === 1 ? t("{0} older iteration", n) : t("{0} older iterations", n);
+  return {
+    kind: "older",
+    id: `${folder.uri}#older`,
+    label: t("Older…"),
+    description: words,
+    tooltip: t("{0}: a click opens summary.csv, which has a row for each", words),
+    spoken: words,
+    context: "older",
+    icon: { name: "ellipsis", color: undefined },
+    summary:
+      run === undefined ? undefined : `${run.workspace}/${run.config.paths.logs}/summary.csv`,
+  };
+}
+
+/** What came of it, in a word or two. */
+function resultWords({ outcome, commit }: IterationRow): string {
+  if (outcome === undefined) {
+    return t("in work");
+  }
+  return commit?.slice(0, 7) ?? (outcome === "limited" ? t("usage limit") : t("no commit"));
+}
+
+/** What was seen, and beside it what was claimed where that differs. */
+function filesWords({ files, claimedFiles }: IterationRow): string {
+  const seen = files === 1 ? t("{0} file", 1) : t("{0} files", files ?? 0);
+  const differs = claimedFiles !== undefined && claimedFiles !== files;
+  return differs ? t("{0} (report {1})", seen, claimedFiles) : seen;
+}
+
+function iterationIcon(row: IterationRow): NodeIcon {
+  if (row.outcome === undefined) {
+    return { name: "sync", color: "charts.blue" };
+  }
+  switch (row.outcome) {
+    case "progress":
+      return { name: row.commit === undefined ? "pass" : "git-commit", color: undefined };
+    case "noProgress":
+      return { name: "dash", color: "list.warningForeground" };
+    case "stopped":
+      return { name: "debug-stop", color: undefined };
+    case "limited":
+      return { name: "clock", color: undefined };
+    case "lost":
+      return { name: "debug-disconnect", color: "list.errorForeground" };
+  }
+}
+
+function outcomeWords({ outcome }: IterationRow): string {
+  if (outcome === undefined) {
+    return t("in work");
+  }
+  switch (outcome) {
+    case "progress":
+      return t("progress");
+    case "noProgress":
+      return t("no progress");
+    case "stopped":
+      return t("stopped");
+    case "limited":
+      return t("usage limit, does not count");
+    case "lost":
+      return t("lost: its engine was gone");
+  }
+}
+
+/** `1:06`, or `1:02:03` from an hour on. */
+function clock(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const rest = two(whole % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
+}

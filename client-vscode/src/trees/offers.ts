@@ -1,0 +1,46 @@
+/**
+ * What can be done with a row, in one place: menus, lists to choose from and tests ask here.
+ *
+ * Each offer stands in the row's context value as `can:NAME`, where package.json asks for it. What
+ * really can be done the server decides when it is asked. It must never know VS Code.
+ */
+
+import type { IterationRow, TaskRow } from "../generated/protocol";
+
+export const TASK_OFFERS = ["run", "skip", "reset", "block", "unblock", "log", "commit"] as const;
+export type TaskOffer = (typeof TASK_OFFERS)[number];
+
+export const ITERATION_OFFERS = ["log", "changes", "commit", "rollBack"] as const;
+export type IterationOffer = (typeof ITERATION_OFFERS)[number];
+
+/** What can be done with a task as it stands. */
+export function taskOffers(task: TaskRow): readonly TaskOffer[] {
+  const isOpen = task.state === "todo" || task.state === "inProgress";
+  const holds: Readonly<Record<TaskOffer, boolean>> = {
+    run: isOpen,
+    skip: isOpen && !task.skipped,
+    // There is something to take back: attempts, a wish to skip it, or a state of the plan.
+    reset: task.state !== "done" && (task.state !== "todo" || task.attempts > 0 || task.skipped),
+    block: isOpen,
+    unblock: task.state === "blocked",
+    log: task.iteration !== undefined,
+    commit: task.commit !== undefined,
+  };
+  return TASK_OFFERS.filter((offer) => holds[offer]);
+}
+
+/** What can be done with an iteration. */
+export function iterationOffers(row: IterationRow): readonly IterationOffer[] {
+  const holds: Readonly<Record<IterationOffer, boolean>> = {
+    log: true,
+    changes: row.changes,
+    commit: row.commit !== undefined,
+    rollBack: row.canRollBack,
+  };
+  return ITERATION_OFFERS.filter((offer) => holds[offer]);
+}
+
+/** As menus ask for it. */
+export function offerWords(offers: readonly (TaskOffer | IterationOffer)[]): readonly string[] {
+  return offers.map((offer) => `can:${offer}`);
+}

@@ -1,0 +1,157 @@
+/** The rows of the plan's tree, made from what the server told; it must never know VS Code. */
+
+import type { PlanRows, TaskRow } from "../generated/protocol";
+import { t } from "../l10n";
+import type { FolderSnapshot } from "../state/snapshot";
+import type { GroupNode, Node, NodeIcon, TaskNode } from "./nodes";
+import { offerWords, taskOffers } from "./offers";
+
+/** The plan of a folder: its tasks under their headings, in the plan's order. */
+export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
+  const rows = folder?.state?.plan;
+  if (folder === undefined || rows?.uri === undefined) {
+    return [];
+  }
+  const ids = new Set<string>();
+  const groups: { name: string; tasks: TaskRow[] }[] = [];
+  for (const task of rows.tasks) {
+    const name = headingOf(task);
+    const newest = groups.at(-1);
+    if (newest?.name === name) {
+      newest.tasks.push(task);
+    } else {
+      groups.push({ name, tasks: [task] });
+    }
+  }
+  return groups.flatMap<Node>(({ name, tasks }) => {
+    const children = tasks.map((task) => taskNode(folder, rows, task, ids));
+    return name === "" ? children : [groupNode(folder, name, children, ids)];
+  });
+}
+
+function groupNode(
+  folder: FolderSnapshot,
+  name: string,
+  children: readonly TaskNode[],
+  ids: Set<string>,
+): GroupNode {
+  const done = children.filter(({ task }) => task.state === "done").length;
+  return {
+    kind: "group",
+    id: unique(ids, `${folder.uri}#group:${name}`),
+    label: name,
+    description: `${done}/${children.length}`,
+    tooltip: t("{0}: {1} of {2} done", name, done, children.length),
+    spoken: t("{0}, {1} of {2} done", name, done, children.length),
+    context: "group",
+    icon: undefined,
+    children,
+  };
+}
+
+function taskNode(
+  folder: FolderSnapshot,
+  plan: PlanRows,
+  task: TaskRow,
+  ids: Set<string>,
+): TaskNode {
+  const context = [
+    "task",
+    task.state,
+    ...(task.asks ? ["asks"] : []),
+    ...(task.blocks ? ["blocks"] : []),
+    ...(task.iteration === undefined ? [] : ["tried"]),
+    ...offerWords(taskOffers(task)),
+  ];
+  const said = [task.title, stateWords(task), priorityWords(task), task.words];
+  return {
+    kind: "task",
+    id: unique(ids, `${folder.uri}#task:${task.id}`),
+    label: task.title,
+    description: shortWords(task),
+    tooltip: [
+      task.title,
+      task.words === "" ? stateWords(task) : task.words,
+      ...task.criteria.map((criterion) => `• ${criterion}`),
+    ].join("\n"),
+    spoken: said.filter((part) => part !== "").join(", "),
+    context: context.join(" "),
+    icon: taskIcon(task),
+    folder: folder.uri,
+    plan: plan.uri ?? "",
+    task,
+  };
+}
+
+function headingOf(task: TaskRow): string {
+  return task.section !== "" ? task.section : (task.priority ?? "");
+}
+
+/** What fits beside a title in a side bar: `#2 a1b2c3d` of one that is done. */
+function shortWords({ state, iteration, commit, words }: TaskRow): string {
+  return state === "done" && iteration !== undefined
+    ? [`#${iteration}`, commit?.slice(0, 7) ?? ""].join(" ").trim()
+    : words;
+}
+
+function stateWords(task: TaskRow): string {
+  if (task.inWork) {
+    return t("in work");
+  }
+  if (task.skipped) {
+    return t("skipped in this run");
+  }
+  switch (task.state) {
+    case "todo":
+      return t("open");
+    case "inProgress":
+      return t("in progress");
+    case "done":
+      return t("done");
+    case "blocked":
+      return t("blocked");
+    case "skipped":
+      return t("skipped");
+  }
+}
+
+function priorityWords({ priority }: TaskRow): string {
+  return priority === undefined ? "" : t("priority {0}", priority);
+}
+
+function taskIcon(task: TaskRow): NodeIcon {
+  if (task.asks) {
+    return { name: "question", color: "list.warningForeground" };
+  }
+  if (task.blocks) {
+    return { name: "circle-slash", color: "list.errorForeground" };
+  }
+  if (task.inWork) {
+    return { name: "sync", color: "charts.blue" };
+  }
+  if (task.skipped && task.state !== "done") {
+    return { name: "debug-step-over", color: "testing.iconSkipped" };
+  }
+  switch (task.state) {
+    case "todo":
+      return { name: "circle-large-outline", color: undefined };
+    case "inProgress":
+      return { name: "circle-large", color: "charts.blue" };
+    case "done":
+      return { name: "pass", color: "testing.iconPassed" };
+    case "blocked":
+      return { name: "circle-slash", color: "list.errorForeground" };
+    case "skipped":
+      return { name: "debug-step-over", color: "testing.iconSkipped" };
+  }
+}
+
+/** Two tasks with one id: the second gets another, or VS Code refuses the whole tree. */
+function unique(ids: Set<string>, wanted: string): string {
+  let id = wanted;
+  for (let n = 2; ids.has(id); n += 1) {
+    id = `${wanted}~${n}`;
+  }
+  ids.add(id);
+  return id;
+}

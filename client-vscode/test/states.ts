@@ -1,0 +1,407 @@
+/**
+ * Every state of the loop and of the window, with all that a person should see of each (UX §4).
+ *
+ * What the loop itself tells is what the server makes of it: its tests keep that in
+ * tests/golden/states. What is expected stands here once, for the view, the bar and the badge.
+ */
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import type { Panel, StateResult } from "../src/generated/protocol";
+import type { FolderSnapshot, Snapshot } from "../src/state/snapshot";
+import type { StatusModel } from "../src/status/statusItem";
+import { NOW } from "../src/webview/test/samples";
+import { PARSER, run, snapshot, state, unknownFolder } from "./samples";
+
+const GOLDEN = join(dirname(fileURLToPath(import.meta.url)), "../../tests/golden/states");
+
+export interface Sample {
+  readonly name: string;
+  readonly snapshot: Snapshot;
+  readonly expected: Expected;
+}
+
+export interface Expected {
+  /** Ids of the views that can be seen, without `ralphLoop.`. */
+  readonly views: readonly string[];
+  /** Titles of the welcome's buttons in the Plan view. */
+  readonly welcome?: readonly string[];
+  /** None where the item is hidden. */
+  readonly status:
+    | { readonly text: string; readonly background?: "error" | "warning"; readonly click: string }
+    | undefined;
+  readonly badge?: number;
+  readonly headline: string;
+  /** The most urgent first. */
+  readonly cards: readonly {
+    readonly title: string;
+    readonly tone: string;
+    readonly when?: RegExp;
+    readonly text?: RegExp;
+    readonly buttons: readonly string[];
+  }[];
+  /** Below the cards. */
+  readonly buttons?: readonly string[];
+}
+
+const ALL = ["loop", "plan", "iterations"];
+
+// Times are told in the zone of whoever looks; here they look from Greenwich.
+process.env["TZ"] = "UTC";
+
+/** The panel of a state as the server tells it. */
+export function golden(name: string): Panel {
+  return JSON.parse(readFileSync(join(GOLDEN, `${name}.json`), "utf8")) as Panel;
+}
+
+/** A folder in that state. */
+export function folderIn(name: string): FolderSnapshot {
+  const panel = golden(name);
+  const { live, needsPerson } = panel;
+  const told = { panel, live, needsPerson };
+  const without = { uri: PARSER, name: "parser", receivedAt: NOW };
+  if (panel.state === "none") {
+    return { ...without, state: withoutKey(state(told), "run") };
+  }
+  return { ...without, state: state({ ...told, run: run() }) };
+}
+
+function withoutKey(told: StateResult, key: keyof StateResult): StateResult {
+  return Object.fromEntries(
+    Object.entries(told).filter(([name]) => name !== key),
+  ) as unknown as StateResult;
+}
+
+function at(name: string, expected: Omit<Expected, "views"> & Partial<Expected>): Sample {
+  return {
+    name,
+    snapshot: snapshot([folderIn(name)]),
+    expected: { views: ALL, ...expected },
+  };
+}
+
+const show = (
+  text: string,
+  background?: "error" | "warning",
+): NonNullable<Expected["status"]> & { click: StatusModel["command"] } => ({
+  text,
+  ...(background === undefined ? {} : { background }),
+  click: "show",
+});
+
+const PAUSE = ["Pause", "Stop after this iteration"];
+const LOG = "Show log";
+
+const OF_THE_LOOP: readonly Sample[] = [
+  at("idle", {
+    views: ["loop", "plan"],
+    status: show("$(sync-ignored) Ralph"),
+    headline: "No loop has run here",
+    cards: [],
+    buttons: ["Start loop"],
+  }),
+  at("starting", {
+    status: show("$(sync~spin) Ralph 0/20"),
+    headline: "Starting",
+    cards: [],
+    buttons: PAUSE,
+  }),
+  at("running", {
+    status: show("$(sync~spin) Ralph 3/20"),
+    headline: "Running",
+    cards: [],
+    buttons: PAUSE,
+  }),
+  at("pausing", {
+    status: show("$(sync~spin) Ralph 3/20"),
+    headline: "Pauses after this iteration",
+    cards: [],
+    buttons: ["Do not pause after this iteration", "Stop after this iteration"],
+  }),
+  at("paused", {
+    status: show("$(debug-pause) Ralph paused"),
+    headline: "Paused after iteration 3",
+    cards: [{ title: "Paused", tone: "warning", buttons: ["Resume", "Stop"] }],
+  }),
+  at("stopping", {
+    status: show("$(sync~spin) Ralph stopping"),
+    headline: "Stops after this iteration",
+    cards: [{ title: "Stops after this iteration", tone: "plain", buttons: ["Stop now"] }],
+  }),
+  at("asks", {
+    status: { text: "$(question) Ralph asks", background: "warning", click: "answer" },
+    badge: 1,
+    headline: "Waiting for your answer",
+    cards: [
+      {
+        title: "Ralph asks (iteration 3)",
+        tone: "warning",
+        text: /^Where is VAT rounded\?/,
+        buttons: ["Answer…", "Open decide.txt"],
+      },
+    ],
+    buttons: ["Reset breaker", "Stop"],
+  }),
+  at("half-open", {
+    status: show("$(warning) Ralph 3/20", "warning"),
+    headline: "Running",
+    cards: [
+      {
+        title: "Breaker half open",
+        tone: "warning",
+        text: /^2 iterations without progress; opens at 3\nlast error: /,
+        buttons: ["Reset breaker", LOG],
+      },
+    ],
+    buttons: PAUSE,
+  }),
+  at("breaker-open", {
+    status: show("$(error) Ralph: breaker open", "error"),
+    badge: 1,
+    headline: "Breaker open",
+    cards: [
+      {
+        title: "Breaker open",
+        tone: "bad",
+        when: /^Since .*\d\d:15.* \(.*\)$/u,
+        text: /^3 iterations without progress\nin a row: 3 of 3 iterations .*\nlast error: /,
+        buttons: ["Reset breaker", LOG],
+      },
+    ],
+    buttons: ["Stop"],
+  }),
+  at("blocked", {
+    status: show("$(circle-slash) Ralph blocked", "warning"),
+    badge: 1,
+    headline: "Blocked",
+    cards: [
+      {
+        title: "Blocked (iteration 3)",
+        tone: "bad",
+        text: /^The merchant account is missing$/,
+        buttons: ["Mark blocker as resolved", "Open blocked.txt"],
+      },
+    ],
+    buttons: ["Stop"],
+  }),
+  at("limit-wait", {
+    status: show("$(clock) Ralph until 17:00"),
+    headline: "Waits for the usage limit until 17:00",
+    cards: [
+      {
+        title: "Waits for the usage limit",
+        tone: "plain",
+        when: /^Goes on at 17:00 \(in 5 ?h\S*\)$/,
+        text: /not counted/,
+        buttons: PAUSE,
+      },
+    ],
+  }),
+  at("ended-complete", {
+    status: show("$(pass) Ralph: complete"),
+    headline: "Complete (code 0)",
+    cards: [
+      {
+        title: "Complete (code 0)",
+        tone: "good",
+        text: /^all 5 tasks are done\n1 iteration · 6m 0s · /,
+        buttons: ["Start loop", LOG],
+      },
+    ],
+  }),
+  at("ended-limit", {
+    status: show("$(stop-circle) Ralph: limit"),
+    headline: "Limit (code 1)",
+    cards: [{ title: "Limit (code 1)", tone: "plain", buttons: ["Start loop", LOG] }],
+  }),
+  at("ended-blocked", {
+    status: show("$(circle-slash) Ralph blocked", "warning"),
+    badge: 1,
+    headline: "Blocked",
+    cards: [
+      {
+        title: "Blocked (iteration 3)",
+        tone: "bad",
+        buttons: ["Mark blocker as resolved and continue", "Open blocked.txt"],
+      },
+    ],
+    buttons: ["Start loop"],
+  }),
+  at("ended-decide", {
+    status: { text: "$(question) Ralph asks", background: "warning", click: "answer" },
+    badge: 1,
+    headline: "Waiting for your answer",
+    cards: [
+      {
+        title: "Ralph asks (iteration 3)",
+        tone: "warning",
+        buttons: ["Answer and continue…", "Open decide.txt"],
+      },
+    ],
+    buttons: ["Start loop"],
+  }),
+  at("ended-stuck", {
+    status: show("$(error) Ralph: stuck", "error"),
+    badge: 1,
+    headline: "Breaker open",
+    cards: [
+      {
+        title: "Breaker open",
+        tone: "bad",
+        when: /^Since /,
+        buttons: ["Reset breaker and continue", LOG],
+      },
+    ],
+    buttons: ["Start loop"],
+  }),
+  at("ended-fatal", {
+    status: show("$(error) Ralph: fatal"),
+    headline: "Fatal (code 5)",
+    cards: [
+      {
+        title: "Fatal (code 5)",
+        tone: "bad",
+        text: /^the agent crashed three times in a row\n/,
+        buttons: ["Resume run", "Start loop", LOG],
+      },
+    ],
+  }),
+  at("ended-stopped", {
+    status: show("$(stop-circle) Ralph: stopped"),
+    headline: "Stopped (code 130)",
+    cards: [
+      { title: "Stopped (code 130)", tone: "plain", buttons: ["Resume run", "Start loop", LOG] },
+    ],
+  }),
+  at("engine-gone", {
+    status: show("$(debug-disconnect) Ralph: engine gone", "error"),
+    badge: 1,
+    headline: "Engine gone",
+    cards: [
+      {
+        title: "Engine gone",
+        tone: "bad",
+        when: /^Last event at .*\d\d:11.* \(.*\)$/u,
+        text: /\(pid 4711\) is gone/,
+        buttons: ["Resume run", "Start loop", LOG],
+      },
+    ],
+  }),
+];
+
+/** A folder in which there is neither a plan nor a run. */
+function bareFolder(): FolderSnapshot {
+  const folder = folderIn("idle");
+  const told = folder.state ?? state();
+  return { ...folder, state: { ...told, plan: { path: "", tasks: [], problems: [] } } };
+}
+
+const RUNNING = folderIn("running");
+
+const OF_THE_WINDOW: readonly Sample[] = [
+  {
+    name: "no folder",
+    snapshot: snapshot([]),
+    expected: {
+      views: ["plan"],
+      welcome: ["Open Folder", "Try the Demo"],
+      status: undefined,
+      headline: "",
+      cards: [],
+    },
+  },
+  {
+    name: "nothing set up",
+    snapshot: snapshot([bareFolder()]),
+    expected: {
+      views: ["plan"],
+      welcome: ["Try the Demo"],
+      status: undefined,
+      headline: "",
+      cards: [],
+    },
+  },
+  {
+    name: "not trusted",
+    snapshot: snapshot([RUNNING], { trusted: false }),
+    expected: {
+      views: ALL,
+      status: show("$(sync~spin) Ralph 3/20"),
+      headline: "Running",
+      cards: [{ title: "Restricted mode", tone: "plain", buttons: ["Manage Trust"] }],
+      buttons: PAUSE,
+    },
+  },
+  {
+    name: "not trusted, nothing set up",
+    snapshot: snapshot([bareFolder()], { trusted: false }),
+    expected: {
+      views: ["plan"],
+      welcome: ["Manage Trust"],
+      status: undefined,
+      headline: "",
+      cards: [],
+    },
+  },
+  {
+    name: "installing",
+    snapshot: snapshot([unknownFolder()], {
+      server: { kind: "installing", step: "making an environment with Python 3.12" },
+    }),
+    expected: {
+      views: ["loop", "plan"],
+      status: { text: "$(sync~spin) Ralph: setting up", click: "showOutput" },
+      headline: "",
+      cards: [
+        {
+          title: "Setting up",
+          tone: "active",
+          text: /^making an environment with Python 3\.12…$/,
+          buttons: ["Show Output"],
+        },
+      ],
+    },
+  },
+  {
+    name: "server missing",
+    snapshot: snapshot([unknownFolder()], {
+      server: { kind: "missing", why: "Python 3.11 or newer was not found.", remedy: "install" },
+    }),
+    expected: {
+      views: ["loop", "plan"],
+      status: show("$(error) Ralph: no server", "error"),
+      headline: "",
+      cards: [
+        {
+          title: "No server",
+          tone: "bad",
+          text: /^Python 3\.11 or newer was not found\.$/,
+          buttons: ["Install…", "Select Python…", "Show Output"],
+        },
+      ],
+    },
+  },
+  {
+    name: "server failed while a loop runs",
+    snapshot: snapshot([RUNNING], { server: { kind: "failed", why: "it stopped" } }),
+    expected: {
+      views: ALL,
+      status: show("$(error) Ralph: no server", "error"),
+      headline: "Running",
+      cards: [
+        {
+          title: "Server stopped",
+          tone: "bad",
+          when: /^What is shown below is of 12:00 \(now\)$/,
+          text: /goes on without it/,
+          buttons: ["Restart Server", "Show Output"],
+        },
+      ],
+      buttons: PAUSE,
+    },
+  },
+];
+
+export const SAMPLES: readonly Sample[] = [...OF_THE_WINDOW, ...OF_THE_LOOP];
