@@ -1,7 +1,8 @@
 """A whole loop, steered from the real VS Code as a person steers it.
 
-One session of the editor serves every check, since its start takes longer than all of them. The
-steps stand in ``vscode/scenario.mjs``; each one that it reports is a subtest here.
+One session of the editor serves every check, since its start takes longer than most of them. The
+steps stand in ``vscode/chapters/``; each one that is reported is a subtest here.
+``RALPH_E2E_CHAPTERS=story,host`` plays these chapters alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.vscode import install
-from tests.e2e.vscode.stage import QUESTION, Stage, set_up
+from tests.e2e.vscode.stage import Stage, set_up
 from tests.engine.loop import RALPH, ROOT, end_run
 
 CLIENT = ROOT / "client-vscode"
@@ -28,7 +29,7 @@ NO_PACKAGES = (
     "run: .venv/bin/python client-vscode/scripts/with_node.py npm ci --prefix client-vscode"
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="session")
@@ -50,28 +51,30 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    """Two repositories and an agent; what is left of a run is ended."""
+    """Repositories and an agent; what is left of a run is ended."""
     made = set_up(tmp_path)
     yield made
-    for repository in (made.repository, made.other_repository):
+    for repository in made.repositories:
         end_run(repository)
 
 
-def test_a_loop_is_seen_and_steered_from_vs_code(
+def test_loops_are_seen_and_steered_from_vs_code(
     archives: Mapping[str, Path], stage: Stage, output_folder: Path, subtests: pytest.Subtests
 ) -> None:
-    told = list(_play("scenario.mjs", archives, stage, output_folder))
+    told = list(_play(archives, stage, output_folder))
     for step in told:
         with subtests.test(step["check"]):
             assert step["ok"], step["error"]
     assert told, f"it did not begin; see {output_folder}"
     assert told[-1]["check"] == "the end", f"it broke off; see {output_folder}"
+    assert all(step["ok"] for step in told), f"see {output_folder}"
 
 
 def _play(
-    scenario: str, archives: Mapping[str, Path], stage: Stage, output_folder: Path
+    archives: Mapping[str, Path], stage: Stage, output_folder: Path
 ) -> Iterator[dict[str, str]]:
-    """Run a scenario; the steps that it reports."""
+    """Play the session; the steps that it reports, with what was measured on stderr."""
+    named = CALLERS_ENVIRONMENT.get("RALPH_E2E_CHAPTERS", "")
     known = {
         "program": install.vscode_server(),
         "driverModules": install.driver_modules(),
@@ -79,17 +82,20 @@ def _play(
         "archives": [str(path) for path in archives.values()],
         "python": getattr(sys, "_base_executable", sys.executable),
         "ralph": RALPH,
-        "question": QUESTION,
+        "chapters": [name for name in named.split(",") if name],
         "output": output_folder,
         "stateFolder": os.environ["RALPH_STATE_DIR"],
         "folder": stage.folder,
+        "fresh": stage.fresh,
         "repository": stage.repository,
         "otherRepository": stage.other_repository,
         "workspace": stage.workspace,
+        "host": stage.host,
         "kept": stage.kept,
+        "agent": stage.agent,
     }
     process = subprocess.Popen(
-        [sys.executable, str(WITH_NODE), "node", str(VSCODE / scenario)],
+        [sys.executable, str(WITH_NODE), "node", str(VSCODE / "session.mjs")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -102,6 +108,9 @@ def _play(
         process.stdin.close()
         for line in process.stdout:
             step = json.loads(line)
+            if "measured" in step:
+                sys.stderr.write(f"  measured  {step['measured']}: {step['value']:.1f}\n")
+                continue
             mark = "ok  " if step["ok"] else "FAIL"
             sys.stderr.write(f"  {mark} {step['seconds']:6.1f} s  {step['check']}\n")
             yield step

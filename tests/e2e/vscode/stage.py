@@ -1,13 +1,13 @@
-"""What the editor finds in the end-to-end test: two repositories, an agent, a second extension.
+"""What the editor finds in the end-to-end test: repositories, an agent, a second extension.
 
-The agent is a script that waits at a gate in each of its iterations, until the driver lets it
-through: so what the screen shows in between does not hang on how fast the machine is.
+The agent is a script that waits at a gate in each of its iterations, until the driver sends a
+piece of shell through it: so what the screen shows in between does not hang on how fast the
+machine is, and a chapter says itself what the agent does in it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,119 +28,119 @@ PLAN = """\
 - [ ] Describe the cache in the manual
 """
 
-QUESTION = "Which storage engine should the cache use? (a) SQLite file (b) Redis"
+LETTERS = """\
+# Plan
 
-N_ITERATIONS = 6
+- [ ] Write a letter
+"""
 
 AGENT = """\
-kept={kept}
-cat >"$kept/prompt-$RALPH_ITERATION"
+kept={kept}/$(basename "$PWD")
+n=$RALPH_ITERATION
+mkdir -p "$kept"
+cat >"$kept/prompt-$n"
 say() {{ printf '%s\\n' "$@"; }}
-report() {{ say '---RALPH_STATUS---' "$@" '---END_RALPH_STATUS---'; }}
 tick() {{ sed "s/\\[ \\] $1/[x] $1/" @fix_plan.md >"$kept/plan"; cat "$kept/plan" >@fix_plan.md; }}
-commit() {{ git add -A; git commit -q -m "$1"; }}
-say "Reading the plan for iteration $RALPH_ITERATION."
-: >"$kept/at-$RALPH_ITERATION"
-read -r _ <"$kept/gate-$RALPH_ITERATION"
-case $RALPH_ITERATION in
-1)
-    say 'The parser reads numbers, names and strings.'
-    echo 'def parse(text): return text.split()' >parser.py
-    echo 'def test_parse(): assert True' >test_parser.py
-    tick 'Write the parser'
-    commit 'Write the parser'
-    report 'STATUS: IN_PROGRESS' 'TASKS_COMPLETED_THIS_LOOP: 1' 'FILES_MODIFIED: 3' \\
-        'TESTS_STATUS: PASSING' 'WORK_TYPE: IMPLEMENTATION' 'EXIT_SIGNAL: false' \\
-        'RECOMMENDATION: Wire the parser into the reader, then add the test of broken input.'
-    ;;
-2)
-    say 'The specification names no storage engine.'
-    echo 'Two engines would do.' >engines.txt
-    commit 'Write down the engines'
-    report 'STATUS: IN_PROGRESS' 'TASKS_COMPLETED_THIS_LOOP: 0' 'FILES_MODIFIED: 1' \\
-        'TESTS_STATUS: PASSING' 'WORK_TYPE: DOCUMENTATION' 'EXIT_SIGNAL: false'
-    say {question}
-    ;;
-3 | 4)
-    say 'I looked at the cache once more.'
-    report 'STATUS: IN_PROGRESS' 'TASKS_COMPLETED_THIS_LOOP: 1' 'FILES_MODIFIED: 4' \\
-        'TESTS_STATUS: FAILING' 'WORK_TYPE: IMPLEMENTATION' 'EXIT_SIGNAL: false' \\
-        'RECOMMENDATION: Look at the lock of the cache file.'
-    ;;
-5)
-    say 'The cache keeps what was parsed.'
-    echo 'import sqlite3' >cache.py
-    tick 'Choose the storage engine'
-    tick 'Cache what was parsed'
-    commit 'Cache what was parsed'
-    report 'STATUS: IN_PROGRESS' 'TASKS_COMPLETED_THIS_LOOP: 2' 'FILES_MODIFIED: 2' \\
-        'TESTS_STATUS: PASSING' 'WORK_TYPE: IMPLEMENTATION' 'EXIT_SIGNAL: false'
-    ;;
-*)
-    echo '# The cache' >manual.md
-    tick 'Describe the cache in the manual'
-    commit 'Describe the cache'
-    say 'All tasks are complete.'
-    report 'STATUS: COMPLETE' 'TASKS_COMPLETED_THIS_LOOP: 1' 'FILES_MODIFIED: 2' \\
-        'TESTS_STATUS: PASSING' 'WORK_TYPE: DOCUMENTATION' 'EXIT_SIGNAL: true'
-    ;;
-esac
+say "Reading the plan for iteration $n."
+mkfifo "$kept/gate-$n"
+: >"$kept/at-$n"
+cat "$kept/gate-$n" >"$kept/script-$n"
+. "$kept/script-$n"
 """
 
+N_POURED = 60
 
-CONFIG = """\
-agent = "command"
-max_iterations = 20
-
-[agents.command]
-argv = {argv}
+POURING_AGENT = f"""\
+cat >/dev/null
+if [ "$RALPH_ITERATION" -gt 1 ]; then
+    echo '---RALPH_STATUS---'
+    echo 'STATUS: COMPLETE'
+    echo 'EXIT_SIGNAL: true'
+    echo '---END_RALPH_STATUS---'
+    exit
+fi
+for n in $(seq {N_POURED}); do
+    sed "s/\\[ \\] Task $n\\$/[x] Task $n/" @fix_plan.md >.git/plan
+    mv .git/plan @fix_plan.md
+    echo "Task $n is done."
+    sleep 0.05
+done
+git add -A
+git commit -q -m 'All of it'
+echo '<promise>DECIDE:Which ink? (a) Black (b) Blue</promise>'
 """
+"""Writes the plan and says something many times a second, then asks; nothing holds it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Everything that the scenario needs to know of the world."""
+    """Everything that the chapters need to know of the world."""
 
     folder: Path
+    fresh: Path
+    """A repository without any file of the loop."""
     repository: Path
     other_repository: Path
     workspace: Path
     """The file that opens both."""
+    host: Path
+    """The repository in which the tests inside the extension host look."""
     kept: Path
-    """What the agent leaves for us, and its gates."""
+    """What the agent leaves for us, and its gates, in a folder for each repository."""
+    agent: str
+    """The agent's program."""
+
+    @property
+    def repositories(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (self.fresh, self.repository, self.other_repository, self.host)
 
 
 def set_up(folder: Path) -> Stage:
     """Make the world in an empty folder; RALPH_STATE_DIR holds that the agent is allowed."""
+    kept = folder / "kept"
+    agent = write_agent(kept / "bin", AGENT.format(kept=shlex.quote(str(kept))))
+    pouring = write_agent(kept / "bin", POURING_AGENT, name="pouring-agent")
     stage = Stage(
         folder=folder,
+        fresh=folder / "fresh",
         repository=folder / "parser",
         other_repository=folder / "letters",
         workspace=folder / "both.code-workspace",
-        kept=folder / "kept",
+        host=folder / "host",
+        kept=kept,
+        agent=shlex.split(agent)[0],
     )
-    stage.kept.mkdir()
-    for number in range(1, N_ITERATIONS + 1):
-        os.mkfifo(stage.kept / f"gate-{number}")
-    promise = shlex.quote(f"<promise>DECIDE:{QUESTION}</promise>")
-    body = AGENT.format(kept=shlex.quote(str(stage.kept)), question=promise)
-    agent = shlex.split(write_agent(stage.kept / "bin", body))
-    config = (
-        f'agent = "command"\nmax_iterations = 20\n\n[agents.command]\nargv = {json.dumps(agent)}\n'
-    )
-    _repository(stage.repository, PLAN, config)
-    _repository(stage.other_repository, "# Plan\n\n- [ ] Write a letter\n", config)
+    _repository(stage.fresh, {"README.md": "# Fresh\n", "words.py": "WORDS = []\n"})
+    _repository(stage.repository, _loop(PLAN, agent))
+    _repository(stage.other_repository, _loop(LETTERS, agent))
+    tasks = "".join(f"- [ ] Task {n}\n" for n in range(1, N_POURED + 1))
+    _repository(stage.host, _loop(f"# Plan\n\n## Many\n\n{tasks}", pouring))
+    # The window opens before there is a loop in it; the tests bring these back.
+    aside = stage.host / ".git" / "aside"
+    aside.mkdir()
+    for name in (".ralph", "@fix_plan.md"):
+        (stage.host / name).rename(aside / name)
     folders = [{"path": path.name} for path in (stage.repository, stage.other_repository)]
     stage.workspace.write_text(json.dumps({"folders": folders}), encoding="utf-8")
     return stage
 
 
-def _repository(folder: Path, plan: str, config: str) -> None:
-    (folder / ".ralph").mkdir(parents=True)
-    (folder / "@fix_plan.md").write_text(plan, encoding="utf-8")
-    (folder / ".ralph" / "config.toml").write_text(config, encoding="utf-8")
+def _loop(plan: str, agent: str) -> dict[str, str]:
+    """The files of a loop that is set up."""
+    argv = json.dumps(shlex.split(agent))
+    config = f'agent = "command"\nmax_iterations = 20\n\n[agents.command]\nargv = {argv}\n'
+    return {"@fix_plan.md": plan, ".ralph/config.toml": config}
+
+
+def _repository(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "The beginning")
-    allowed = run_ralph(folder, "allow", "--yes")
-    assert allowed.exit_code == 0, allowed.stderr
+    if ".ralph/config.toml" in files:
+        allowed = run_ralph(folder, "allow", "--yes")
+        assert allowed.exit_code == 0, allowed.stderr

@@ -1,0 +1,115 @@
+/**
+ * A loop without a mouse: found, looked at and answered with keys alone.
+ *
+ * The next chapter goes on in its window, with the same run.
+ */
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+
+import { asks, commits } from "../agent.mjs";
+
+const WHERE = "Where are letters kept? (a) SQLite file (b) Redis";
+const STAMPS = "And where are stamps kept? (a) SQLite file (b) Redis";
+
+export const steps = [
+    [
+        "the other folder's loop is started from its own plan, and the view goes over to it",
+        async (world) => {
+            const { editor, known, server, parser, letters } = world;
+            await editor.goto(server.page(known.workspace, parser.plan));
+            await world.served(editor.lens("Start loop"));
+            await editor.command("Ralph Loop: Focus on Plan View");
+            await editor.reads(editor.rows("Plan"), "Write the parser");
+            await editor.command("Ralph: Choose the Folder to Show…");
+            await editor.row("letters").waitFor();
+            await editor.type("letters");
+            await editor.press("Enter");
+            await editor.reads(editor.rows("Plan"), "Write a letter");
+            await editor.command("Ralph: Open Plan");
+            await editor.reads(editor.breadcrumbs, "letters");
+            await editor.lens("Start loop").waitFor();
+            await editor.command("Ralph: Start Loop");
+            const started = await letters.journal.event("runStarted");
+            assert.equal(fs.realpathSync(started.workspace), fs.realpathSync(letters.folder));
+            await letters.agent.at(1);
+            await editor.reads(editor.webview.locator(".count"), "1 / 20");
+        },
+    ],
+    [
+        "the rows of the plan are walked with arrows, and Enter shows a line and keeps the keys",
+        async ({ editor }) => {
+            await editor.command("Ralph Loop: Focus on Plan View");
+            await editor.inTree("Plan");
+            const row = editor.focusedRow("Plan");
+            await editor.press("Home");
+            await editor.reads(row, "0/1");
+            await editor.press("ArrowDown");
+            await editor.reads(row, "Write a letter");
+            assert.match((await row.getAttribute("aria-label")) ?? "", /Write a letter/);
+            await editor.press("Enter");
+            await editor.reads(row, "Write a letter");
+            await editor.picture("30-keyboard-plan");
+        },
+    ],
+    [
+        "the Loop view's buttons are reached with Tab, and one sees which of them it is",
+        async ({ editor }) => {
+            await editor.command("Ralph Loop: Focus on Loop View");
+            const focused = editor.webview.locator("button:focus-visible").first();
+            for (let pressed = 0; pressed < 10 && (await focused.count()) === 0; pressed += 1) {
+                await editor.press("Tab");
+                await editor.webview.locator(":focus").first().waitFor();
+            }
+            const outline = await focused.evaluate(
+                (button) => getComputedStyle(button).outlineStyle,
+            );
+            assert.notEqual(outline, "none");
+            await editor.picture("31-keyboard-loop");
+        },
+    ],
+    [
+        "Ctrl+Alt+A in the plan, words, Ctrl+Enter: the question is answered",
+        async (world) => {
+            const { editor, letters } = world;
+            await letters.agent.does(1, commits("One", "one.txt", "one"), asks(WHERE));
+            await world.asked(letters, WHERE);
+            await editor.command("Ralph: Open Plan");
+            await editor.inEditor();
+            await editor.press("ControlOrMeta+Alt+a");
+            await editor.inDraft();
+            await editor.type("In the file.");
+            await editor.picture("32-keyboard-answer");
+            await editor.press("ControlOrMeta+Enter");
+            const answered = await letters.journal.nth("questionAnswered", 0);
+            assert.equal(answered.answer, "In the file.");
+            await letters.agent.at(2);
+            assert.ok(letters.agent.prompt(2).includes("In the file."), "the prompt lacks it");
+        },
+    ],
+    [
+        "Alt+F9 goes to the thread, Tab to its link, Enter into the draft",
+        async (world) => {
+            const { editor, letters } = world;
+            await letters.agent.does(2, commits("Two", "two.txt", "two"), asks(STAMPS));
+            await world.asked(letters, STAMPS);
+            await editor.openGlyph.waitFor();
+            await editor.command("Ralph: Open Plan");
+            await editor.inEditor();
+            // The next one is one below the cursor.
+            await editor.press("ControlOrMeta+Home", "Alt+F9");
+            await editor.inThread();
+            const link = editor.threadLink("Answer…");
+            await editor.tabTo(link);
+            await editor.picture("33-keyboard-thread");
+            // The editor scrolls to the thread in its own time, and takes the keyboard for that.
+            await link.press("Enter");
+            await editor.threadButton("Not Now").waitFor();
+            await editor.inDraft();
+            await editor.type("Still in the file.");
+            await editor.press("ControlOrMeta+Enter");
+            const answered = await letters.journal.nth("questionAnswered", 1);
+            assert.equal(answered.answer, "Still in the file.");
+        },
+    ],
+];
