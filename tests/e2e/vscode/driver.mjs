@@ -13,6 +13,16 @@ import { AT, ROW } from "./places.mjs";
 import { allowTests } from "./server.mjs";
 import { PATIENCE, within } from "./waiting.mjs";
 
+/** Milliseconds after which one would look whether the palette is still there. */
+const GLANCE = 10_000;
+
+/** Whether it goes well; what goes wrong may be tried again. */
+const isDone = (act) =>
+    act().then(
+        () => true,
+        () => false,
+    );
+
 /** Whether the keyboard is in this; for the page itself. */
 const holdsKeyboard = (place) => document.activeElement?.closest(place) !== null;
 
@@ -74,14 +84,27 @@ export class Editor {
         }
     }
 
-    /** Run a command from the palette, by its title. */
+    /**
+     * Run a command from the palette, by its title. The palette lists what can be run at the moment
+     * it opens, and a busy window may close it again: then it is opened once more, as one would.
+     */
     async command(title) {
-        await this.press("F1");
         const input = this.page.locator(AT.quickInput).first();
-        await input.waitFor();
-        await input.fill(`>${title}`);
-        await this.row(title).waitFor();
-        await this.press("Enter");
+        const until = Date.now() + PATIENCE;
+        do {
+            await this.press("F1");
+            const isListed = await isDone(async () => {
+                await input.waitFor({ timeout: GLANCE });
+                await input.fill(`>${title}`, { timeout: GLANCE });
+                await this.row(title).waitFor({ timeout: GLANCE });
+            });
+            if (isListed) {
+                await this.press("Enter");
+                return;
+            }
+            await this.press("Escape");
+        } while (Date.now() < until);
+        throw new Error(`the palette does not list "${title}"`);
     }
 
     async press(...keys) {
@@ -96,11 +119,7 @@ export class Editor {
         const reached = locator.and(this.page.locator(":focus"));
         for (let pressed = 0; pressed < 10; pressed += 1) {
             await this.press("Tab");
-            const isThere = reached.waitFor({ timeout: 2000 }).then(
-                () => true,
-                () => false,
-            );
-            if (await isThere) {
+            if (await isDone(() => reached.waitFor({ timeout: 2000 }))) {
                 return;
             }
         }
