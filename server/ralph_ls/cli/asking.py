@@ -16,7 +16,7 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from ralph_ls.cli.agent_flags import agent_words
+from ralph_ls.cli.flags import agent_words
 from ralph_ls.cli.output import say
 from ralph_ls.core.setup.rules import check_draft, errors_of
 from ralph_ls.protocol.config import Config, ProfileName
@@ -99,11 +99,9 @@ def _values(
         "max_iterations": given.max_iterations,
         "max_cost_usd": given.max_cost_usd,
     }
-    if given.agent_command is not None:
-        argv, way = agent_words(given.agent_command, given.agent_prompt, given.agent)
-        values |= {"agent_command": argv, "agent_prompt": way}
-    elif given.agent_prompt is not None:
-        raise UsageError("--agent-prompt goes with --agent-command")
+    words = agent_words(given.agent_command, given.agent_prompt, given.agent)
+    if words is not None:
+        values |= dict(zip(("agent_command", "agent_prompt"), words, strict=True))
     config = load_settings(root, {}, {}).config
     phrase, timeout = given.completion_phrase, given.timeout
     if asks and phrase is None:

@@ -15,13 +15,21 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.context import Place, here
+from ralph_ls.cli.flags import (
+    AgentCommand,
+    AgentName,
+    AgentPrompt,
+    Description,
+    Json,
+    profile_named,
+)
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.loop.profiles import FIXPLAN, SPEC
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton, spec_index_skeleton
 from ralph_ls.core.plan.specs import FOLDER, INDEX
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
-from ralph_ls.protocol.errors import StateUnusable, UsageError
+from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.setup import SetupFileAction, SetupParams
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.setting_up import (
@@ -32,8 +40,6 @@ from ralph_ls.store.setting_up import (
     require_can_be_set_up,
     write_setup,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 STARTER_CONFIG = """\
 # max_iterations = 20
@@ -82,9 +88,7 @@ def init(
     profile: Annotated[
         str | None, typer.Option(help="The profile to set up; fixplan where none fits.")
     ] = None,
-    description: Annotated[
-        str | None, typer.Option(help="What is to be done; - reads standard input.")
-    ] = None,
+    description: Description = None,
     template: Annotated[
         str | None, typer.Option(help="Begin with a template, such as bug-fix.")
     ] = None,
@@ -94,13 +98,9 @@ def init(
     completion_phrase: Annotated[
         str | None, typer.Option(help="What an agent promises when all is done.")
     ] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent, such as claude.")] = None,
-    agent_command: Annotated[
-        str | None, typer.Option(help="Any program as agent, such as './agent.sh --fast'.")
-    ] = None,
-    agent_prompt: Annotated[
-        str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
-    ] = None,
+    agent: AgentName = None,
+    agent_command: AgentCommand = None,
+    agent_prompt: AgentPrompt = None,
     max_iterations: Annotated[int | None, typer.Option(min=1, help="Of a run.")] = None,
     timeout: Annotated[str | None, typer.Option(help="Of an iteration, 5m to 60m.")] = None,
     max_cost_usd: Annotated[float | None, typer.Option(help="Of a run, in US dollars.")] = None,
@@ -200,11 +200,7 @@ def _show(planned: SetupPlanned) -> None:
 
 
 def _profile_named(name: str | None) -> ProfileName | None:
-    if name is None:
-        return None
-    if name not in set(ProfileName):
-        raise UsageError(f"--profile {name!r}: it must be one of {', '.join(ProfileName)}")
-    return require_can_be_set_up(ProfileName(name)).name
+    return None if name is None else require_can_be_set_up(profile_named(name)).name
 
 
 def _write_first_files(root: Path, profile: ProfileName, *, as_json: bool) -> None:

@@ -13,33 +13,32 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from ralph_ls.cli.agent_flags import agent_words
 from ralph_ls.cli.context import here
+from ralph_ls.cli.flags import (
+    AgentCommand,
+    AgentName,
+    AgentPrompt,
+    Description,
+    Json,
+    agent_words,
+    profile_named,
+)
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.prompt.proposal import HEADINGS
 from ralph_ls.core.setup.rules import check_draft, errors_of
-from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.setup import PlanItem, ProposePlanParams, ProposePlanResult
 
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
-
 
 def propose_plan(
-    description: Annotated[
-        str | None, typer.Option(help="What is to be done; - reads standard input.")
-    ] = None,
+    description: Description = None,
     template: Annotated[
         str | None, typer.Option(help="Give the items of a template as an example.")
     ] = None,
     profile: Annotated[str | None, typer.Option(help="The profile of the plan.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent, such as claude.")] = None,
-    agent_command: Annotated[
-        str | None, typer.Option(help="Any program as agent, such as './agent.sh --fast'.")
-    ] = None,
-    agent_prompt: Annotated[
-        str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
-    ] = None,
+    agent: AgentName = None,
+    agent_command: AgentCommand = None,
+    agent_prompt: AgentPrompt = None,
     attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False,
     as_json: Json = False,
 ) -> None:
@@ -56,19 +55,14 @@ def propose_plan(
     if description is None:
         raise UsageError("say what is to be done, such as: ralph propose --description '…'")
     text = sys.stdin.read() if description == "-" else description
-    argv, way = None, None
-    if agent_command is not None:
-        argv, way = agent_words(agent_command, agent_prompt, agent)
-    elif agent_prompt is not None:
-        raise UsageError("--agent-prompt goes with --agent-command")
-    if profile is not None and profile not in set(ProfileName):
-        raise UsageError(f"--profile {profile!r}: it must be one of {', '.join(ProfileName)}")
+    argv, way = agent_words(agent_command, agent_prompt, agent) or (None, None)
+    named = None if profile is None else profile_named(profile)
     try:
         order = ProposePlanParams.model_validate(
             {
                 "description": text,
                 "template": template,
-                "profile": profile,
+                "profile": named,
                 "agent": agent,
                 "agent_command": argv,
                 "agent_prompt": way,

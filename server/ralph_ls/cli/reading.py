@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.context import here
+from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import complain, emit_json, say
 from ralph_ls.core.agent import reading
 from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
@@ -31,8 +32,6 @@ from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView
 from ralph_ls.store.config_file import load_settings
-
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 STATE_MARKS = {
     TaskState.TODO: "○",
@@ -108,9 +107,8 @@ def _config_for(profile: str | None) -> tuple[Config, bool]:
 
     An output can be read anywhere, also where the settings are broken.
     """
-    if profile is not None and profile not in set(ProfileName):
-        known = ", ".join(name.value for name in ProfileName)
-        raise UsageError(f"--profile {profile!r}: it must be one of {known}")
+    if profile is not None:
+        profile_named(profile)
     try:
         root = here().worktree.root
     except RalphError:

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.context import here
+from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import say
-from ralph_ls.cli.steer import REJECTED, Json
+from ralph_ls.cli.steer import REJECTED
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.row_methods import RollbackResult

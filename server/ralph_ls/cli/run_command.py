@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ralph_ls.cli.agent_flags import agent_words
 from ralph_ls.cli.background import run_detached
 from ralph_ls.cli.choosing import ask_profile
 from ralph_ls.cli.context import here
+from ralph_ls.cli.flags import AgentPrompt, Json, agent_words
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.summary import next_step, summary_lines
@@ -27,7 +27,6 @@ from ralph_ls.store.runs import load_state
 from ralph_ls.store.starting import telling_refusals
 
 Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 def run_verb(
@@ -39,9 +38,7 @@ def run_verb(
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
     ] = None,
-    agent_prompt: Annotated[
-        str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
-    ] = None,
+    agent_prompt: AgentPrompt = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
     mode: Annotated[
         str | None, typer.Option(help="What comes first: build, or plan to make the plan anew.")
@@ -98,9 +95,7 @@ def replan_verb(
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
     ] = None,
-    agent_prompt: Annotated[
-        str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
-    ] = None,
+    agent_prompt: AgentPrompt = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     as_json: Json = False,
@@ -226,11 +221,10 @@ def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
 
 
 def _agent_command(command: str | None, prompt: str | None, agent: str | None) -> dict[str, Any]:
-    if command is None:
-        if prompt is not None:
-            raise UsageError("--agent-prompt goes with --agent-command")
+    words = agent_words(command, prompt, agent)
+    if words is None:
         return {}
-    argv, way = agent_words(command, prompt, agent)
+    argv, way = words
     table = {"argv": list(argv), "prompt": way}
     return {"agent": "command", "agents.command": table}
 

@@ -12,13 +12,12 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.context import Place, here
+from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import load_settings
-
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 SHOWN_BYTES = 100_000
 """A longer text is named by its hash: nobody reads it in a terminal."""

@@ -19,6 +19,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
+from ralph_ls.cli.flags import profile_named
 from ralph_ls.cli.output import complain, say
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.recorded import simulate_journal
@@ -27,7 +28,7 @@ from ralph_ls.core.loop.simulate import simulate as simulate_trace
 from ralph_ls.core.loop.trace import TraceLine, parse_line
 from ralph_ls.core.loop.trace_fields import TraceProblem
 from ralph_ls.core.views.visible import tame
-from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.events import EVENT_KINDS, EventBase, parse_event
 from ralph_ls.store.config_file import DEFAULT, changed_settings, settings_of
@@ -94,7 +95,7 @@ def simulate(
 ) -> None:
     """What ``HELP`` says."""
     overrides = _overrides(settings or [])
-    chosen = None if profile is None else _profile(profile)
+    chosen = None if profile is None else profile_named(profile)
     config = settings_of(chosen or DEFAULT, overrides)
     problems = _Problems(trace)
 
@@ -123,13 +124,6 @@ simulate.__doc__ = HELP
 
 
 # What is asked.
-
-
-def _profile(name: str) -> ProfileName:
-    if name not in set(ProfileName):
-        known = ", ".join(profile.value for profile in ProfileName)
-        raise UsageError(f"--profile {name!r}: it must be one of {known}")
-    return ProfileName(name)
 
 
 def _overrides(given: list[str]) -> dict[str, Any]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from ralph_ls.cli.context import here
+from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.status import answer_six, needs_person
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.store.runs import FoundRun
-
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 def status(as_json: Json = False) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from ralph_ls.cli.background import run_detached
 from ralph_ls.cli.context import here
+from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.protocol import commands as orders
 from ralph_ls.protocol.errors import NoEngine, UsageError
@@ -21,7 +22,6 @@ from ralph_ls.store import steering
 from ralph_ls.store.ask import Reply
 from ralph_ls.store.steering import Hands, Steered
 
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Continue = Annotated[
     bool | None,
     typer.Option("--continue/--no-continue", help="Go on with the run where no engine runs."),

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.context import here
-from ralph_ls.cli.steer import Json, hands_of, report
+from ralph_ls.cli.flags import Json
+from ralph_ls.cli.steer import hands_of, report
 from ralph_ls.store import task_steering
 
 TaskArgument = Annotated[str, typer.Argument(metavar="ID", help="Shown by: ralph plan --json.")]

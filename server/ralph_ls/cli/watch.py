@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from ralph_ls.cli.context import Place, here
+from ralph_ls.cli.flags import Json
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import say
 from ralph_ls.cli.status import show_status
@@ -17,8 +14,6 @@ from ralph_ls.protocol.state import RunState
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.lock import is_held
 from ralph_ls.store.runs import FoundRun
-
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 def watch(as_json: Json = False) -> None:

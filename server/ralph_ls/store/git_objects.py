@@ -8,7 +8,6 @@ iteration, nor who looks.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -84,10 +83,8 @@ def files_between(root: Path, base: str, head: str | None) -> tuple[FileChange, 
     Raises ``RalphError`` where an end is gone.
     """
     ends = [base] if head is None else [base, head]
-    raw = run_git(root, "diff", "--raw", "-z", "-M", "--no-abbrev", *_PLAINLY, *ends, "--")
-    counted = run_git(root, "diff", "--numstat", "-z", "-M", *_PLAINLY, *ends, "--")
-    binary = set(_binary_paths(counted))
-    found = {one.path: one for one in _raw_changes(raw, binary)}
+    told = ("--raw", "--numstat", "-z", "-M", "--no-abbrev")
+    found = _changes_in(run_git(root, "diff", *told, *_PLAINLY, *ends, "--"))
     if head is None:
         listed = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--full-name")
         for path in map(_words, filter(None, listed.split(b"\0"))):
@@ -147,35 +144,32 @@ def is_binary(data: bytes) -> bool:
     return b"\0" in data[:_SEEN_AS_BINARY]
 
 
-def _raw_changes(printed: bytes, binary: set[str]) -> Iterator[FileChange]:
+def _changes_in(printed: bytes) -> dict[str, FileChange]:
+    """By path, of a pair the new one: each file's status, then of each how many lines changed."""
+    found: dict[str, FileChange] = {}
     tokens = iter(printed.split(b"\0"))
-    for description in tokens:
-        if not description.startswith(b":"):
-            continue
-        letter = description.rpartition(b" ")[2].decode()[:1]
-        first = _words(next(tokens))
-        is_pair = letter in {"R", "C"}
-        path = _words(next(tokens)) if is_pair else first
-        yield FileChange(
-            path=path,
-            old_path=first if is_pair else None,
-            status=STATUSES.get(letter, ChangeStatus.MODIFIED),
-            binary=path in binary,
-        )
-
-
-def _binary_paths(printed: bytes) -> Iterator[str]:
-    """Paths of which git counts no lines; of a pair the new one."""
-    tokens = iter(printed.split(b"\0"))
-    for counts in tokens:
-        if not counts:
-            continue
-        added, _, path = counts.split(b"\t", 2)
-        if not path:
-            next(tokens)
-            path = next(tokens)
-        if added == b"-":
-            yield _words(path)
+    for token in tokens:
+        if token.startswith(b":"):
+            letter = token.rpartition(b" ")[2].decode()[:1]
+            first = _words(next(tokens))
+            is_pair = letter in {"R", "C"}
+            path = _words(next(tokens)) if is_pair else first
+            found[path] = FileChange(
+                path=path,
+                old_path=first if is_pair else None,
+                status=STATUSES.get(letter, ChangeStatus.MODIFIED),
+                binary=False,
+            )
+        elif token:
+            added, _, name = token.split(b"\t", 2)
+            if not name:
+                next(tokens)
+                name = next(tokens)
+            # Git counts no lines of what is no text.
+            path = _words(name)
+            if added == b"-" and path in found:
+                found[path] = found[path].model_copy(update={"binary": True})
+    return found
 
 
 def _is_binary_file(path: Path) -> bool:

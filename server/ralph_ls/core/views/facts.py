@@ -37,6 +37,7 @@ SHOWN_WORD = 40
 """Characters of a value that should have been one word."""
 
 SHOWN_TITLE = 200
+"""Characters of a task's title."""
 
 STATUS_TONES = {
     "IN_PROGRESS": Tone.ACTIVE,

@@ -7,6 +7,7 @@ line of the panel says anyway (``facts``) is not said twice. It must never know 
 from __future__ import annotations
 
 from ralph_ls.core.views import controls
+from ralph_ls.core.views.facts import SHOWN_TITLE
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
 from ralph_ls.core.views.status import answer_six, doing, phase_words
 from ralph_ls.core.views.words import facts_of, one_line, some_lines
@@ -24,9 +25,6 @@ WITHOUT_RUN = (
 )
 """The six, where no run was ever made."""
 
-
-SHOWN_TITLE = 200
-"""Characters of a task's title."""
 
 PHASE_WORDS = {
     Phase.PARKED: "waiting for you",

@@ -1,0 +1,59 @@
+"""The flags that several verbs have, and what they say wrongly in the same words."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from ralph_ls.protocol.config import ProfileName, PromptBy
+from ralph_ls.protocol.errors import UsageError
+
+Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+Description = Annotated[
+    str | None, typer.Option(help="What is to be done; - reads standard input.")
+]
+AgentName = Annotated[str | None, typer.Option(help="The agent, such as claude.")]
+AgentCommand = Annotated[
+    str | None, typer.Option(help="Any program as agent, such as './agent.sh --fast'.")
+]
+AgentPrompt = Annotated[
+    str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
+]
+
+
+def profile_named(name: str) -> ProfileName:
+    """What ``--profile`` names; raises ``UsageError`` for what is none."""
+    if name not in set(ProfileName):
+        raise UsageError(f"--profile {name!r}: it must be one of {', '.join(ProfileName)}")
+    return ProfileName(name)
+
+
+def agent_words(
+    command: str | None, prompt: str | None, agent: str | None
+) -> tuple[tuple[str, ...], str] | None:
+    """The program and arguments of ``--agent-command``, and how it gets its prompt.
+
+    None where none is given. Raises ``UsageError`` for what makes no command, and for flags that
+    do not go together.
+    """
+    if command is None:
+        if prompt is not None:
+            raise UsageError("--agent-prompt goes with --agent-command")
+        return None
+    if agent is not None:
+        raise UsageError("give --agent or --agent-command, not both")
+    try:
+        argv = tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(f"--agent-command {command!r} is not well quoted: {error}") from error
+    if not argv:
+        raise UsageError("--agent-command is empty; name a program")
+    return argv, _prompt_way(prompt).value
+
+
+def _prompt_way(prompt: str | None) -> PromptBy:
+    if prompt is not None and prompt not in set(PromptBy):
+        raise UsageError(f"--agent-prompt {prompt!r}: it must be stdin, argument or file")
+    return PromptBy(prompt) if prompt is not None else PromptBy.STDIN
