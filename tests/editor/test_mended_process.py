@@ -67,7 +67,7 @@ class TestDeadClient:
     async def test_stock_lives_on_when_nobody_reads_it_any_more(self, start: Start) -> None:
         wire = await start("stock")
         await wire.initialize()
-        wire.pipe(1).close()
+        await wire.stop_reading()
         wire.ask("tests/echo")
         wire.notify("tests/say")
         # The answer went nowhere, and still it takes the next message.
@@ -76,7 +76,7 @@ class TestDeadClient:
     async def test_ours_ends_when_nobody_reads_it_any_more(self, start: Start) -> None:
         wire = await start("ours")
         await wire.initialize()
-        wire.pipe(1).close()
+        await wire.stop_reading()
         wire.ask("tests/echo")
         assert await wire.ended() == 1
 

@@ -173,6 +173,14 @@ class Wire:
         pipe: asyncio.BaseTransport = transport.get_pipe_transport(descriptor)
         return pipe
 
+    async def stop_reading(self) -> None:
+        """Close our end of what it prints; a transport does so only when its loop comes round."""
+        self.pipe(1).close()
+        closed = asyncio.Event()
+        asyncio.get_running_loop().call_soon(closed.set)
+        await closed.wait()
+        assert self.pipe(1).get_extra_info("pipe").closed
+
 
 class ForkedServer:
     """As much of an ``asyncio.subprocess.Process`` as a wire needs, of one that was forked."""
