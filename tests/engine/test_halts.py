@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.cases import Scene, told, wait_until
-from tests.engine.loop import PATIENCE, Running, git
+from tests.engine.loop import PATIENCE, Running, git, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -172,6 +172,22 @@ class TestParking:
         assert [event.iteration for event in told(done, "iterationStarted")] == [1, 2]
         assert "> Polling.\n" in scene.prompt(2)
         assert not scene.file(DECIDE).exists()
+
+    def test_the_same_question_asked_again_waits_for_an_answer_of_its_own(
+        self, scene: Scene
+    ) -> None:
+        scene.agent(ASKS)
+        running = parked(scene, "decide")
+        write_answer_below(scene.file(DECIDE), "Polling.\n")
+        again = running.wait_for("questionAsked", iteration=2)
+        wait_for(scene.repository, "phaseChanged", after_seq=again.seq, phase="parked")
+        assert "Polling." not in text_of(scene.file(DECIDE))
+        write_answer_below(scene.file(DECIDE), "Sockets.\n")
+        running.wait_for("questionAsked", iteration=3)
+        assert scene.tell("stop").exit_code == 0
+        done = running.wait()
+        answers = [event.answer for event in told(done, "questionAnswered")]
+        assert answers == ["Polling.", "Sockets."]
 
     def test_a_question_that_vanishes_is_written_again_and_still_waits(self, scene: Scene) -> None:
         scene.agent(ASKS)

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_halt_files
+from ralph_ls.core.loop.decide_file import asked_in, format_decide, parse_decide, read_halt_files
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config import PathsConfig
 from ralph_ls.protocol.errors import StateUnusable
@@ -43,10 +43,13 @@ def write_decide(
     asked_at: datetime,
     answer: str | None = None,
 ) -> Path:
-    """Write the question, with its answer once there is one; a person's own edit is kept."""
+    """Write the question, with its answer once there is one; a person's own edit is kept.
+
+    What stands there from another iteration is no answer to this one, though the words be the same.
+    """
     path = resolve_inside(root, paths.decide)
     known = read_if_there(path)
-    if answer is None and known is not None and _holds(known, question):
+    if answer is None and known is not None and _holds(known, question, iteration):
         return path
     _make_folder_of(path, root)
     write_atomic(path, format_decide(question, iteration, asked_at, answer).encode())
@@ -109,11 +112,11 @@ def _make_folder_of(path: Path, root: Path) -> None:
         ) from error
 
 
-def _holds(data: bytes, question: str) -> bool:
-    def squeezed(text: str) -> str:
-        return " ".join(text.split())
-
-    return squeezed(parse_decide(_text(data) or "")[0]) == squeezed(question)
+def _holds(data: bytes, question: str, iteration: int | None) -> bool:
+    text = _text(data) or ""
+    origin = asked_in(text)
+    is_older = None not in {origin, iteration} and origin != iteration
+    return not is_older and parse_decide(text)[0].split() == question.split()
 
 
 def _text(data: bytes | None) -> str | None:

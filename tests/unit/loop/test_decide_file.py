@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.decide_file import format_decide, parse_decide, read_halt_files
+from ralph_ls.core.loop.decide_file import (
+    asked_in,
+    format_decide,
+    parse_decide,
+    read_halt_files,
+)
 from ralph_ls.core.loop.inputs import HaltFiles
 
 ASKED_AT = datetime(2025, 6, 15, 14, 30, tzinfo=UTC)
@@ -68,6 +73,20 @@ def test_any_text_is_read(text: str) -> None:
     question, answer = parse_decide(text)
     assert answer is None or answer.strip()
     assert question == question.strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "iteration"),
+    [
+        (format_decide("a?", 7, ASKED_AT), 7),
+        ("\ufeff" + format_decide("a?", 12, ASKED_AT, "b"), 12),
+        (format_decide("a?", None, ASKED_AT), None),
+        ("a?\n---\nb", None),
+        ("", None),
+    ],
+)
+def test_the_heading_says_which_iteration_asked(text: str, iteration: int | None) -> None:
+    assert asked_in(text) == iteration
 
 
 def test_both_files_together() -> None:

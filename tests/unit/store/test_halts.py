@@ -33,8 +33,8 @@ Which one?
 """R, decide.txt format."""
 
 
-def ask(root: Path, question: str = "Which one?", **more: Any) -> Path:
-    return write_decide(root, PATHS, question=question, iteration=3, asked_at=ASKED, **more)
+def ask(root: Path, question: str = "Which one?", iteration: int | None = 3, **more: Any) -> Path:
+    return write_decide(root, PATHS, question=question, iteration=iteration, asked_at=ASKED, **more)
 
 
 def decide(root: Path) -> Path:
@@ -107,6 +107,22 @@ class TestQuestion:
         write_answer(tmp_path, PATHS, "The first")
         ask(tmp_path, "And now?")
         assert look_at_halt_files(tmp_path, PATHS) == HaltFiles(question="And now?")
+
+    @pytest.mark.parametrize(
+        ("iteration", "answer"),
+        [
+            pytest.param(3, "The first", id="written again"),
+            pytest.param(4, None, id="asked again by another iteration"),
+            pytest.param(None, "The first", id="from an earlier run"),
+        ],
+    )
+    def test_an_answer_holds_for_the_iteration_that_asked(
+        self, tmp_path: Path, iteration: int | None, answer: str | None
+    ) -> None:
+        ask(tmp_path)
+        write_answer(tmp_path, PATHS, "The first")
+        ask(tmp_path, iteration=iteration)
+        assert answer_in(tmp_path) == answer
 
     def test_it_is_written_with_its_answer(self, tmp_path: Path) -> None:
         ask(tmp_path)

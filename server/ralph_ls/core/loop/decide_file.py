@@ -13,6 +13,7 @@ from ralph_ls.core.loop.inputs import HaltFiles
 
 SEPARATOR = "---"
 _QUESTION_HEADING = re.compile(r"^##\s*Question\b.*$", re.IGNORECASE)
+_ORIGIN = re.compile(r"^##\s*Question\s*\(from iteration (\d{1,9}),", re.IGNORECASE)
 _ANSWER_HEADING = re.compile(r"^##\s*Answer\s*:?\s*$", re.IGNORECASE)
 
 
@@ -37,6 +38,13 @@ def parse_decide(text: str) -> tuple[str, str | None]:
         replied = replied[_first_text_index(replied) + 1 :]
     answer = "\n".join(replied).strip()
     return question, answer or None
+
+
+def asked_in(text: str) -> int | None:
+    """The iteration that the file's heading says it is from; None where it says none."""
+    origins = (_ORIGIN.match(line) for line in text.lstrip("\ufeff").splitlines())
+    found = next((origin for origin in origins if origin is not None), None)
+    return None if found is None else int(found[1])
 
 
 def read_halt_files(decide: str | None, blocked: str | None) -> HaltFiles:
