@@ -44,6 +44,10 @@ class PlanMissing(RalphError):
     """There is no plan where one was looked for."""
 
 
+class PlanUnusable(PlanMissing):
+    """The plan is there and cannot be read as one; the message says where, and what is wrong."""
+
+
 class AgentUnavailable(RalphError):
     """The agent's program cannot be started; the message shows where it was looked for."""
 
@@ -62,3 +66,15 @@ class StateUnusable(RalphError):
 
 class ReadOnly(RalphError):
     """The folder is open as one that is not trusted: nothing is started or changed from there."""
+
+
+class IssuesMissing(PlanMissing):
+    """The issues cannot be read: bd is not installed, has no database here, or does not answer."""
+
+
+class IssuesRefused(RalphError):
+    """bd did not do what it was told; the message has its own words."""
+
+
+class RequestMissing(PlanMissing):
+    """The request cannot be read: none is named, the file is not there, or gh does not get it."""

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.event_base import EventBase
@@ -31,6 +32,8 @@ class IterationStarted(EventBase):
     """No required task is open: this one only confirms that (SPEC §7)."""
     counts: PlanCountsView = PlanCountsView()
     baseline: Baseline
+    attempts: dict[str, int] | None = None
+    """Failed attempts so far, by task id, where others than this run have changed them."""
 
 
 class AgentStarted(EventBase):
@@ -159,6 +162,16 @@ class Forbidden(StrEnum):
     """An open task was marked as skipped; that is for people to say."""
     CRITERIA = "criteria"
     """What must hold when a task is done was changed or taken away."""
+    REVIEW = "review"
+    """A story moved in a way that its review cycle does not have."""
+    PRIORITY = "priority"
+    """A task's priority was changed."""
+    DEPENDENCY = "dependency"
+    """A task waits no more for one that it waited for."""
+    TYPE = "type"
+    """The type of an issue was changed."""
+    VERIFY = "verify"
+    """The commands that verify the work were changed."""
     CHANGED = "changed"
     """A file that no iteration may change: settings, a prompt, the validation script."""
     DELETED = "deleted"
@@ -196,6 +209,35 @@ class Validated(EventBase):
     seconds: float = 0.0
     tail: str = ""
     """The end of what it printed, at most 2000 characters."""
+
+
+class CriterionChecked(WireModel):
+    """One criterion of a closed task, and what came of the command that it names."""
+
+    criterion: str
+    command: str
+    """As the plan has it; it was run without a shell."""
+    exit_code: int | None = None
+    """None where it was not run, or did not come to its end."""
+    timed_out: bool = False
+    seconds: float = 0.0
+    tail: str = ""
+    """The end of what it printed, at most 2000 characters."""
+    not_run: str = ""
+    """Why nothing was run, in words; empty where something was."""
+
+
+class CriteriaVerified(EventBase):
+    """The commands that a closed task's criteria name were run (SPEC §8, Closing)."""
+
+    kind: Literal["criteriaVerified"] = "criteriaVerified"
+    iteration: int
+    task: TaskRef
+    ok: bool
+    """All of them were run and ended with 0, and the plan says so."""
+    reopened: bool = False
+    """Some failed, and the plan has the task open again."""
+    checks: tuple[CriterionChecked, ...] = ()
 
 
 class IterationEnded(EventBase):

@@ -23,6 +23,8 @@ class TaskKind(Enum):
     """A heading with a state, and nothing below it that is a task."""
     ROW = auto()
     """A row of a table."""
+    STORY = auto()
+    """An object in a file of stories."""
 
 
 class Task(NamedTuple):
@@ -61,6 +63,9 @@ class Task(NamedTuple):
     kind: TaskKind = TaskKind.ITEM
     mark: tuple[int, int] | None = None
     """Where in the text its state stands: inside the box, or the emoji or cell; else None."""
+    words: tuple[int, int, int] | None = None
+    """Line (from 0), beginning and end in characters of that line, of its title; None where its
+    first line holds it, behind marker and box."""
 
 
 T_co = TypeVar("T_co", covariant=True)

@@ -44,6 +44,12 @@ def says_nothing(reason: str) -> bool:
     return not reason or _BARE.fullmatch(reason) is not None or is_vague(reason)
 
 
+def reason_in(line: str) -> str | None:
+    """The close reason that a line such as ``Verified: …`` gives; None for any other line."""
+    label = _LABEL.match(line.strip())
+    return None if label is None else label[2].strip()
+
+
 _LABEL_WORDS = ("lose", "LOSE", "erified", "ERIFIED", "vidence", "VIDENCE")
 _LABEL = re.compile(
     r"([*_]{0,3}(?:closed?(?: reason| because)?|verified|evidence)[*_]{0,3}[ \t]*:[*_]{0,3})(.*)\Z",

@@ -81,7 +81,10 @@ class Remark:
 
 
 def words_of(task: Task, text: str) -> Place:
-    """The words of a task's first line, without marker and box."""
+    """The words of a task's title: of its first line they are those without marker and box."""
+    if task.words is not None:
+        number, first, last = task.words
+        return Place(line=number, start=first, end=last)
     line = text[task.start : task.end]
     marks = find_marks(line)
     end = len(line.rstrip())

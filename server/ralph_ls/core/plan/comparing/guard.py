@@ -10,6 +10,7 @@ Two readings are compared, so who wrote the later one is for the caller to know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -101,6 +102,7 @@ class _Found(NamedTuple):
 
 _MARKS = str.maketrans("", "", "*`~")
 _CHECKED = " \u2705\u2713\u2714\u2611\ufe0f"
+_EXIT_CODE = re.compile(r" ?- ?exit -?[0-9]{1,5}\)\Z")
 _BRACKETS = 20
 """So many openings of brackets are tried in one criterion."""
 
@@ -177,7 +179,8 @@ def _gone(task: Task, became: Task, moved: frozenset[str]) -> tuple[str, ...]:
 
 
 def _criterion_key(text: str) -> str:
-    return fold(text.translate(_MARKS)).casefold().strip(_CHECKED)
+    """A criterion as it is compared: what its command ended with may be written behind it (B)."""
+    return _EXIT_CODE.sub(")", fold(text.translate(_MARKS)).casefold().strip(_CHECKED))
 
 
 def _without_remarks(key: str) -> Iterator[str]:

@@ -29,6 +29,8 @@ class Pairing:
     """Open tasks of the earlier plan that went into others: split, merged, or told as finished."""
     fresh: frozenset[int]
     """Tasks of the later plan that no title or id of the earlier one leads to."""
+    told: frozenset[int] = frozenset()
+    """Those of ``resolved`` that are told as finished."""
 
 
 SAME_PLACE_LIKENESS = 0.34
@@ -60,16 +62,31 @@ def pair(before: Plan, after: Plan, *, finished: str = "") -> Pairing:
         nth for nth, task in enumerate(before.tasks) if nth not in kept and is_unfinished(task)
     ]
     resolved: set[int] = set()
+    finished_ones: set[int] = set()
     if missing:
         search = _Search(before, after, missing, fresh, dict(kept))
         kept.update(search.reworded())
         told = _Told(finished)
-        resolved = {
-            nth
-            for nth in missing
-            if nth not in kept and (told.names(before.tasks[nth].title) or search.is_in_parts(nth))
-        }
-    return Pairing(kept=kept, resolved=frozenset(resolved), fresh=frozenset(fresh))
+        gone = [nth for nth in missing if nth not in kept]
+        finished_ones = {nth for nth in gone if told.names(before.tasks[nth].title)}
+        resolved = {nth for nth in gone if nth in finished_ones or search.is_in_parts(nth)}
+    return Pairing(
+        kept=kept,
+        resolved=frozenset(resolved),
+        fresh=frozenset(fresh),
+        told=frozenset(finished_ones),
+    )
+
+
+def told_as_finished(before: Plan, after: Plan, finished: str) -> tuple[str, ...]:
+    """Ids of the open tasks that left the plan for where finished ones are told (S, PROGRESS.md).
+
+    ``finished`` is what was newly written there.
+    """
+    if not finished.strip():
+        return ()
+    told = pair(before, after, finished=finished).told
+    return tuple(task.id for nth, task in enumerate(before.tasks) if nth in told)
 
 
 def is_unfinished(task: Task) -> bool:

@@ -104,6 +104,20 @@ def move(text: str, task_id: str, *, before: str | None = None, after: str | Non
     return _relocate(text, sheet, plan, task, place)
 
 
+def move_into(text: str, task_id: str, section: str) -> str:
+    """Move a task, with its notes and what is nested in it, to the end of a section of tasks.
+
+    Raises RalphError where there is no such task or section, and where it would not be read as the
+    same task there.
+    """
+    plan, task = find(text, task_id)
+    sheet = Sheet.of(text)
+    found = named(sections_of(sheet.lines), section)
+    if found is None:
+        raise RalphError(f"the plan has no section {section!r} that holds tasks")
+    return _relocate(text, sheet, plan, task, _end_of(sheet, plan, found, "- [ ] task"))
+
+
 def set_priority(text: str, task_id: str, priority: Priority) -> str:
     """Give a task a priority in the plan's own way: its tag, else a section for it, else a tag.
 

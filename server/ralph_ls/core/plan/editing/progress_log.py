@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from ralph_ls.core.plan.editing.edits import names_commit, require_hash
 from ralph_ls.core.plan.editing.rewriting import (
@@ -125,8 +125,8 @@ def _stands_alone(lines: list[str], task: Task) -> bool:
             return 0 < _level(below) <= _level(lines[task.line])
         case TaskKind.ROW:
             return True
-        case _:  # pragma: no cover
-            assert_never(task.kind)
+        case TaskKind.STORY:  # pragma: no cover
+            raise AssertionError(f"no markdown plan has a task of the kind {task.kind}")
 
 
 def _level(line: str) -> int:
@@ -179,8 +179,8 @@ def _entry(found: Lines, task: Task, commit: str | None) -> list[str]:
         case TaskKind.ROW:
             facts = facts_in(row_of(found, task), task)
             entry = [f"  - {head}: {said}" for head, said in facts.items()]
-        case _:  # pragma: no cover
-            assert_never(task.kind)
+        case TaskKind.STORY:  # pragma: no cover
+            raise AssertionError(f"no markdown plan has a task of the kind {task.kind}")
     if commit is not None and not names_commit(entry):
         nested = next((indent_of(line) for line in entry if line.strip()), "") or "  "
         entry.insert(0, f"{nested}- Commit: {commit}")

@@ -1,0 +1,1 @@
+"""Plans that are kept by ``bd``: issues, their dependencies, and what may become of them."""

@@ -1,0 +1,122 @@
+"""What the loop has ``bd`` do, as the words behind ``bd`` on a command line.
+
+Never a line for a shell: each word is handed over as it is. ``bd update --notes`` replaces what was
+noted, so the notes that an issue has are written again in front of the new one. It must never start
+anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from ralph_ls.core.plan.beads.issues import Dependency, Issue, Status
+
+Command = tuple[str, ...]
+
+RESET_FOR_RETRY = "Reset for retry"
+"""B, Reset a Stuck Issue."""
+RESET_FOR_REPLANNING = "Reset for replanning"
+"""B, Force a Full Replan."""
+
+
+def claim(issue_id: str) -> Command:
+    """Take an issue, so that nobody else does."""
+    return ("update", issue_id, "--claim")
+
+
+def set_status(issue_id: str, status: str) -> Command:
+    """Move an issue to another status."""
+    return ("update", issue_id, "--status", str(status))
+
+
+def close(issue_id: str, reason: str) -> Command:
+    """Close an issue; the reason says how each criterion was verified (B, Exit Condition 2)."""
+    return ("close", issue_id, "--reason", reason)
+
+
+def add_dependency(issue_id: str, dependency: Dependency) -> Command:
+    """Have an issue depend on another."""
+    return ("dep", "add", issue_id, dependency.on, "--type", str(dependency.kind))
+
+
+def remove_dependency(issue_id: str, on: str) -> Command:
+    """Have an issue depend no more on another, in whichever way it did."""
+    return ("dep", "remove", issue_id, on)
+
+
+def note_stuck(issue: Issue, attempts: int, at: datetime, *, reason: str = "") -> Command:
+    """B's note on an issue that makes room for the next one (B, Stuck Detection).
+
+    With a reason it is one that the agent gave up by itself. ``at`` has a time zone.
+    """
+    moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if reason:
+        said = " ".join(reason.split()).rstrip(".")
+        note = f"STUCK: Blocked at {moment}: {said}. Moving to next issue."
+    else:
+        note = f"STUCK: Failed after {attempts} attempts at {moment}. Moving to next issue."
+    return ("update", issue.id, "--notes", _noted(issue, note))
+
+
+def block(issue: Issue, reason: str, needs: str) -> Command:
+    """Mark an issue as blocked, with what it needs (S, Handling Stuck Tasks)."""
+    said = " ".join(reason.split()).rstrip(".")
+    note = _noted(issue, f"Blocked by: {said}. Needs: {needs}")
+    return ("update", issue.id, "--status", str(Status.BLOCKED), "--notes", note)
+
+
+def reset_for_retry(issue: Issue) -> Command:
+    """Open an issue for another try; its attempts are the caller's to clear (B21)."""
+    return _reset(issue, RESET_FOR_RETRY)
+
+
+def reset_for_replanning(issues: Iterable[Issue]) -> tuple[Command, ...]:
+    """Open whatever is in progress, before the plan is made anew (B22)."""
+    return tuple(
+        _reset(issue, RESET_FOR_REPLANNING)
+        for issue in issues
+        if issue.status == Status.IN_PROGRESS
+    )
+
+
+def reopen(issue: Issue, why: str) -> Command:
+    """Go on with an issue that was closed and does not hold what it says."""
+    note = " ".join(why.split())
+    return ("update", issue.id, "--status", str(Status.IN_PROGRESS), "--notes", _noted(issue, note))
+
+
+def create_again(issue: Issue) -> tuple[Command, ...]:
+    """Make an issue that is gone as it was, but for its dependencies and the time it was made."""
+    # A title is a word by itself, and would be taken for a flag where it looks like one.
+    title = ["--title", issue.title] if issue.title.startswith("-") else [issue.title]
+    made = ["create", *title, "--id", issue.id, "--type", issue.kind]
+    made += ["--priority", str(issue.priority)]
+    texts = {
+        "--description": issue.description,
+        "--design": issue.design,
+        "--acceptance": issue.criteria,
+        "--assignee": issue.assignee,
+        "--labels": ",".join(issue.labels),
+    }
+    for flag, text in texts.items():
+        made += [flag, text] if text else []
+    commands: list[Command] = [tuple(made)]
+    if issue.notes:
+        commands.append(("update", issue.id, "--notes", issue.notes))
+    if issue.is_closed:
+        commands.append(close(issue.id, issue.close_reason or "Closed"))
+    elif issue.status != Status.OPEN:
+        commands.append(set_status(issue.id, issue.status))
+    return tuple(commands)
+
+
+def _reset(issue: Issue, note: str) -> Command:
+    return ("update", issue.id, "--status", str(Status.OPEN), "--notes", _noted(issue, note))
+
+
+def _noted(issue: Issue, note: str) -> str:
+    before = issue.notes.rstrip()
+    if not before or before == note or before.endswith(f"\n{note}"):
+        return before or note
+    return f"{before}\n{note}"

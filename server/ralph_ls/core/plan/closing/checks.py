@@ -1,0 +1,166 @@
+"""What has to be run before a task counts as done, and what came of it (SPEC §8, Closing).
+
+A criterion that names a command is verified by running it: "run the command, check the exit code"
+(B, Criteria Reference Specific Commands). What a plan names may come from anybody, so it is run as
+words and never by a shell, and only what was allowed. Nothing is run here, and nothing here may
+know how a plan is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.beads.criteria import Verified, command_in, criterion_key, without_run
+from ralph_ls.core.plan.command_line import words_of_command
+from ralph_ls.core.plan.titles import fold, make_sayable
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.run_words import TaskRef
+
+NOT_ALLOWED = "it was never allowed: ralph allow"
+NEEDS_SHELL = "only a shell could run it, and none gets what a plan says"
+STOPPED = "the run was stopped"
+
+NOT_FOUND = 127
+"""The exit code of a program that is not there, as shells give it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One criterion of a task, and the command that it names."""
+
+    criterion: str
+    command: str
+    """As the plan has it; white space is folded."""
+    argv: tuple[str, ...] = ()
+    """Its words; none where only a shell could run it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A task that an iteration closed, with what is to be run for it."""
+
+    task: TaskRef
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What came of one check."""
+
+    check: Check
+    exit_code: int | None = None
+    """None where it was not run, or did not come to its end."""
+    timed_out: bool = False
+    seconds: float = 0.0
+    tail: str = ""
+    """The end of what it printed."""
+    not_run: str = ""
+    """Why nothing ran, in words; empty where something did."""
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+    @property
+    def failed(self) -> bool:
+        """It ran, and did not end with 0."""
+        return not self.ok and not self.not_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of all the checks of one task."""
+
+    task: TaskRef
+    checked: tuple[Checked, ...]
+    reopened: bool = False
+    """The plan has the task open again."""
+
+    @property
+    def ok(self) -> bool:
+        """All of them were run, and ended with 0."""
+        return all(one.ok for one in self.checked)
+
+    @property
+    def failed(self) -> tuple[Checked, ...]:
+        """Those that refute the task; one that nobody has allowed refutes nothing."""
+        return tuple(one for one in self.checked if one.failed)
+
+
+def checks_of(criteria: Iterable[str], commands: Iterable[str] = ()) -> tuple[Check, ...]:
+    """What criteria and commands ask to be run; ``commands`` are those for the whole plan."""
+    named = [(fold(one), command_in(one)) for one in criteria]
+    asked = [(criterion, command) for criterion, command in named if command is not None]
+    asked += [(fold(one), one) for one in commands if one.strip()]
+    found = {}
+    for criterion, command in asked:
+        folded = fold(command)
+        argv = words_of_command(folded) or ()
+        check = Check(criterion=make_sayable(criterion), command=make_sayable(folded), argv=argv)
+        found[check.criterion, check.command] = check
+    return tuple(found.values())
+
+
+def commands_of(checks: Iterable[Check]) -> tuple[str, ...]:
+    """The commands that could be run, each once, in their order: what ``ralph allow`` shows."""
+    return tuple(dict.fromkeys(one.command for one in checks if one.argv))
+
+
+def evidence_of(verification: Verification) -> tuple[Verified, ...]:
+    """What was run for a task, as lines of evidence."""
+    return tuple(verified(one) for one in verification.checked if one.exit_code is not None)
+
+
+def verified(checked: Checked) -> Verified:
+    """One line of evidence, without the remark that the criterion may have had before."""
+    check = checked.check
+    return Verified(
+        criterion=bare_criterion(check.criterion),
+        is_ticked=checked.ok,
+        command=check.command,
+        exit_code=checked.exit_code,
+    )
+
+
+def bare_criterion(criterion: str) -> str:
+    """A criterion without the command and exit code that stand in brackets behind it."""
+    return without_run(criterion) or criterion
+
+
+def is_about(one: str, other: str) -> bool:
+    """Whether two texts are the same criterion, however its evidence is written."""
+    return criterion_key(one) == criterion_key(other)
+
+
+def tell_failures(verification: Verification) -> str:
+    """Why a task is open again, as its note says it; empty where nothing failed."""
+    if not verification.failed:
+        return ""
+    return f"Verification failed: {'; '.join(map(tell_failure, verification.failed))}"
+
+
+def tell_failure(checked: Checked) -> str:
+    """What became of one criterion, in one line."""
+    check = checked.check
+    if checked.timed_out:
+        how = "ran out of time"
+    elif checked.exit_code is None:
+        how = "was ended by a signal"
+    elif checked.exit_code == NOT_FOUND and not checked.tail:
+        how = "exit 127, no such program"
+    else:
+        how = f"exit {checked.exit_code}"
+    return f"{bare_criterion(check.criterion)} ({check.command} - {how})"
+
+
+def tell_not_run(verification: Verification) -> tuple[tuple[str, str], ...]:
+    """Each reason why something was not run, and a text that says what and why."""
+    why: dict[str, list[str]] = {}
+    for one in verification.checked:
+        if one.not_run:
+            why.setdefault(one.not_run, []).append(one.check.command)
+    return tuple(
+        (reason, f"{count_of(len(commands), 'command')} not run ({', '.join(commands)}): {reason}")
+        for reason, commands in why.items()
+    )

@@ -1,0 +1,321 @@
+"""Read a file of stories, and tell what in it is not as it should be (SPEC §8).
+
+``tasks.json`` has all the fields; a ``prd.json`` of other tools has fewer, and what is missing
+counts as of a fresh story. Unknown fields are nobody's fault. Reading is total: what cannot be
+read is told, and the rest is used.
+
+The problems, by code:
+
+- ``json-syntax``: the text is no JSON, here; ``json-duplicate-key``: the key comes again later in
+  the same object, and the later one counts;
+- ``stories-shape``: there is no list ``userStories``;
+- ``story-field-missing``: a story has no ``id`` or no ``title``; ``story-field-type``: a field
+  holds a value of another kind than it should; ``story-field-value``: the kind is right and the
+  value is none of those that are known;
+- ``story-id-duplicate``: an earlier story has the same id;
+- those of ``invariants``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ralph_ls.core.plan.stories.json_text import (
+    Member,
+    Node,
+    last_members,
+    repeated_members,
+    scan,
+    value_of,
+)
+from ralph_ls.core.plan.stories.model import (
+    COUNT,
+    FEEDBACK,
+    NOTHING,
+    PASSES,
+    STATUS,
+    ReviewStatus,
+    Stories,
+    Story,
+)
+from ralph_ls.core.plan.titles import fold, make_sayable, title_id
+from ralph_ls.protocol.plan import Priority
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a file of stories, and where."""
+
+    code: str
+    message: str
+    start: int
+    """In characters of the text."""
+    end: int
+    story: str = ""
+    """The id of the story that it is about; empty where it is about the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoriesRead:
+    """A file of stories and what is wrong with how it is written, by place."""
+
+    stories: Stories
+    findings: tuple[Finding, ...] = ()
+
+
+def read(text: str) -> StoriesRead:
+    """Read a file; never raises. What its stories claim of each other is for ``invariants``."""
+    scanned = scan(text)
+    findings = [Finding("json-syntax", *fault) for fault in scanned.faults]
+    if scanned.root is None:
+        return StoriesRead(stories=Stories(text=text), findings=tuple(findings))
+    root = scanned.root
+    for member in repeated_members(root):
+        message = f"{_quoted(member.key)} comes again in the same object; only the last one counts"
+        findings.append(Finding("json-duplicate-key", message, member.start, member.end))
+    reader = _Reader(findings)
+    head = _Fields(reader, last_members(root), "")
+    array = root if root.items is not None else head.list_of_stories(root)
+    stories = Stories(
+        text=text,
+        project=head.text("project"),
+        branch=head.text("branchName"),
+        description=head.text("description"),
+        verify_commands=head.texts("verifyCommands"),
+        stories=reader.read_stories(array),
+        root=root,
+        array=array,
+    )
+    findings.sort(key=lambda one: one.start)
+    return StoriesRead(stories=stories, findings=tuple(findings))
+
+
+def is_unusable(known: StoriesRead) -> bool:
+    """Whether a file is none that a run could work on: no JSON, or without a list of stories."""
+    return why_unusable(known) is not None
+
+
+def why_unusable(known: StoriesRead) -> Finding | None:
+    """The first thing that makes a file one that no run could work on; None where none does."""
+    fatal = (one for one in known.findings if one.code in {"json-syntax", "stories-shape"})
+    return next(fatal, None)
+
+
+def new_findings(found: Sequence[Finding], known: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Those that were not there before, with the same words about the same story."""
+    before = {(one.code, one.story, one.message) for one in known}
+    return tuple(one for one in found if (one.code, one.story, one.message) not in before)
+
+
+_RANKS: Mapping[str, tuple[Priority, float]] = MappingProxyType(
+    {
+        "critical": (Priority.P0, 1),
+        "high": (Priority.P0, 1),
+        "p0": (Priority.P0, 1),
+        "medium": (Priority.P1, 2),
+        "p1": (Priority.P1, 2),
+        "low": (Priority.P2, 3),
+        "p2": (Priority.P2, 3),
+    }
+)
+_DEPENDS_ON = ("dependsOn", "dependencies")
+_STATUSES = ", ".join(["null", *ReviewStatus])
+
+
+class _Reader:
+    """Reads the stories of one file; ids are unique in it."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self._findings = findings
+        self._ids: set[str] = set()
+
+    def tell(self, code: str, message: str, place: Node | Member, story: str) -> None:
+        self._findings.append(Finding(code, message, place.start, place.end, story))
+
+    def read_stories(self, array: Node) -> tuple[Story, ...]:
+        found: list[Story] = []
+        for node in array.items or ():
+            if node.members is None:
+                self.tell("story-field-type", "a story has to be an object", node, "")
+                continue
+            found.append(self._read_story(node))
+        return tuple(found)
+
+    def _read_story(self, node: Node) -> Story:
+        members = last_members(node)
+        written, title = _written_id(members), _written_title(members)
+        story_id = self._own_id(written or title_id(title))
+        fields = _Fields(self, members, story_id)
+        place = Node(node.start, node.start + 1)
+        if not written and not fields.tells_kind("id", "a text"):
+            self.tell("story-field-missing", "the story has no id", place, story_id)
+        elif written and story_id != written:
+            message = f"an earlier story has the id {written} too; each needs one of its own"
+            self.tell("story-id-duplicate", message, members["id"].node, story_id)
+        fields.text("title")
+        if not title and not fields.has("title"):
+            self.tell("story-field-missing", f"{story_id} has no title", place, story_id)
+        for key in ("description", "notes"):
+            fields.text(key)
+        rank, priority = fields.rank()
+        return Story(
+            id=story_id,
+            title=title or story_id,
+            criteria=fields.texts("acceptanceCriteria"),
+            rank=rank,
+            priority=priority,
+            passes=fields.flag(PASSES),
+            status=fields.status(),
+            n_reviews=fields.n_reviews(),
+            feedback=fields.text(FEEDBACK).strip(),
+            depends_on=fields.ids(dependencies_key(members)),
+            node=node,
+            fields=members,
+        )
+
+    def _own_id(self, wanted: str) -> str:
+        story_id, number = wanted, 2
+        while story_id in self._ids:
+            story_id, number = f"{wanted}-{number}", number + 1
+        self._ids.add(story_id)
+        return story_id
+
+
+class _Fields:
+    """The fields of one object; each is read once, and told where it is of another kind."""
+
+    def __init__(self, reader: _Reader, members: Mapping[str, Member], story: str) -> None:
+        self._reader = reader
+        self._members = members
+        self._story = story
+
+    def list_of_stories(self, root: Node) -> Node:
+        member = self._members.get("userStories")
+        if member is not None and member.node.items is not None:
+            return member.node
+        message = "there is no list userStories; a plan of stories has them in it"
+        place = Node(root.start, root.start + 1) if member is None else member
+        self._reader.tell("stories-shape", message, place, "")
+        return NOTHING
+
+    def has(self, key: str) -> bool:
+        return self._node(key) is not None
+
+    def tells_kind(self, key: str, wanted: str) -> bool:
+        """Tell that a field holds what it should not; whether there is anything in it at all."""
+        node = self._node(key)
+        if node is not None and node.scalar != "":
+            self._tell_kind(key, node, wanted)
+            return True
+        return False
+
+    def text(self, key: str) -> str:
+        node = self._node(key)
+        if node is None or isinstance(node.scalar, str):
+            return "" if node is None else str(node.scalar)
+        self._tell_kind(key, node, "a text")
+        return ""
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(fold(text) for text in self._strings(key) if text.strip())
+
+    def ids(self, key: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, map(_as_id, self._strings(key)))))
+
+    def flag(self, key: str) -> bool:
+        node = self._node(key)
+        if node is None or isinstance(node.scalar, bool):
+            return node is not None and node.scalar is True
+        self._tell_kind(key, node, "true or false")
+        return False
+
+    def status(self) -> ReviewStatus | None:
+        node = self._node(STATUS)
+        try:
+            return None if node is None else ReviewStatus(str(value_of(node)))
+        except ValueError:
+            message = f"{STATUS} is none of {_STATUSES}"
+            self._reader.tell("story-field-value", message, self._members[STATUS].node, self._story)
+            return None
+
+    def n_reviews(self) -> int:
+        node = self._node(COUNT)
+        if node is None:
+            return 0
+        count = node.scalar
+        if isinstance(count, bool) or not isinstance(count, int):
+            self._tell_kind(COUNT, node, "a whole number")
+            return 0
+        if count < 0:
+            message = f"{COUNT} is {count}, and there are no fewer reviews than none"
+            self._reader.tell("story-field-value", message, node, self._story)
+        return max(count, 0)
+
+    def rank(self) -> tuple[float | None, Priority | None]:
+        node = self._node("priority")
+        if node is None:
+            return None, None
+        match node.scalar:
+            case int() | float() as rank if not isinstance(rank, bool):
+                return rank, None
+            case str() as word if word.strip().lower() in _RANKS:
+                priority, rank = _RANKS[word.strip().lower()]
+                return rank, priority
+            case str() as word:
+                message = f"priority {_quoted(word)} is none; write a number, 1 for the first"
+                self._reader.tell("story-field-value", message, node, self._story)
+                return None, None
+        self._tell_kind("priority", node, "a number, 1 for the first")
+        return None, None
+
+    def _strings(self, key: str) -> Iterator[str]:
+        node = self._node(key)
+        if node is None:
+            return
+        if node.items is None:
+            self._tell_kind(key, node, "a list of texts")
+            return
+        for item in node.items:
+            if isinstance(item.scalar, str | int | float) and not isinstance(item.scalar, bool):
+                yield str(item.scalar)
+            else:
+                self._tell_kind(key, item, "a list of texts")
+
+    def _node(self, key: str) -> Node | None:
+        """The value of a field; None where it is missing or null, which is the same."""
+        member = self._members.get(key)
+        if member is None:
+            return None
+        node = member.node
+        is_null = node.scalar is None and node.items is None and node.members is None
+        return None if is_null else node
+
+    def _tell_kind(self, key: str, node: Node, wanted: str) -> None:
+        self._reader.tell("story-field-type", f"{key} has to be {wanted}", node, self._story)
+
+
+def dependencies_key(members: Mapping[str, Member]) -> str:
+    """The field that lists what a story waits for: R's, else that of other tools if it is there."""
+    return next((key for key in _DEPENDS_ON if key in members), _DEPENDS_ON[0])
+
+
+def _written_title(members: Mapping[str, Member]) -> str:
+    scalar = members["title"].node.scalar if "title" in members else None
+    return fold(scalar) if isinstance(scalar, str) else ""
+
+
+def _written_id(members: Mapping[str, Member]) -> str:
+    """The id as the file has it; a number is one too. Empty where there is none."""
+    scalar = members["id"].node.scalar if "id" in members else None
+    is_id = isinstance(scalar, str | int) and not isinstance(scalar, bool)
+    return _as_id(str(scalar)) if is_id else ""
+
+
+def _as_id(text: str) -> str:
+    return make_sayable(fold(text))
+
+
+def _quoted(text: str) -> str:
+    return f"“{text[:40]}”"

@@ -1,0 +1,333 @@
+"""Running ``bd``, which keeps the issues of a repository.
+
+Each command is a list of words and never a line for a shell; it has a time limit, and its whole
+process group ends with it. A ``bd`` that the work tree brings is never run. Releases differ in what
+they print and in how they fail (``core.plan.beads.answers``): one that fails may leave with 0, so
+an answer has to hold what was asked for. This module must never decide what is to be done.
+
+``bd`` itself runs the scripts in ``.beads/hooks`` of a repository when an issue changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ralph_ls.core.plan.beads.answers import Answer, read_answer, read_error, read_object
+from ralph_ls.core.plan.beads.commands import Command, claim, set_status
+from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status, lacks_dependencies
+from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot
+from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
+from ralph_ls.store.git_command import GIT_REDIRECTIONS
+
+TIMEOUT_SECONDS = 60.0
+MOST_READY = 100_000
+"""So many issues are asked for; without a number ``bd ready`` gives ten."""
+SHOWN_AT_ONCE = 50
+LARGEST_ANSWER = 256 * 1024 * 1024
+FOLDER = ".beads"
+
+
+class Ending:
+    """Ends what ``bd`` is doing, from another thread, and all that it is asked for later."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_over = False
+
+    def end(self) -> None:
+        """End it at once; whoever asked gets ``IssuesRefused``, or ``IssuesMissing``."""
+        with self._lock:
+            self._is_over = True
+            for process in self._running:
+                _kill(process)
+
+    @contextlib.contextmanager
+    def around(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Know of a process as long as it runs."""
+        with self._lock:
+            self._running.add(process)
+            if self._is_over:
+                _kill(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bd:
+    """A ``bd`` that was found, and where it is run."""
+
+    program: str
+    """Its path."""
+    root: Path
+    environment: Mapping[str, str]
+    timeout_seconds: float = TIMEOUT_SECONDS
+    ending: Ending = field(default_factory=Ending)
+
+
+def find_bd(
+    root: Path, environment: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> Bd:
+    """Find ``bd`` on PATH outside of the work tree; raises ``IssuesMissing`` where there is none.
+
+    Relative entries of PATH are passed over: they would let a repository bring the program.
+    """
+    real_root = os.path.realpath(root)
+    entries = [one for one in environment.get("PATH", "").split(os.pathsep) if one]
+    searched = [
+        one
+        for one in entries
+        if Path(one).is_absolute() and not Path(os.path.realpath(one)).is_relative_to(real_root)
+    ]
+    found = shutil.which("bd", path=os.pathsep.join(searched)) if searched else None
+    if found is None or Path(os.path.realpath(found)).is_relative_to(real_root):
+        raise IssuesMissing(
+            f"the issues in {root} are kept by bd, which was not found on PATH; install it "
+            "(https://github.com/steveyegge/beads), or choose another profile with --profile"
+        )
+    around = {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
+    return Bd(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
+
+
+def read_snapshot(bd: Bd, *, parent: str | None = None, before: Snapshot | None = None) -> Snapshot:
+    """All issues as they are now, with what ``bd ready`` offers.
+
+    ``before`` is what was known: an issue of it that no list has is asked for by itself, since one
+    that moves while the lists are read may be in none. Raises ``IssuesMissing``.
+    """
+    try:
+        return _read(bd, parent, before)
+    except IssuesRefused as error:
+        raise IssuesMissing(
+            f"the issues in {bd.root} cannot be read: {error}; look at them yourself: bd list"
+        ) from error
+
+
+def read_statistics(bd: Bd) -> Mapping[str, int]:
+    """The numbers of ``bd stats``; empty where it gives none."""
+    found = read_object(_ask(bd, ("stats",)))
+    return {name: value for name, value in found.items() if type(value) is int}
+
+
+def claim_issue(bd: Bd, issue: Issue) -> Issue:
+    """Take an issue, where it is not in progress already; the issue as it is then.
+
+    Raises ``IssuesRefused`` where somebody else has it. Old releases know no claim; there it is put
+    in progress.
+    """
+    if issue.status == Status.IN_PROGRESS:
+        return issue
+    try:
+        answer = _do(bd, claim(issue.id))
+    except IssuesRefused as error:
+        if _UNKNOWN_FLAG.search(str(error)) is None:
+            raise
+        answer = _do(bd, set_status(issue.id, Status.IN_PROGRESS))
+    names = (item.get("assignee") for item in answer.items if item.get("id") == issue.id)
+    assignee = next((name for name in names if isinstance(name, str)), issue.assignee)
+    return replace(issue, status=Status.IN_PROGRESS, assignee=assignee)
+
+
+def perform(bd: Bd, commands: Iterable[Command]) -> None:
+    """Have ``bd`` do this, one after the other; raises ``IssuesRefused`` at the first it refuses.
+
+    What went before stays done; who puts something back reads again, and sees what is left.
+    """
+    for command in commands:
+        _do(bd, command)
+
+
+_CALM = {"NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0"}
+_ANSWERED_WITH_ISSUES = frozenset({"update", "close", "create", "reopen"})
+_UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag|unrecognized argument|no such option")
+_INVALID_STATUS = re.compile(r"invalid status|unknown status|invalid choice")
+_NOT_FOUND = re.compile(r"not found|no issue|does not exist|no such issue", re.IGNORECASE)
+_NO_DATABASE = re.compile(
+    r"no (?:beads|bd|\.beads)?\s*(?:database|directory|workspace)|not (?:been )?initiali[sz]ed"
+    r"|run ['\"`]?bd init",
+    re.IGNORECASE,
+)
+
+
+def _do(bd: Bd, command: Command) -> Answer:
+    answer = read_answer(_ask(bd, command))
+    is_silent = not any(item.get("id") for item in answer.items)
+    if is_silent and command[0] in _ANSWERED_WITH_ISSUES:
+        raise _refusal(bd, command, "it printed nothing about the issue")
+    return answer
+
+
+def _read(bd: Bd, parent: str | None, before: Snapshot | None) -> Snapshot:
+    listed, oddities = _lists(bd)
+    found = {str(item.get("id")): item for item in listed}
+    known = {} if before is None else before.by_id()
+    unclear = [issue_id for issue_id in known if issue_id not in found]
+    for issue_id, item in found.items():
+        was = known.get(issue_id)
+        if item.get("status") != Status.CLOSED:
+            if lacks_dependencies(item):
+                unclear.append(issue_id)
+        elif was is not None and not was.is_closed and not item.get("close_reason"):
+            unclear.append(issue_id)
+    found |= {str(item.get("id")): item for item in _details(bd, unclear)}
+    offered = _answer(bd, ("ready", "--limit", str(MOST_READY)))
+    return take_snapshot(
+        found.values(),
+        ready=[str(item.get("id")) for item in offered.items],
+        parent=parent,
+        oddities=[*oddities, *offered.oddities],
+    )
+
+
+def _lists(bd: Bd) -> tuple[list[Mapping[str, Any]], list[Oddity]]:
+    """All issues at once; releases that know no such list are asked for each status."""
+    try:
+        answer = _answer(bd, ("list", "--all", "--limit", "0"))
+    except IssuesRefused as error:
+        if _UNKNOWN_FLAG.search(str(error)) is None:
+            raise
+        return _lists_by_status(bd)
+    return list(answer.items), list(answer.oddities)
+
+
+def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[Oddity]]:
+    """The issues of each status; a list has no more than fifty where it is not told otherwise."""
+    items: list[Mapping[str, Any]] = []
+    oddities: list[Oddity] = []
+    without_end: Command = ("--limit", "0")
+    for status in Status:
+        command = ("list", "--status", str(status))
+        try:
+            try:
+                answer = _answer(bd, (*command, *without_end))
+            except IssuesRefused as error:
+                if _UNKNOWN_FLAG.search(str(error)) is None:
+                    raise
+                without_end = ()
+                answer = _answer(bd, command)
+        except IssuesRefused as error:
+            # Old releases know nothing that is put off.
+            if status is Status.DEFERRED and _INVALID_STATUS.search(str(error)):
+                continue
+            raise
+        items += answer.items
+        oddities += answer.oddities
+    return items, oddities
+
+
+def _details(bd: Bd, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Each of these issues whole; those that are gone are left out."""
+    for begin in range(0, len(ids), SHOWN_AT_ONCE):
+        wanted = list(ids[begin : begin + SHOWN_AT_ONCE])
+        shown: dict[str, Mapping[str, Any]] = {}
+        if len(wanted) > 1:
+            with contextlib.suppress(IssuesRefused):
+                answer = _answer(bd, ("show", *wanted))
+                shown = {str(item.get("id")): item for item in answer.items}
+        for issue_id in wanted:
+            if issue_id not in shown:
+                shown |= _one(bd, issue_id)
+        yield from shown.values()
+
+
+def _one(bd: Bd, issue_id: str) -> dict[str, Mapping[str, Any]]:
+    try:
+        answer = _answer(bd, ("show", issue_id))
+    except IssuesRefused as error:
+        if _NOT_FOUND.search(str(error)) is None:
+            raise
+        return {}
+    return {str(item.get("id")): item for item in answer.items if item.get("id") == issue_id}
+
+
+def _answer(bd: Bd, command: Command) -> Answer:
+    answer = read_answer(_ask(bd, command))
+    if answer.error is not None:
+        raise _refusal(bd, command, answer.error)
+    return answer
+
+
+def _ask(bd: Bd, command: Command) -> str:
+    """What ``bd`` prints; raises ``IssuesRefused``, and ``IssuesMissing`` without a database."""
+    try:
+        code, stdout, stderr = _run(bd, (*command, "--json"))
+    except subprocess.TimeoutExpired as error:
+        raise IssuesMissing(
+            f"bd {command[0]} did not answer in {bd.timeout_seconds:g} s in {bd.root}; "
+            "see what holds it up: bd doctor"
+        ) from error
+    except OSError as error:
+        raise IssuesMissing(
+            f"{bd.program} cannot be run: {error.strerror or error}; see whether it works: "
+            "bd version"
+        ) from error
+    answer = read_answer(stdout) if code == 0 and command[0] in _ANSWERED_WITH_ISSUES else None
+    is_silent = answer is not None and not answer.items and bool(stderr.strip())
+    if code == 0 and not is_silent:
+        return stdout
+    said = read_error(stderr, stdout)
+    if _NO_DATABASE.search(said):
+        raise IssuesMissing(
+            f"bd has no issues in {bd.root}: {said}; make its database with: bd init, "
+            "or choose another profile with --profile"
+        )
+    raise _refusal(bd, command, said or f"it ended with code {code}")
+
+
+def _refusal(bd: Bd, command: Command, said: str) -> IssuesRefused:
+    shown = " ".join(word if len(word) <= _SHOWN_WORD else "…" for word in command[:4])
+    return IssuesRefused(f"bd {shown} failed in {bd.root}: {said}")
+
+
+_SHOWN_WORD = 40
+
+
+def _run(bd: Bd, words: Sequence[str]) -> tuple[int, str, str]:
+    """Run ``bd`` in files, not pipes: a daemon that it leaves behind would keep a pipe open."""
+    # In a session of its own, so that Ctrl-C reaches the loop and not a change of the issues.
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        process = subprocess.Popen(
+            [bd.program, *words],
+            cwd=bd.root,
+            env=dict(bd.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=sys.platform != "win32",
+        )
+        try:
+            with bd.ending.around(process):
+                code = process.wait(bd.timeout_seconds)
+        except BaseException:
+            _kill(process)
+            process.wait()
+            raise
+        return code, _read_back(stdout), _read_back(stderr)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read_back(file: BinaryIO) -> str:
+    file.seek(0)
+    return file.read(LARGEST_ANSWER).decode("utf-8", errors="replace")

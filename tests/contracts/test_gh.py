@@ -1,0 +1,197 @@
+"""What the loop relies on in ``gh``: the fake keeps it, and so does a real one.
+
+``TEST_GH`` names a real one, which is then asked the same, of a GitHub that lies on this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.plan.request import read_issue
+from ralph_ls.protocol.request import IssueReference, read_reference
+from ralph_ls.store.gh import FIELDS, Gh, comment_words, explain, find_gh, view_issue
+from tests.fakes import gh as fake
+from tests.fakes import github
+
+REAL = [os.environ["TEST_GH"]] if "TEST_GH" in os.environ else []
+
+pytestmark = pytest.mark.slow
+
+ISSUE: Mapping[str, Any] = {
+    "title": 'Letters "get" lost: $HOME; rm & ümläut',
+    "body": "First line\r\n\r\n- [ ] box\n```\n---CLARITY_STATUS---\n```\n漢字",
+    "comments": [
+        {"author": "grace", "body": "Only on Mondays", "association": "MEMBER"},
+        {"author": "spam", "body": "Buy", "hidden": True},
+    ],
+}
+
+
+@dataclass
+class Program:
+    """A ``gh``, a folder to stand in, and a GitHub."""
+
+    gh: Gh
+    around: dict[str, str]
+    database: Path
+    host: str
+
+    def named(self, repository: str, number: int) -> IssueReference:
+        prefix = f"{self.host}/" if self.host else ""
+        return IssueReference(number=number, repository=f"{prefix}{repository}")
+
+    def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.gh.program, *words],
+            cwd=self.gh.root,
+            env=dict(self.gh.environment),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def refuses(
+        self, reference: IssueReference, *, fields: str = ",".join(FIELDS)
+    ) -> tuple[int, str]:
+        repository = (f"--repo={reference.repository}",) if reference.repository else ()
+        done = self.run("issue", "view", str(reference.number), *repository, "--json", fields)
+        assert done.returncode != 0
+        assert done.stdout == ""
+        return done.returncode, explain(reference, done.returncode, done.stderr)
+
+
+@pytest.fixture(params=["fake", *REAL])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """A program with these variables around it."""
+    root, database = tmp_path / "work", tmp_path / "github.json"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q", root], check=True)
+    fake.seed(
+        database, i12=ISSUE, i13={"title": "Closed", "state": "CLOSED"}, i14={"is_pull": True}
+    )
+    with github.serving(database) as proxy:
+        is_fake = request.param == "fake"
+        program = fake.install(tmp_path / "bin") if is_fake else Path(request.param)
+        own = {"FAKE_GITHUB": str(database)} if is_fake else {"http_proxy": proxy}
+
+        def made(**around: str) -> Program:
+            environment = {
+                "HOME": str(tmp_path),
+                "GH_TOKEN": "gho_0123456789",
+                **own,
+                **around,
+                "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+            }
+            found = find_gh(root, environment)
+            assert Path(found.program).name == "gh"
+            return Program(found, environment, database, "" if is_fake else github.HOST)
+
+        yield made
+
+
+def test_an_issue_comes_as_it_was_written(make: Any) -> None:
+    program = make()
+    issue = view_issue(program.gh, program.named("ada/invoice", 12))
+    assert (issue.number, issue.title, issue.is_open) == (12, ISSUE["title"], True)
+    assert issue.body == ISSUE["body"].replace("\r\n", "\n")
+    (comment,) = issue.comments
+    assert (comment.author, comment.standing, comment.at) == ("grace", "member", "2026-01-31")
+    assert comment.body == "Only on Mondays"
+    reference = read_reference(issue.url)
+    assert reference is not None
+    assert reference == program.named("ada/invoice", 12)
+
+
+def test_only_the_fields_that_were_asked_for_are_told(make: Any) -> None:
+    program = make()
+    words = ("issue", "view", "12", f"--repo={program.named('ada/invoice', 12).repository}")
+    done = program.run(*words, "--json", ",".join(FIELDS))
+    assert set(json.loads(done.stdout)) == set(FIELDS)
+    assert read_issue(done.stdout) is not None
+    assert done.stderr == ""
+
+
+def test_a_closed_issue_says_so(make: Any) -> None:
+    program = make()
+    assert view_issue(program.gh, program.named("ada/invoice", 13)).is_open is False
+
+
+def test_a_pull_request_is_told_by_its_address(make: Any) -> None:
+    program = make()
+    done = program.run(
+        "issue",
+        "view",
+        "14",
+        f"--repo={program.named('ada/invoice', 14).repository}",
+        "--json",
+        ",".join(FIELDS),
+    )
+    issue = read_issue(done.stdout)
+    assert issue is not None
+    assert issue.is_pull_request
+
+
+def test_a_comment_comes_from_standard_input(make: Any) -> None:
+    program = make()
+    body = "```text\n$(rm -rf /) 'or' @everyone\n```\n"
+    words = comment_words(program.gh, program.named("ada/invoice", 12))
+    done = program.run(*words[1:], stdin=body)
+    assert done.returncode == 0, done.stderr
+    assert "/ada/invoice/issues/12#issuecomment-" in done.stdout
+    (told,) = fake.posted(program.database)
+    assert (told["repository"], told["number"]) == ("ada/invoice", 12)
+    assert told["body"].strip() == body.strip()
+
+
+def test_an_issue_that_is_not_there(make: Any) -> None:
+    program = make()
+    _, said = program.refuses(program.named("ada/invoice", 99))
+    assert said.startswith("there is no issue #99 of ")
+
+
+def test_a_repository_that_is_not_there(make: Any) -> None:
+    program = make()
+    _, said = program.refuses(program.named("ada/nothing", 1))
+    assert said.startswith("GitHub shows no repository ")
+
+
+def test_nobody_is_logged_in(make: Any) -> None:
+    program = make(GH_TOKEN="")
+    code, said = program.refuses(IssueReference(number=12, repository="ada/invoice"))
+    assert code == 4
+    assert "run: gh auth login" in said
+
+
+def test_a_login_that_is_over(make: Any) -> None:
+    program = make(GH_TOKEN="expired")
+    _, said = program.refuses(program.named("ada/invoice", 12))
+    assert "not logged in" in said
+    assert "gh auth login" in said
+
+
+def test_a_folder_without_a_remote(make: Any) -> None:
+    _, said = make().refuses(IssueReference(number=12))
+    assert "name it: ralph run --issue owner/name#123" in said
+
+
+def test_a_folder_whose_remote_is_elsewhere(make: Any) -> None:
+    program = make()
+    remote = ("git", "remote", "add", "origin", "https://git.example/ada/invoice.git")
+    subprocess.run(remote, cwd=program.gh.root, check=True)
+    _, said = program.refuses(IssueReference(number=12))
+    assert "none of the remotes here" in said or "not logged in" in said
+
+
+def test_a_field_that_it_does_not_know(make: Any) -> None:
+    program = make()
+    _, said = program.refuses(program.named("ada/invoice", 12), fields="title,colour")
+    assert "too old" in said

@@ -1,0 +1,620 @@
+"""A ``bd`` for tests: the commands of the real one over a JSON file, in each shape of its answers.
+
+Put on PATH with ``install``, or asked in this process with ``answer``. The database is
+``.beads/fake.json`` in the folder where it is run or in one above. What differs between releases is
+chosen by the environment:
+
+- ``FAKE_BD_SHAPE``: ``bare`` (an array), ``items`` or ``data`` (wrapped); default ``bare``.
+- ``FAKE_BD_OLD``: words, any of ``counts`` (lists only count dependencies), ``no-claim``,
+  ``no-all`` and ``no-limit`` (of lists), ``no-deferred``, ``one-shown`` (``show`` takes one id),
+  ``silent`` (an update of an unknown issue leaves with 0 and says so on stderr alone).
+
+Several may run at once: a lock is held from reading to writing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+Raw = dict[str, Any]
+
+STATUSES = ("open", "in_progress", "blocked", "deferred", "closed")
+TYPES = ("bug", "feature", "task", "epic", "chore", "decision")
+HOLDING = ("blocks", "conditional-blocks", "waits-for")
+FREE = ("related", "discovered-from", "relates-to")
+
+
+def install(folder: Path) -> Path:
+    """Put a ``bd`` into the folder, which is made; gives its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "bd"
+    program.write_text(
+        f"#!{sys.executable} -IS\nimport sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).resolve().parent)!r})\n"
+        "import bd\nsys.exit(bd.main(sys.argv[1:]))\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return program
+
+
+def seed(root: Path, *issues: Raw) -> None:
+    """Make a database with these issues; what they do not say is filled in.
+
+    ``needs`` and ``parent`` are short for dependencies, which may form rings here: in the real one
+    they come about by merges.
+    """
+    database = Database(root / ".beads" / "fake.json")
+    database.path.parent.mkdir(parents=True, exist_ok=True)
+    for issue in issues:
+        database.add(dict(issue))
+    database.write()
+
+
+def issues_of(root: Path) -> dict[str, Raw]:
+    """Every issue under its id, with dependencies as pairs, as the database has them."""
+    return Database(root / ".beads" / "fake.json").load().issues
+
+
+class BdError(Exception):
+    """What is told as an error, with code 1."""
+
+
+class Database:
+    """The issues, in memory until they are written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.issues: dict[str, Raw] = {}
+        self.made = 0
+
+    def load(self) -> Database:
+        with contextlib.suppress(FileNotFoundError):
+            value = json.loads(self.path.read_text(encoding="utf-8"))
+            self.issues, self.made = value["issues"], value["made"]
+        return self
+
+    def write(self) -> None:
+        text = json.dumps({"made": self.made, "issues": self.issues}, indent=1)
+        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(self.path)
+
+    def add(self, issue: Raw) -> Raw:
+        self.made += 1
+        now = _now()
+        needs, parent = issue.pop("needs", ()), issue.pop("parent", None)
+        made: Raw = {
+            "id": issue.get("id") or self._fresh_id(parent),
+            "title": "",
+            "description": "",
+            "status": "open",
+            "priority": 2,
+            "issue_type": "task",
+            "created_at": f"2026-01-01T00:{self.made // 60 % 60:02d}:{self.made % 60:02d}Z",
+            "updated_at": now,
+            "dependencies": [[one, "blocks"] for one in needs],
+        }
+        if parent:
+            made["dependencies"].append([parent, "parent-child"])
+        made |= {key: value for key, value in issue.items() if value not in ("", None)}
+        made["title"] = made["title"] or made["id"]
+        if made["status"] == "closed":
+            made.setdefault("close_reason", "Closed")
+            made.setdefault("closed_at", now)
+        self.issues[made["id"]] = made
+        return made
+
+    def find(self, issue_id: str) -> Raw:
+        """By its id, or by a part of it that only one has."""
+        if issue_id in self.issues:
+            return self.issues[issue_id]
+        alike = [one for one in self.issues if one.endswith(f"-{issue_id}")]
+        if len(alike) != 1:
+            raise BdError(f'no issue found matching "{issue_id}"')
+        return self.issues[alike[0]]
+
+    def open_needs(self, issue: Raw) -> list[str]:
+        """What keeps it from beginning: its own needs, and those of what it is a part of."""
+        found = []
+        seen: set[str] = set()
+        at: Raw | None = issue
+        while at is not None and at["id"] not in seen:
+            seen.add(at["id"])
+            found += [
+                on for on, kind in at["dependencies"] if kind in HOLDING and self._is_open(on)
+            ]
+            parents = [on for on, kind in at["dependencies"] if kind == "parent-child"]
+            at = self.issues.get(parents[0]) if parents else None
+        return found
+
+    def leads_to(self, start: str, goal: str) -> bool:
+        left, seen = [start], set()
+        while left:
+            at = left.pop()
+            if at == goal:
+                return True
+            if at not in seen and at in self.issues:
+                seen.add(at)
+                left += [on for on, kind in self.issues[at]["dependencies"] if kind not in FREE]
+        return False
+
+    def below(self, parent: str) -> set[str]:
+        found: set[str] = set()
+        left = [parent]
+        while left:
+            at = left.pop()
+            for issue in self.issues.values():
+                if [at, "parent-child"] in issue["dependencies"] and issue["id"] not in found:
+                    found.add(issue["id"])
+                    left.append(issue["id"])
+        return found
+
+    def _is_open(self, issue_id: str) -> bool:
+        return issue_id in self.issues and self.issues[issue_id]["status"] != "closed"
+
+    def _fresh_id(self, parent: str | None) -> str:
+        number = 1
+        while True:
+            issue_id = f"{parent}.{number}" if parent else f"bd-{number:03x}"
+            if issue_id not in self.issues:
+                return issue_id
+            number += 1
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        flag = re.search(r"unrecognized arguments: (-\S+)", message)
+        raise BdError(f"unknown flag: {flag[1]}" if flag else message)
+
+
+@functools.cache
+def _parser(old: frozenset[str]) -> _Parser:
+    parser = _Parser(prog="bd", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name: str, within: Any = commands) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = within.add_parser(name, allow_abbrev=False)
+        made.add_argument("--json", action="store_true")
+        return made
+
+    command("init")
+    command("stats")
+    command("blocked").add_argument("--parent")
+    ready = command("ready")
+    ready.add_argument("--limit", "-n", type=int, default=10)
+    ready.add_argument("--parent")
+    listing = command("list")
+    listing.add_argument("--status", "-s")
+    if "no-all" not in old:
+        listing.add_argument("--all", action="store_true")
+    if "no-limit" not in old:
+        listing.add_argument("--limit", "-n", type=int, default=50)
+    command("show").add_argument("ids", nargs="+")
+    update = command("update")
+    update.add_argument("ids", nargs="+")
+    if "no-claim" not in old:
+        update.add_argument("--claim", action="store_true")
+    for flag in ("--status", "--notes", "--append-notes", "--priority", "--type", "--title"):
+        update.add_argument(flag)
+    for made in (update, command("create")):
+        for flag in ("--description", "--design", "--acceptance", "--assignee"):
+            made.add_argument(flag)
+    create = commands.choices["create"]
+    create.add_argument("words", nargs="?")
+    for flag in ("--title", "--id", "--type", "--priority", "--parent", "--deps", "--labels"):
+        create.add_argument(flag)
+    close = command("close")
+    close.add_argument("ids", nargs="+")
+    close.add_argument("--reason", "-r", default="")
+    close.add_argument("--force", action="store_true")
+    reopen = command("reopen")
+    reopen.add_argument("ids", nargs="+")
+    reopen.add_argument("--reason", "-r", default="")
+    delete = command("delete")
+    delete.add_argument("ids", nargs="+")
+    delete.add_argument("--force", action="store_true")
+    deps = commands.add_parser("dep").add_subparsers(dest="verb", required=True)
+    for verb in ("add", "remove"):
+        made = command(verb, deps)
+        made.add_argument("issue")
+        made.add_argument("on")
+        if verb == "add":
+            made.add_argument("--type", default="blocks")
+    return parser
+
+
+def main(argv: list[str]) -> int:
+    """One call of the program."""
+    wants_json = "--json" in argv
+    try:
+        with _locked(argv[:1]) as database:
+            value = answer(database, argv)
+    except BdError as error:
+        if wants_json:
+            sys.stderr.write(json.dumps({"error": str(error)}, indent=2) + "\n")
+        else:
+            sys.stderr.write(f"Error: {error}\n")
+        return 1
+    if value is not None and wants_json:
+        sys.stdout.write(json.dumps(_shaped(value), indent=2, ensure_ascii=False) + "\n")
+    elif value is not None:
+        sys.stdout.write(f"{value}\n")
+    return 0
+
+
+def answer(database: Database, argv: Sequence[str]) -> Any:
+    """Do what the words say, and give what is printed of it; raises ``BdError``."""
+    # Each word that follows a flag is its value, whatever it looks like, as in the real one.
+    given = _parser(_old()).parse_args(_joined(argv))
+    return _COMMANDS[given.command](database, given)
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    words: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        if word in _WITH_VALUE:
+            value = next(rest, None)
+            if value is None:
+                raise BdError(f"flag needs an argument: {word}")
+            words.append(f"{word}={value}")
+        else:
+            words.append(word)
+    return words
+
+
+_WITH_VALUE = frozenset(
+    {
+        "--acceptance", "--append-notes", "--assignee", "--deps", "--description", "--design",
+        "--id", "--labels", "--limit", "--notes", "--parent", "--priority", "--reason", "--status",
+        "--title", "--type",
+    }
+)  # fmt: skip
+
+
+def _shaped(value: Any) -> Any:
+    shape = os.environ.get("FAKE_BD_SHAPE", "bare")
+    if shape == "data":
+        return {"schema_version": 1, "data": value}
+    if shape == "items" and isinstance(value, list):
+        return {"schema_version": 1, "items": value}
+    if shape == "items":
+        return {"schema_version": 1, **value}
+    return value
+
+
+def _old() -> frozenset[str]:
+    return frozenset(os.environ.get("FAKE_BD_OLD", "").split())
+
+
+@contextlib.contextmanager
+def _locked(command: list[str]) -> Iterator[Database]:
+    here = Path.cwd()
+    places = [place / ".beads" for place in (here, *here.parents)]
+    folder = next((place for place in places if place.is_dir()), None)
+    if folder is None:
+        if command != ["init"]:
+            raise BdError("no beads database found; run 'bd init' to create a database")
+        folder = places[0]
+        folder.mkdir()
+    with (folder / "fake.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        database = Database(folder / "fake.json").load()
+        before = json.dumps([database.made, database.issues])
+        yield database
+        if json.dumps([database.made, database.issues]) != before or command == ["init"]:
+            database.write()
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _listed(database: Database, issue: Raw) -> Raw:
+    """An issue as lists have it: what is empty is left out."""
+    shown = {key: value for key, value in issue.items() if key != "dependencies"}
+    links = issue["dependencies"]
+    if links and "counts" not in _old():
+        shown["dependencies"] = [
+            {"issue_id": issue["id"], "depends_on_id": on, "type": kind} for on, kind in links
+        ]
+    dependents = [one for one in database.issues.values() if _kinds(one, issue["id"])]
+    return {**shown, "dependency_count": len(links), "dependent_count": len(dependents)}
+
+
+def _kinds(issue: Raw, on: str) -> list[str]:
+    return [kind for target, kind in issue["dependencies"] if target == on]
+
+
+def _whole(database: Database, issue: Raw) -> Raw:
+    """An issue by itself: what it depends on stands in it whole."""
+    shown = {key: value for key, value in issue.items() if key != "dependencies"}
+    down = [
+        {**_bare(database.issues[on]), "dependency_type": kind}
+        for on, kind in issue["dependencies"]
+        if on in database.issues
+    ]
+    up = [
+        {**_bare(one), "dependency_type": kind}
+        for one in database.issues.values()
+        for kind in _kinds(one, issue["id"])
+    ]
+    parents = [on for on, kind in issue["dependencies"] if kind == "parent-child"]
+    return {
+        **shown,
+        **({"dependencies": down} if down else {}),
+        **({"dependents": up} if up else {}),
+        **({"parent": parents[0]} if parents else {}),
+    }
+
+
+def _bare(issue: Raw) -> Raw:
+    return {key: value for key, value in issue.items() if key != "dependencies"}
+
+
+def _init(database: Database, given: argparse.Namespace) -> Raw:
+    return {"status": "initialized"}
+
+
+def _by_urgency(issues: Iterable[Raw]) -> list[Raw]:
+    return sorted(issues, key=lambda one: (one["priority"], one["created_at"], one["id"]))
+
+
+def _ready(database: Database, given: argparse.Namespace) -> list[Raw]:
+    inside = database.below(given.parent) if given.parent else database.issues.keys()
+    found = [
+        issue
+        for issue in database.issues.values()
+        if issue["status"] == "open" and issue["id"] in inside and not database.open_needs(issue)
+    ]
+    return [_listed(database, issue) for issue in _by_urgency(found)[: given.limit or None]]
+
+
+def _list(database: Database, given: argparse.Namespace) -> list[Raw]:
+    known = [one for one in STATUSES if one != "deferred" or "no-deferred" not in _old()]
+    if given.status is not None and given.status not in known:
+        raise BdError(f"invalid status: {given.status}")
+    found = [
+        issue
+        for issue in database.issues.values()
+        if issue["status"] == given.status
+        or (given.status is None and (issue["status"] != "closed" or getattr(given, "all", False)))
+    ]
+    limit = getattr(given, "limit", None)
+    return [_listed(database, issue) for issue in _by_urgency(found)[: limit or None]]
+
+
+def _show(database: Database, given: argparse.Namespace) -> Raw | list[Raw]:
+    if "one-shown" in _old():
+        if len(given.ids) > 1:
+            raise BdError(f"accepts 1 arg(s), received {len(given.ids)}")
+        return _whole(database, database.find(given.ids[0]))
+    return [_whole(database, database.find(issue_id)) for issue_id in given.ids]
+
+
+def _update(database: Database, given: argparse.Namespace) -> list[Raw] | None:
+    done = []
+    for issue_id in given.ids:
+        try:
+            issue = database.find(issue_id)
+        except BdError as error:
+            if "silent" not in _old():
+                raise
+            sys.stderr.write(f"Error resolving {issue_id}: {error}\n")
+            continue
+        if getattr(given, "claim", False):
+            me = _actor()
+            if issue.get("assignee", me) != me:
+                raise BdError(f"issue already claimed by {issue['assignee']}")
+            issue |= {"assignee": me, "status": "in_progress"}
+        _change(issue, given)
+        issue["updated_at"] = _now()
+        done.append(_bare(issue))
+    return done or None
+
+
+def _actor() -> str:
+    said = os.environ.get("BD_ACTOR") or os.environ.get("BEADS_ACTOR")
+    if said:
+        return said
+    asked = ["git", "config", "user.name"]
+    name = ""
+    with contextlib.suppress(OSError):
+        name = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return name or os.environ.get("USER") or "unknown"
+
+
+def _change(issue: Raw, given: argparse.Namespace) -> None:
+    if given.status is not None:
+        if given.status not in STATUSES:
+            raise BdError(f"invalid status: {given.status}")
+        issue["status"] = given.status
+        issue.pop("closed_at", None)
+    if given.priority is not None:
+        issue["priority"] = _priority(given.priority)
+    if given.type is not None:
+        issue["issue_type"] = _type(given.type)
+    texts = {
+        "title": given.title,
+        "description": given.description,
+        "design": given.design,
+        "acceptance_criteria": given.acceptance,
+        "assignee": given.assignee,
+        "notes": given.notes,
+    }
+    if given.append_notes is not None:
+        texts["notes"] = "\n".join(filter(None, (issue.get("notes"), given.append_notes)))
+    for key, text in texts.items():
+        if text:
+            issue[key] = text
+        elif text is not None:
+            issue.pop(key, None)
+
+
+def _priority(text: str) -> int:
+    found = re.fullmatch(r"[Pp]?([0-4])", text)
+    if found is None:
+        raise BdError(f"invalid priority {text!r} (expected 0-4 or P0-P4)")
+    return int(found[1])
+
+
+def _type(text: str) -> str:
+    if text not in TYPES:
+        raise BdError(f'invalid issue type "{text}". Valid types: {", ".join(TYPES)}')
+    return text
+
+
+def _create(database: Database, given: argparse.Namespace) -> Raw:
+    title = given.title or given.words
+    if not title:
+        raise BdError("title required (or use --file to create from markdown)")
+    if given.id and given.id in database.issues:
+        raise BdError(f"issue {given.id} already exists")
+    if given.parent:
+        given.parent = database.find(given.parent)["id"]
+    made = database.add(
+        {
+            "id": given.id,
+            "title": title,
+            "parent": given.parent,
+            "description": given.description,
+            "design": given.design,
+            "acceptance_criteria": given.acceptance,
+            "assignee": given.assignee,
+            "priority": _priority(given.priority or "2"),
+            "issue_type": _type(given.type or "task"),
+            "labels": given.labels.split(",") if given.labels else None,
+        }
+    )
+    for link in filter(None, (given.deps or "").split(",")):
+        kind, _, on = link.rpartition(":")
+        _link(database, made, on, kind or "blocks")
+    return _bare(made)
+
+
+def _close(database: Database, given: argparse.Namespace) -> list[Raw]:
+    done = []
+    for issue_id in given.ids:
+        issue = database.find(issue_id)
+        needs = database.open_needs(issue)
+        if needs and not given.force:
+            listed = " ".join(needs)
+            raise BdError(
+                f"cannot close {issue['id']}: blocked by open issues [{listed}] "
+                "(use --force to override)"
+            )
+        reason = given.reason or "Closed"
+        issue |= {"status": "closed", "close_reason": reason, "closed_at": _now()}
+        done.append(_bare(issue))
+    return done
+
+
+def _reopen(database: Database, given: argparse.Namespace) -> list[Raw]:
+    done = []
+    for issue_id in given.ids:
+        issue = database.find(issue_id)
+        issue["status"] = "open"
+        for key in ("close_reason", "closed_at"):
+            issue.pop(key, None)
+        done.append(_bare(issue))
+    return done
+
+
+def _blocked(database: Database, given: argparse.Namespace) -> list[Raw]:
+    inside = database.below(given.parent) if given.parent else database.issues.keys()
+    found = []
+    for issue in _by_urgency(database.issues.values()):
+        needs = database.open_needs(issue)
+        is_blocked = bool(needs) or issue["status"] == "blocked"
+        if issue["id"] in inside and is_blocked and issue["status"] != "closed":
+            found.append({**_bare(issue), "blocked_by_count": len(needs), "blocked_by": needs})
+    return found
+
+
+def _stats(database: Database, given: argparse.Namespace) -> Raw:
+    given.parent, given.limit = None, 0
+    counts = {f"{one}_issues": 0 for one in STATUSES}
+    for issue in database.issues.values():
+        counts[f"{issue['status']}_issues"] += 1
+    return {
+        "summary": {
+            "total_issues": len(database.issues),
+            **counts,
+            "blocked_issues": len(_blocked(database, given)),
+            "ready_issues": len(_ready(database, given)),
+        }
+    }
+
+
+def _delete(database: Database, given: argparse.Namespace) -> Raw | None:
+    gone = [database.find(issue_id)["id"] for issue_id in given.ids]
+    if not given.force:
+        sys.stderr.write(f"To proceed, run: bd delete {' '.join(gone)} --force\n")
+        return None
+    n_links = 0
+    for issue_id in gone:
+        n_links += len(database.issues.pop(issue_id)["dependencies"])
+        word = re.compile(rf"(^|[^A-Za-z0-9_-]){re.escape(issue_id)}($|[^A-Za-z0-9_-])")
+        for issue in database.issues.values():
+            left = [link for link in issue["dependencies"] if link[0] != issue_id]
+            if len(left) == len(issue["dependencies"]):
+                continue
+            n_links += len(issue["dependencies"]) - len(left)
+            issue["dependencies"] = left
+            for key in ("description", "notes", "design", "acceptance_criteria"):
+                if key in issue:
+                    issue[key] = word.sub(rf"\1[deleted:{issue_id}]\2", issue[key])
+    return {"deleted": gone[0] if len(gone) == 1 else gone, "dependencies_removed": n_links}
+
+
+def _dep(database: Database, given: argparse.Namespace) -> Raw:
+    issue = database.find(given.issue)
+    on = given.on if given.on.startswith("external:") else database.find(given.on)["id"]
+    told = {"issue_id": issue["id"], "depends_on_id": on}
+    if given.verb == "add":
+        _link(database, issue, on, given.type)
+        return {"status": "added", **told, "type": given.type}
+    left = [link for link in issue["dependencies"] if link[0] != on]
+    if len(left) == len(issue["dependencies"]):
+        raise BdError(f"dependency from {issue['id']} to {on} does not exist")
+    issue["dependencies"] = left
+    return {"status": "removed", **told}
+
+
+def _link(database: Database, issue: Raw, on: str, kind: str) -> None:
+    if on == issue["id"]:
+        raise BdError("issue cannot depend on itself")
+    if _kinds(issue, on):
+        raise BdError(f"dependency from {issue['id']} to {on} already exists")
+    if kind not in FREE and database.leads_to(on, issue["id"]):
+        raise BdError(f"cannot add dependency: would create a cycle ({on} → … → {issue['id']})")
+    issue["dependencies"].append([on, kind])
+
+
+_COMMANDS = {
+    "init": _init,
+    "ready": _ready,
+    "list": _list,
+    "show": _show,
+    "update": _update,
+    "create": _create,
+    "close": _close,
+    "reopen": _reopen,
+    "blocked": _blocked,
+    "stats": _stats,
+    "delete": _delete,
+    "dep": _dep,
+}

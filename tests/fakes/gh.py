@@ -1,0 +1,219 @@
+"""A ``gh`` for tests: reading and commenting issues as the real one does, over a JSON file.
+
+Put on PATH with ``install``; ``seed`` makes its GitHub, which ``FAKE_GITHUB`` names, and ``posted``
+tells what was written there. ``tests.fakes.github`` serves the same file to a real ``gh``. Like the
+real one it wants a token (``GH_TOKEN``; the token ``expired`` is none), finds the repository by the
+remotes of the folder where ``--repo`` names none, and prints JSON only for fields that it knows.
+``FAKE_GH_OFFLINE`` takes the network away, ``FAKE_GH_OLD`` the field ``comments``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+Raw = dict[str, Any]
+
+FIELDS = (
+    *("assignees", "author", "body", "closed", "closedAt", "comments", "createdAt", "id"),
+    *("labels", "milestone", "number", "projectCards", "projectItems", "reactionGroups"),
+    *("state", "title", "updatedAt", "url"),
+)
+
+NOT_LOGGED_IN = """\
+To get started with GitHub CLI, please run:  gh auth login
+Alternatively, populate the GH_TOKEN environment variable with a GitHub API authentication token.
+"""
+NO_NETWORK = """\
+error connecting to api.github.com
+check your internet connection or https://githubstatus.com
+"""
+NO_HOST = (
+    "none of the git remotes configured for this repository point to a known GitHub host. "
+    "To tell gh about a new GitHub host, please use `gh auth login`"
+)
+
+
+def install(folder: Path) -> Path:
+    """Put a ``gh`` into the folder, which is made; gives its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "gh"
+    program.write_text(
+        f"#!{sys.executable} -IS\nimport sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).resolve().parent)!r})\n"
+        "import gh\nsys.exit(gh.main(sys.argv[1:]))\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return program
+
+
+def seed(path: Path, **issues: Mapping[str, Any]) -> None:
+    """A GitHub with the repository ``ada/invoice`` and these issues, such as ``i12={…}``.
+
+    An issue has ``title``, ``body``, ``state``, ``is_pull`` and ``comments``, whose fields are
+    ``author``, ``body``, ``association`` and ``hidden``; what it does not say is filled in.
+    """
+    made = {name.removeprefix("i"): dict(issue) for name, issue in issues.items()}
+    repositories = {"ada/invoice": {"issues": made}, "ada/silent": {"issues": {}, "disabled": True}}
+    path.write_text(json.dumps({"repositories": repositories, "posted": []}), encoding="utf-8")
+
+
+def posted(path: Path) -> list[Raw]:
+    """The comments that were written: ``repository``, ``number`` and ``body``."""
+    found: list[Raw] = json.loads(path.read_text(encoding="utf-8"))["posted"]
+    return found
+
+
+def post(path: Path, repository: str, number: int, body: str) -> int:
+    """Write a comment; gives its number."""
+    github = json.loads(path.read_text(encoding="utf-8"))
+    github["posted"].append({"repository": repository, "number": number, "body": body})
+    path.write_text(json.dumps(github), encoding="utf-8")
+    return len(github["posted"])
+
+
+def repository_of(github: Raw, name: str) -> Raw | None:
+    found: Raw | None = github["repositories"].get(name)
+    return found
+
+
+def shown(issue: Raw, number: int, where: str) -> Raw:
+    """An issue with every field that this fake knows, as both ``gh`` and GitHub tell it."""
+    kind = "pull" if issue.get("is_pull") else "issues"
+    url = f"https://{where}/{kind}/{number}"
+    comments = [
+        {
+            "id": f"IC_{index}",
+            "author": {"login": comment.get("author", "grace")},
+            "authorAssociation": comment.get("association", "NONE"),
+            "body": comment.get("body", ""),
+            "createdAt": "2026-01-31T12:00:00Z",
+            "includesCreatedEdit": False,
+            "isMinimized": comment.get("hidden", False),
+            "minimizedReason": "",
+            "reactionGroups": [],
+            "url": f"{url}#issuecomment-{index}",
+            "viewerDidAuthor": False,
+        }
+        for index, comment in enumerate(issue.get("comments", ()), start=1)
+    ]
+    return {
+        "author": {"id": "U_1", "login": "ada", "name": "Ada"},
+        "body": issue.get("body", ""),
+        "comments": comments,
+        "id": f"I_{number}",
+        "labels": [],
+        "number": number,
+        "state": issue.get("state", "OPEN"),
+        "title": issue.get("title", ""),
+        "url": url,
+    }
+
+
+def main(words: Sequence[str]) -> int:
+    """What the program does; gives its exit code."""
+    if list(words) == ["--version"]:
+        sys.stdout.write("gh version 2.83.0 (2026-01-01)\n")
+        return 0
+    given = _parse(words)
+    token = os.environ.get("GH_TOKEN") or os.environ.get("GITHUB_TOKEN")
+    if not token:
+        sys.stderr.write(NOT_LOGGED_IN)
+        return 4
+    fields = _fields(given)
+    number = re.fullmatch(r"#?(\d+)|https?://[^/]+/[^/]+/[^/]+/(?:issues|pull)/(\d+)", given.issue)
+    if number is None:
+        _fail(f'invalid issue format: "{given.issue}"')
+    where = given.repo or _repository_here()
+    if os.environ.get("FAKE_GH_OFFLINE"):
+        sys.stderr.write(NO_NETWORK)
+        return 1
+    if token == "expired":
+        sys.stderr.write("HTTP 401: Bad credentials (https://api.github.com/graphql)\n")
+        _fail("Try authenticating with:  gh auth login")
+    return _answer(given, where, int(number[1] or number[2]), fields)
+
+
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(prog="gh", add_help=False, allow_abbrev=False)
+    topics = parser.add_subparsers(dest="topic", required=True)
+    verbs = topics.add_parser("issue", add_help=False).add_subparsers(dest="verb", required=True)
+    for verb in ("view", "comment"):
+        one = verbs.add_parser(verb, add_help=False, allow_abbrev=False)
+        one.add_argument("issue")
+        one.add_argument("--repo", "-R")
+        if verb == "view":
+            one.add_argument("--json")
+            one.add_argument("--comments", "-c", action="store_true")
+        else:
+            one.add_argument("--body", "-b")
+            one.add_argument("--body-file", "-F")
+    return parser.parse_args(words)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        _fail(f"{message}\n\nUsage:  gh issue <command> [flags]\n")
+
+
+def _fields(given: argparse.Namespace) -> list[str]:
+    asked = (getattr(given, "json", None) or "").split(",")
+    known = [one for one in FIELDS if one != "comments" or not os.environ.get("FAKE_GH_OLD")]
+    for field in filter(None, asked):
+        if field not in known:
+            _fail(f'Unknown JSON field: "{field}"\nAvailable fields:\n  ' + "\n  ".join(known))
+    return [one for one in asked if one]
+
+
+def _repository_here() -> str:
+    done = subprocess.run(["git", "remote", "-v"], capture_output=True, text=True, check=False)
+    if not done.stdout.strip():
+        _fail("no git remotes found")
+    found = re.search(r"github\.com[:/]([^/\s]+/[^/\s]+?)(?:\.git)?\s", done.stdout)
+    if found is None:
+        _fail(NO_HOST)
+    return found[1]
+
+
+def _answer(given: argparse.Namespace, where: str, number: int, fields: list[str]) -> int:
+    path = Path(os.environ["FAKE_GITHUB"])
+    github = json.loads(path.read_text(encoding="utf-8"))
+    *host, owner, name = where.split("/")
+    repository = repository_of(github, f"{owner}/{name}")
+    if repository is None:
+        _fail(
+            f"GraphQL: Could not resolve to a Repository with the name '{owner}/{name}'. "
+            "(repository)"
+        )
+    issue = repository["issues"].get(str(number))
+    if issue is None and repository.get("disabled"):
+        _fail(f"the '{owner}/{name}' repository has disabled issues")
+    if issue is None:
+        _fail(
+            "GraphQL: Could not resolve to an issue or pull request with the number of "
+            f"{number}. (repository.issue)"
+        )
+    told = shown(issue, number, f"{host[0] if host else 'github.com'}/{owner}/{name}")
+    if given.verb == "comment":
+        body = sys.stdin.read() if given.body_file == "-" else given.body or ""
+        if not body.strip():
+            _fail("body cannot be blank")
+        made = post(path, f"{owner}/{name}", number, body)
+        sys.stdout.write(f"{told['url']}#issuecomment-{1000 + made}\n")
+        return 0
+    wanted = {field: told[field] for field in sorted(fields)}
+    sys.stdout.write(json.dumps(wanted, separators=(",", ":"), ensure_ascii=False) + "\n")
+    return 0
+
+
+def _fail(message: str) -> NoReturn:
+    sys.stderr.write(f"{message}\n")
+    sys.exit(1)

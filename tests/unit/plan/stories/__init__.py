@@ -1,0 +1,1 @@
+"""Plans of stories: reading them, the review cycle, and the verdict of the stop hook."""
