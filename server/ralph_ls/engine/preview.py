@@ -1,26 +1,66 @@
-"""What ``run`` would do first, without doing it (``--dry-run``)."""
+"""What comes next, without doing it: ``run --dry-run`` and ``prompt``.
+
+Nothing is locked, written or started, so what is shown is what would be if nothing else happened.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 
-from ralph_ls.core.loop.gate import wanted
+from ralph_ls import __version__
+from ralph_ls.core.loop import attempts
+from ralph_ls.core.loop.effects import PrepareIteration
+from ralph_ls.core.loop.inputs import EngineFacts, PendingNote, Prepared
+from ralph_ls.core.loop.next_iteration import NextIteration, foresee
 from ralph_ls.core.loop.profiles import require_runnable
-from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.engine.agent_choice import choose_agent
-from ralph_ls.engine.planning import look_for_plan, mode_of
-from ralph_ls.engine.plans import facts_of, parse_plan
 from ralph_ls.engine.preparation import RunRequest, claims_here
-from ralph_ls.engine.prompts import fill_template
+from ralph_ls.engine.prompts import fill_template, which_wins
+from ralph_ls.engine.shared_attempts import look_at_attempts
+from ralph_ls.engine.sources.choice import look_for_plan, source_of
+from ralph_ls.engine.sources.source import PlanFound
 from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
-from ralph_ls.store.config_file import load_settings, require_one_profile
+from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
+from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.layout import (
+    StateFolder,
+    Worktree,
     find_worktree,
     state_folder,
     state_root,
 )
+from ralph_ls.store.notes import look_at_notes
+from ralph_ls.store.prompt_texts import PromptSource, find_template
+from ralph_ls.store.runs import find_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextPrompt:
+    """What the next agent would be told."""
+
+    prompt: str
+    """Empty where no agent would be started."""
+    instead: str
+    """Why none would be; empty where one would."""
+    iteration: int | None
+    mode: Mode | None
+    task: str | None
+    """Its title."""
+    task_id: str | None
+    source: PromptSource | None
+    template: str | None
+    """Where the template lies; None: it is the built-in one."""
+    passed_over: str | None
+    """Which templates were passed over for it, in words."""
+    not_allowed: tuple[str, ...]
+    """What the repository brings that a run would use, and nobody allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,46 +69,158 @@ class Preview:
 
     settings: Config
     argv: tuple[str, ...]
+    plan_path: str
+    next: NextPrompt
     mode: Mode
     """What the first iteration is for."""
-    task: str | None
-    prompt: str
-    plan_path: str
-    not_allowed: tuple[str, ...]
 
 
-def preview(request: RunRequest) -> Preview:
+def preview(request: RunRequest, now: datetime) -> Preview:
     """What ``run`` would do first; takes no lock and starts nothing."""
-    worktree = find_worktree(request.folder)
-    state = state_folder(state_root(request.environment), worktree)
-    settings = load_settings(worktree.root, request.environment, request.overrides)
-    require_one_profile(settings)
-    config = settings.config
-    require_runnable(config)
-    agent = choose_agent(config)
-    found = look_for_plan(worktree.root, settings)
-    mode = mode_of(config, found.text, counted=0)
-    task = facts_of(parse_plan(found.text, config), found.text, config).next_task
-    title = None if task is None or mode is Mode.PLAN else task.title
-    context = PromptContext(
-        iteration=1,
-        mode=mode,
-        max_iterations=config.max_iterations,
-        plan_path=found.path,
-        decide_path=config.paths.decide,
-        blocked_path=config.paths.blocked,
-        complete_word=config.promise.complete,
-        completion=wanted(config.gate, config.promise.complete),
-        task=title,
-        confirming=title is None and mode is Mode.BUILD,
-    )
-    claims = claims_here(worktree, settings)
+    place = _Place.of(request, may_go_on=False)
+    settings = place.settings
+    agent = choose_agent(settings.config)
+    root, environment = place.worktree.root, request.environment
+    plan = look_for_plan(root, settings, environment)
+    source = source_of(root, settings.config, plan.path, environment)
     return Preview(
-        settings=config,
+        settings=settings.config,
         argv=agent.argv,
-        mode=mode,
-        task=title,
-        prompt=fill_template(worktree.root, config, context),
-        plan_path=found.path,
-        not_allowed=tuple(claim.key for claim in trust.not_allowed(state, claims)),
+        plan_path=plan.path,
+        next=_next_prompt(place, plan, now=now),
+        mode=source.mode(plan.text, source.facts(plan.text), RunState()),
     )
+
+
+def next_prompt(request: RunRequest, now: datetime, *, mode: Mode | None = None) -> NextPrompt:
+    """What the next agent would be told: of the living run, of one that goes on, or of a new one.
+
+    ``request.resume`` goes on with the last run. ``mode`` is what the iteration is to be for, in
+    place of what it would be. Raises ``UsageError`` where there is no run to go on with.
+    """
+    place = _Place.of(request, may_go_on=True)
+    plan = look_for_plan(
+        place.worktree.root,
+        place.settings,
+        place.request.environment,
+        resume=place.run is not None,
+        folder=place.folder,
+    )
+    return _next_prompt(place, plan, now=now, mode=mode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where and with what settings is looked."""
+
+    request: RunRequest
+    worktree: Worktree
+    state: StateFolder
+    settings: Settings
+    run: RunState | None
+    """The run that goes on; None: a new one begins."""
+    folder: Path | None
+    """Where that run's files lie."""
+
+    @classmethod
+    def of(cls, request: RunRequest, *, may_go_on: bool) -> _Place:
+        worktree = find_worktree(request.folder)
+        state = state_folder(state_root(request.environment), worktree)
+        found = find_run(worktree, state) if may_go_on else None
+        if request.resume and found is None:
+            raise UsageError("there is no run to resume here; start one with: ralph run")
+        goes_on = found is not None and (request.resume or found.live)
+        run = found.state if found is not None and goes_on else None
+        given = {key: value for key, value in request.overrides.items() if value is not None}
+        settings = load_settings(
+            worktree.root,
+            request.environment,
+            {**(run.overrides if run else {}), **given},
+            instead=run.config.profile if run else None,
+        )
+        require_one_profile(settings)
+        require_runnable(settings.config)
+        return cls(
+            request=request,
+            worktree=worktree,
+            state=state,
+            settings=settings,
+            run=run,
+            folder=found.files.folder if found is not None and run is not None else None,
+        )
+
+
+def _next_prompt(
+    place: _Place,
+    plan: PlanFound,
+    *,
+    now: datetime,
+    mode: Mode | None = None,
+) -> NextPrompt:
+    root, config = place.worktree.root, place.settings.config
+    claims = claims_here(place.worktree, place.settings)
+    not_allowed = tuple(claim.key for claim in trust.not_allowed(place.state, claims))
+    seen = _foresee(place, plan, now=now, mode=mode)
+    context = seen.context
+    if context is None:
+        return NextPrompt(
+            prompt="",
+            instead=seen.instead,
+            iteration=None,
+            mode=None,
+            task=None,
+            task_id=None,
+            source=None,
+            template=None,
+            passed_over=None,
+            not_allowed=not_allowed,
+        )
+    template = find_template(root, config, context.mode, place.request.environment)
+    source = source_of(root, config, plan.path, place.request.environment)
+    return NextPrompt(
+        prompt=fill_template(template, source.told(context, plan.text)),
+        instead="",
+        iteration=context.iteration,
+        mode=context.mode,
+        task=context.task,
+        task_id=context.task_id,
+        source=template.source,
+        template=template.path,
+        passed_over=which_wins(template),
+        not_allowed=not_allowed,
+    )
+
+
+def _foresee(place: _Place, found: PlanFound, *, now: datetime, mode: Mode | None) -> NextIteration:
+    config, text = place.settings.config, found.text
+    source = source_of(place.worktree.root, config, found.path, place.request.environment)
+
+    def look(order: PrepareIteration, state: RunState) -> Prepared:
+        counted = look_at_attempts(place.worktree.root, place.state, config)
+        known = state.attempts if counted is None else counted
+        skip = order.skip if counted is None else attempts.skipped(counted, config.attempts)
+        failed = {task: known.get(task, config.attempts.limit) for task in skip}
+        plan = source.facts(text, set_aside=failed, skipped=order.skipped)
+        return Prepared(
+            baseline=Baseline(),
+            plan=plan,
+            left_out=(*order.skip, *order.skipped),
+            attempts=counted,
+            attempts_before=state.attempts,
+            mode=mode or source.mode(text, plan, state),
+        )
+
+    facts = EngineFacts(
+        config=config,
+        version=__version__,
+        pid=0,
+        workspace=str(place.worktree.root),
+        state_dir=str(place.state.folder),
+        plan_path=found.path,
+        counts=source.counts(text),
+        branch=None,
+        head=None,
+        halt=look_at_halt_files(place.worktree.root, config.paths),
+        notes=tuple(PendingNote(text=note, by=by) for note, by in look_at_notes(place.state)),
+    )
+    return foresee(place.run, facts, look, now=now)

@@ -1,29 +1,28 @@
-"""The prompt of an iteration: the repository's own template, or the built-in one."""
+"""The prompt of an iteration: somebody's own template or the built-in one, filled."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.render import render
-from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.store.files import read_if_there
+from ralph_ls.store.prompt_texts import FoundTemplate, built_in_texts
 
 
-def template_path(config: Config, mode: Mode = Mode.BUILD) -> str:
-    """Where the template of an iteration of that mode lies, relative to the root."""
-    return f"{config.paths.prompts}/PROMPT_{mode.value}.md"
+def fill_template(found: FoundTemplate, context: PromptContext) -> str:
+    """The prompt's text.
 
-
-def fill_template(root: Path, config: Config, context: PromptContext) -> str:
-    """The prompt's text; raises ``ConfigError`` naming an unknown placeholder and its line."""
-    path = template_path(config, context.mode)
-    data = read_if_there(root / path)
-    if data is None:
-        return render(context)
+    Raises ``ConfigError`` naming an unknown placeholder, its file and its line, or a mode that the
+    profile does not have.
+    """
     try:
-        return render(context, data.decode("utf-8", errors="replace"))
+        return render(context, built_in_texts(), found.text)
     except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        where = "" if found.path is None else f"{found.path}: "
+        raise ConfigError(f"{where}{error}") from error
+
+
+def which_wins(found: FoundTemplate) -> str | None:
+    """That other templates were passed over for this one, in words; None: there were none."""
+    if not found.passed_over:
+        return None
+    return f"the prompt is made from {found.path}, and not from {', '.join(found.passed_over)}"
