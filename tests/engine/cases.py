@@ -62,10 +62,14 @@ class Ralph:
         self._at_the_end = at_the_end
 
     def __call__(
-        self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
     ) -> Completed:
         """Run it in ``folder`` to its end."""
-        return self.start(folder, *arguments, env=env).wait()
+        return self.start(folder, *arguments, env=env, stdin=stdin).wait()
 
     def start(
         self,
@@ -73,16 +77,22 @@ class Ralph:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         stdout: int | None = None,
+        stdin: bytes = b"",
     ) -> Started:
-        """Start it in ``folder``; its output goes into files, so that it never waits for us."""
+        """Start it in ``folder``; its output goes into files, so that it never waits for us.
+
+        So does what it finds on its standard input.
+        """
         out = self._at_the_end.enter_context(_scratch_file())
         err = self._at_the_end.enter_context(_scratch_file())
-        with Path(os.devnull).open("rb") as nothing:
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
             process = self._nursery.fork(
                 folder,
                 arguments,
                 {**os.environ, **(env or {})},
-                nothing.fileno(),
+                given.fileno(),
                 out.fileno() if stdout is None else stdout,
                 err.fileno(),
             )
@@ -145,16 +155,22 @@ class Scene:
         path = os.pathsep.join([str(self.kept / "bin"), os.environ["PATH"]])
         return self.ralph(self.repository, "run", *arguments, env={"PATH": path})
 
-    def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Completed:
+    def run(
+        self, *arguments: str, env: Mapping[str, str] | None = None, stdin: bytes = b""
+    ) -> Completed:
         """A run with the agent, to its end."""
-        return self.start(*arguments, env=env).wait()
+        return self.start(*arguments, env=env, stdin=stdin).wait()
 
     def start(
-        self, *arguments: str, env: Mapping[str, str] | None = None, stdout: int | None = None
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        stdout: int | None = None,
+        stdin: bytes = b"",
     ) -> Started:
         """A run with the agent."""
         given = ("run", *arguments, "--agent-command", self.command)
-        return self.ralph.start(self.repository, *given, env=env, stdout=stdout)
+        return self.ralph.start(self.repository, *given, env=env, stdout=stdout, stdin=stdin)
 
     def tell(self, *arguments: str) -> Completed:
         """Any other command of ``ralph``."""

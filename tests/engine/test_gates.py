@@ -187,10 +187,8 @@ def test_another_word_can_be_promised(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ('profile = "beads"\n', "the issues of bd"),
         ('commits = "loop"\n', 'commits = "loop"'),
         ("push = true\n", "push = true"),
-        ('log_form = "jsonl"\n', 'log_form = "jsonl"'),
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])

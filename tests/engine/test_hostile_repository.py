@@ -199,6 +199,8 @@ class TestNothingIsWrittenOutside:
         (clone / "@fix_plan.md").unlink()
         (clone / name).parent.mkdir(exist_ok=True)
         target = outside if name == ".ralph" else outside / "new"
+        if name == ".ralph":
+            (outside / "config.toml").unlink()
         (clone / name).symlink_to(target)
         before = self.content(outside)
         said = ralph(clone, "init")

@@ -13,6 +13,7 @@ from ralph_ls.core.redact import Redactor
 from ralph_ls.engine.agent_choice import choose_agent, fill_argv, is_session_id, resume_flags
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.hearing import Heard, Hearing
+from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.errors import ConfigError
@@ -162,7 +163,7 @@ class TestCost:
             files=RunFiles(folder=folder),
             config=config,
             agent=choose_agent(config),
-            plan_path="plan.md",
+            source=MarkdownSource(folder, config, "plan.md", {}),
             environment={},
             redactor=Redactor(secrets={}),
         )

@@ -9,8 +9,8 @@ import pytest
 from ralph_ls.core.plan.editing.edits import block
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.engine import plans
-from ralph_ls.engine.plans import facts_of, parse_plan, set_task_aside
-from ralph_ls.engine.task_names import renamed_tasks
+from ralph_ls.engine.plans import set_task_aside
+from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
 from ralph_ls.protocol.run_words import TaskRef
@@ -140,8 +140,8 @@ def test_the_loop_learns_what_is_held_and_why() -> None:
 # PROJECT_COMPLETE
 """
     config = Config.model_validate({"optional_sections": ["Optional"]})
-    plan = parse_plan(text, config)
-    facts = facts_of(plan, text, config, set_aside={"A-1": 3, "A-4": 1})
+    source = MarkdownSource(Path(), config, "plan.md", {})
+    facts = source.facts(text, set_aside={"A-1": 3, "A-4": 1})
     assert facts.next_task is not None
     assert facts.next_task.id == "A-5"
     assert [(held.task.id, held.why) for held in facts.held] == [
@@ -152,9 +152,9 @@ def test_the_loop_learns_what_is_held_and_why() -> None:
     ]
     assert [task.id for task in facts.open_tasks] == ["A-1", "A-2", "A-3", "A-5", "A-6"]
     assert facts.counts.marker
-    assert facts_of(plan, text, config, set_aside={"A-1": 3, "A-5": 2}).next_task is None
+    assert source.facts(text, set_aside={"A-1": 3, "A-5": 2}).next_task is None
     many = "".join(f"- [!] B-{number}: b\n" for number in range(20))
-    assert len(facts_of(parse_plan(many, config), many, config).held) == 10
+    assert len(source.facts(many).held) == 10
 
 
 def test_a_task_is_followed_through_the_texts_of_a_plan() -> None:
@@ -163,12 +163,13 @@ def test_a_task_is_followed_through_the_texts_of_a_plan() -> None:
     was, now, later = (
         next(task for task in parse(text).plan.tasks if "log" in task.title) for text in texts
     )
-    renamed = renamed_tasks(first, second)
+    source = MarkdownSource(Path(), Config(), "plan.md", {})
+    renamed = source.renamed(first, second)
     assert renamed == {was.id: TaskRef(id=now.id, title="Fix login")}
-    assert renamed_tasks(second, second, renamed) == renamed
+    assert source.renamed(second, second, renamed) == renamed
     reworded = TaskRef(id=later.id, title="Fix the login")
-    assert renamed_tasks(second, third, renamed) == {was.id: reworded}
-    assert renamed_tasks(second, third) == {now.id: reworded}
+    assert source.renamed(second, third, renamed) == {was.id: reworded}
+    assert source.renamed(second, third) == {now.id: reworded}
 
 
 @pytest.mark.slow

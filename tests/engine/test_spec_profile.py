@@ -65,6 +65,9 @@ class TestSpec:
         ]
         first = told(done, "evidenceGathered")[0].evidence
         assert (first.progress, first.why) == (True, "the plan changed")
+        # Both left the plan for PROGRESS.md, where finished tasks are told.
+        finished = [event.evidence.tasks_done for event in told(done, "evidenceGathered")]
+        assert [len(ids) for ids in finished] == [0, 1, 1]
         assert [event.outcome.value for event in told(done, "iterationEnded")] == ["progress"] * 3
         assert told(done, "runEnded")[0].message.startswith("PROJECT_COMPLETE stands in the plan")
         assert told(done, "runStarted")[0].plan == PLAN

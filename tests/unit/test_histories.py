@@ -14,11 +14,21 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.fold import apply, fold
-from ralph_ls.protocol.events import EVENT_KINDS, Event, UnknownEvent, dump_event
+from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.events import (
+    EVENT_KINDS,
+    Event,
+    IterationStarted,
+    RunEnded,
+    RunStarted,
+    UnknownEvent,
+    dump_event,
+)
 from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.store.journal import read_journal
-from tests.histories import record
+from tests.histories import profiles, record
 from tests.histories.rebuild import replay
 
 NAMES = sorted(record.HISTORIES)
@@ -67,6 +77,43 @@ def test_every_history_has_its_file_and_every_end_its_history() -> None:
     assert ends == set(EndReason)
     kinds = {event.kind for name in NAMES for event in read(name)}
     assert kinds == EVENT_KINDS
+
+
+@pytest.mark.parametrize("ending", EndReason)
+@pytest.mark.parametrize("profile", ProfileName)
+def test_every_profile_has_come_to_every_ending(profile: ProfileName, ending: EndReason) -> None:
+    events = read(profiles.ENDINGS[profile][ending])
+    started, end = events[0], events[-1]
+    assert isinstance(started, RunStarted)
+    assert isinstance(end, RunEnded)
+    assert (started.config.profile, end.reason) == (profile, ending)
+    assert end.exit_code in {EXIT_CODES[ending], TERM_EXIT_CODE}
+    assert profiles.shown_by(profile, ending).endswith(".")
+
+
+def iterations(name: str) -> list[tuple[str, bool]]:
+    """The mode of each, and whether it only confirmed that nothing is left."""
+    started = [event for event in read(name) if isinstance(event, IterationStarted)]
+    return [(event.mode.value, event.confirming) for event in started]
+
+
+def test_the_modes_of_the_profiles_are_in_their_histories() -> None:
+    assert iterations("spec-plans-and-is-confirmed") == [
+        ("plan", False),
+        ("build", False),
+        ("build", True),
+    ]
+    assert iterations("spec-replans") == [("plan", False)]
+    reset = [event for event in read("spec-replans") if getattr(event, "code", "") == "plan-reset"]
+    assert len(reset) == 1
+    assert iterations("stories-complete") == [
+        ("build", False),
+        ("review", False),
+        ("review-fix", False),
+        ("review", False),
+    ]
+    # Planning looks at what is stuck once, and builds nothing (B, Stuck Detection).
+    assert iterations("beads-blocked") == [("build", False), ("plan", False)]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -150,6 +150,12 @@ export interface Baseline {
   readonly nestedHeads: Readonly<Record<string, string>>;
 }
 
+/** Which issues of `bd` a run works on. */
+export interface BeadsConfig {
+  /** Only the parts of this issue, and their parts; Absent: all issues. */
+  readonly parent?: string;
+}
+
 /** A BLOCKED: something outside the loop must change first (R §1). */
 export interface BlockedRaised {
   readonly v: number;
@@ -411,10 +417,22 @@ export interface Config {
   readonly mode?: FirstMode;
   /** Only this task. */
   readonly task?: string;
+  /** Plan once more when nothing but tasks that were set aside is left (SPEC §8, plan mode). */
+  readonly planWhenStuck: boolean;
   /** Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7). */
   readonly optionalSections: readonly string[];
+  /** Stories are not reviewed: who implements one says that it passes (SPEC §8). */
+  readonly skipReview: boolean;
+  /** The review of a story in which it is approved, whatever is found (SPEC §8). */
+  readonly reviewCap: number;
   /** Seconds the validation script may take; 0 is none. */
   readonly validateTimeout: number;
+  /** Run the commands that the criteria of a closed task name, as far as they were allowed (B). */
+  readonly verify: boolean;
+  /** Seconds that each of these commands may take; 0 is none. */
+  readonly verifyTimeout: number;
+  /** Whether `log_form = "jsonl"` is written at all; the other logs always are. */
+  readonly log: boolean;
   readonly logForm: LogForm;
   readonly logRetention: LogRetention;
   readonly commits: Committer;
@@ -428,7 +446,44 @@ export interface Config {
   readonly session: SessionConfig;
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
+  readonly issue: IssueConfig;
+  /** Program and arguments, run once for each question that the agent asks (A20). */
+  readonly onQuestion: readonly string[];
+  /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
+  readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
+  readonly beads: BeadsConfig;
+}
+
+/** The commands that a closed task's criteria name were run (SPEC §8, Closing). */
+export interface CriteriaVerified {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "criteriaVerified";
+  readonly iteration: number;
+  readonly task: TaskRef;
+  /** All of them were run and ended with 0, and the plan says so. */
+  readonly ok: boolean;
+  /** Some failed, and the plan has the task open again. */
+  readonly reopened: boolean;
+  readonly checks: readonly CriterionChecked[];
+}
+
+/** One criterion of a closed task, and what came of the command that it names. */
+export interface CriterionChecked {
+  readonly criterion: string;
+  /** As the plan has it; it was run without a shell. */
+  readonly command: string;
+  /** Absent where it was not run, or did not come to its end. */
+  readonly exitCode?: number;
+  readonly timedOut: boolean;
+  readonly seconds: number;
+  /** The end of what it printed, at most 2000 characters. */
+  readonly tail: string;
+  /** Why nothing was run, in words; empty where something was. */
+  readonly notRun: string;
 }
 
 /** The iteration that has begun and is not settled. */
@@ -436,6 +491,7 @@ export interface CurrentIteration {
   readonly started: IterationStarted;
   readonly agent?: AgentStarted;
   readonly exit?: AgentExited;
+  readonly verified: readonly CriteriaVerified[];
   readonly validated?: Validated;
   /** Kinds that were already told of it, so that settling it again tells nothing twice. */
   readonly told: readonly string[];
@@ -570,9 +626,10 @@ export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
 /** One line of the panel: a heading and its words. */
 export interface Fact {
   /**
-   * Stable, and in this order: `report`, `breaker`, `aside` (tasks that were set aside),
-   * `tests`, `work`, `evidence`, `next`, `time`, `cost`, `tokens`; what is not known is left
-   * out.
+   * Stable, and in this order: `request` (what is worked on where that is no plan), `report`,
+   * `breaker`, `aside` (tasks that were set aside), `plan` (remarks on one that is no document
+   * to say them in), `tests`, `work`, `evidence`, `next`, `time`, `cost`, `tokens`; what is not
+   * known is left out.
    */
   readonly key: string;
   readonly heading: string;
@@ -642,6 +699,16 @@ export const FORBIDDENS = [
   "skipped",
   /** What must hold when a task is done was changed or taken away. */
   "criteria",
+  /** A story moved in a way that its review cycle does not have. */
+  "review",
+  /** A task's priority was changed. */
+  "priority",
+  /** A task waits no more for one that it waited for. */
+  "dependency",
+  /** The type of an issue was changed. */
+  "type",
+  /** The commands that verify the work were changed. */
+  "verify",
   /** A file that no iteration may change: settings, a prompt, the validation script. */
   "changed",
   /** Such a file, or the plan, was removed. */
@@ -707,6 +774,16 @@ export interface GuardReverted {
 /** The hints behind tasks that this run finished: by which iteration, in which commit. */
 export interface InlayHintOptions {
   readonly enabled?: boolean;
+}
+
+/** The request that the profile `issue` works on (SPEC §8): one of a file and an issue. */
+export interface IssueConfig {
+  /** A file with its text, or `-` for standard input; empty: none. */
+  readonly file?: string;
+  /** An issue on GitHub, read with `gh`: a number, `owner/name#123` or its URL. */
+  readonly github?: string;
+  /** Whether what the agent wants clarified is also put to the issue as a comment (A20). */
+  readonly comment: boolean;
 }
 
 /** One iteration is settled: from here on its counters hold. */
@@ -812,6 +889,8 @@ export interface IterationStarted {
   readonly confirming: boolean;
   readonly counts: PlanCountsView;
   readonly baseline: Baseline;
+  /** Failed attempts so far, by task id, where others than this run have changed them. */
+  readonly attempts?: Readonly<Record<string, number>>;
 }
 
 /** The newest settled iteration, as a viewer shows it. */
@@ -1096,9 +1175,12 @@ export interface PlanProblem {
 
 /** The plan of a work tree as its tree shows it. */
 export interface PlanRows {
-  /** Absent where there is no plan. */
+  /** Absent where no file is the plan, so that no row has a line to go to. */
   readonly uri?: string;
-  /** Relative to the work tree. */
+  /**
+   * Relative to the work tree, or what a plan is called that is no file, such as `bd`; empty
+   * where there is none.
+   */
   readonly path: string;
   readonly tasks: readonly TaskRow[];
   readonly problems: readonly PlanProblem[];
@@ -1113,8 +1195,10 @@ export interface ProfileChoice {
   readonly name: ProfileName;
   readonly title: string;
   readonly detail: string;
-  /** Path of its plan, relative to the work tree's root. */
+  /** Path of its plan, relative to the work tree's root; empty where it is no file. */
   readonly plan: string;
+  /** Whether a set-up writes its plan, and so needs items for it. */
+  readonly needsItems: boolean;
 }
 
 /** SPEC §3: the presets. */
@@ -1305,6 +1389,20 @@ export interface ReportProblem {
   readonly field?: string;
 }
 
+/** Where a request comes from (A23). */
+export const REQUEST_KINDS = ["file", "stdin", "github"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+
+/** A request, as a viewer names it. */
+export interface RequestView {
+  readonly kind: RequestKind;
+  readonly title: string;
+  /** `issue.md`, `standard input` or `owner/name#123`. */
+  readonly source: string;
+  /** Where people see it, if they can. */
+  readonly url?: string;
+}
+
 /** Close the breaker and zero its counters. */
 export interface ResetParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -1412,6 +1510,8 @@ export interface RunStarted {
   readonly branch?: string;
   readonly head?: string;
   readonly plan: string;
+  /** What the run works on, where that is a request; then `plan` is its source. */
+  readonly request?: RequestView;
   readonly config: Config;
   /** Dotted snake_case key to value: what flags set; a resumed run keeps them. */
   readonly overrides: Readonly<Record<string, unknown>>;
@@ -1427,6 +1527,7 @@ export interface RunState {
   readonly workspace: string;
   readonly stateDir: string;
   readonly plan: string;
+  readonly request?: RequestView;
   readonly pid: number;
   readonly branch?: string;
   readonly config: Config;
@@ -1462,6 +1563,8 @@ export interface RunState {
   readonly attempts: Readonly<Record<string, number>>;
   /** Ids of the tasks that a person wants skipped for as long as the run lasts. */
   readonly skipped: readonly string[];
+  /** A plan iteration came to its end since a build iteration last made progress. */
+  readonly hasPlanned: boolean;
   readonly session?: Session;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
@@ -1602,6 +1705,8 @@ export interface SetupParams {
   readonly items?: readonly DraftItem[];
   /** The plan to use, where it lies already; items are added to it. */
   readonly existingPlan?: string;
+  /** Where the request of the profile `issue` lies: a file, or such as `owner/name#123`. */
+  readonly issue?: string;
   /** Whether the files are only shown. */
   readonly dryRun?: boolean;
 }
@@ -1782,6 +1887,8 @@ export interface TaskRow {
   readonly blocks: boolean;
   /** A person wants it skipped for as long as the run lasts. */
   readonly skipped: boolean;
+  /** Whether the plan can say that it is blocked, by an edit of its text. */
+  readonly canBlock: boolean;
   /** What there is to say beside the title, such as `done in iteration 2 · a1b2c3d`. */
   readonly words: string;
 }
@@ -1943,6 +2050,8 @@ export interface ValidateSetupParams {
   readonly timeout?: number | string;
   /** Those that are selected. */
   readonly items?: readonly DraftItem[];
+  /** Some need no items; without it they are needed. */
+  readonly profile?: ProfileName;
 }
 
 /** What is wrong, the most severe first. */
@@ -2050,6 +2159,7 @@ export type Event =
   | AttemptCounted
   | TaskSetAside
   | GuardReverted
+  | CriteriaVerified
   | Validated
   | WaitStarted
   | WaitEnded

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.plan import Priority
 from ralph_ls.protocol.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
 from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.setting_up import WITHOUT_ITEMS, profile_for
 from ralph_ls.store.setup_templates import Templates, find_template, load_templates
 
 
@@ -43,26 +44,43 @@ class Given:
     timeout: str | None = None
     max_cost_usd: float | None = None
     plan: str | None = None
+    issue: str | None = None
 
 
-def to_order(given: Given, root: Path, *, asks: bool, dry_run: bool) -> SetupParams | None:
-    """The order; None where nothing but an empty plan is wanted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be set up."""
 
-    With ``asks`` what is missing is asked for. Raises ``UsageError`` for what a flag says wrongly.
+    order: SetupParams
+    is_bare: bool = False
+    """Nobody says a task: only what the profile begins with is wanted."""
+
+
+def to_order(given: Given, root: Path, *, asks: bool, dry_run: bool) -> Wanted:
+    """What is wanted; with ``asks`` what is missing is asked for.
+
+    Raises ``UsageError`` for what a flag says wrongly.
     """
     import os
 
-    said = any(getattr(given, one.name) for one in fields(given) if one.name != "profile")
-    if not said and not asks:
-        return None
+    beside = {"profile", "issue"}
+    said = any(getattr(given, one.name) for one in fields(given) if one.name not in beside)
+    if asks:
+        given = _with_profile(given, root)
+    bare = Wanted(
+        order=SetupParams(profile=given.profile, issue=given.issue, dry_run=dry_run), is_bare=True
+    )
+    is_known = given.issue is not None
+    if not said and (is_known or not asks):
+        return bare
     templates = load_templates(os.environ)
     template = find_template(templates, given.template) if given.template is not None else None
     description = _read(given.description)
-    if asks and description is None and given.plan is None:
+    if asks and description is None and given.plan is None and not is_known:
         template = template or _ask_template(templates)
         description = _ask_description(template, may_be_empty=not said)
         if not description and template is None and not said:
-            return None
+            return bare
     elif description is None and template is not None:
         description = template.description
     elif description is not None:
@@ -70,15 +88,16 @@ def to_order(given: Given, root: Path, *, asks: bool, dry_run: bool) -> SetupPar
     items = tuple(_item(text) for text in given.items)
     if not items and template is not None:
         items = _as_drafts(template)
-    if asks and not items and given.plan is None:
+    if asks and not items and given.plan is None and given.profile not in WITHOUT_ITEMS:
         items = _ask_items()
     values = _values(given, template, asks=asks, root=root)
     try:
-        return SetupParams(
+        order = SetupParams(
             description=description or "",
             template=None if template is None else template.id,
             items=items,
             existing_plan=given.plan,
+            issue=given.issue,
             dry_run=dry_run,
             **values,
         )
@@ -88,6 +107,29 @@ def to_order(given: Given, root: Path, *, asks: bool, dry_run: bool) -> SetupPar
         flag = "--plan" if name == "existing_plan" else f"--{name.replace('_', '-')}"
         problem = str(first["msg"]).removeprefix("Value error, ")
         raise UsageError(f"{flag}: {problem}") from error
+    return Wanted(order=order)
+
+
+def _with_profile(given: Given, root: Path) -> Given:
+    """With the profile that a person chooses, and where the request of an issue lies."""
+    from ralph_ls.cli.choices import PROFILES
+
+    profile = given.profile
+    if profile is None and given.template is None and given.issue is None:
+        names = [choice.name for choice in PROFILES]
+        for number, choice in enumerate(PROFILES, 1):
+            say(f"{number:3}  {choice.name.value:8} {choice.title}: {choice.detail}")
+        likely = names.index(profile_for(root, None).name) + 1
+        chosen = typer.prompt("Profile", default=likely, type=int)
+        while not 1 <= chosen <= len(names):
+            chosen = typer.prompt(f"A number from 1 to {len(names)}", default=likely, type=int)
+        profile = names[chosen - 1]
+    issue = given.issue
+    if profile is ProfileName.ISSUE and not (issue or given.plan or given.description):
+        say("Where is the request? A file such as issue.md, or an issue such as owner/name#123.")
+        words = "The request (nothing: you say it here)"
+        issue = str(typer.prompt(words, default="", show_default=False)).strip() or None
+    return replace(given, profile=profile, issue=issue)
 
 
 def _values(
@@ -132,7 +174,7 @@ def _ask_description(template: TemplateChoice | None, *, may_be_empty: bool) -> 
     """One line, or several ended by an empty one; with a template nothing keeps its own."""
     if template is not None:
         say(f"The template's description, to be filled in later:\n\n{template.description}")
-    empty = "keep the template's" if template else "only an empty plan"
+    empty = "keep the template's" if template else "only what the profile begins with"
     hint = f" (nothing: {empty})" if template or may_be_empty else ""
     while True:
         say(f"What is to be done?{hint} An empty line ends it.")

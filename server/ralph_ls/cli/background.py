@@ -7,6 +7,7 @@ from typing import Any
 
 from ralph_ls.cli.context import here
 from ralph_ls.cli.output import emit_json, say
+from ralph_ls.store.request import read_stdin
 from ralph_ls.store.starting import StartOrder, start_detached
 
 
@@ -15,7 +16,9 @@ def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> N
     from ralph_ls.engine.clock import SystemClock
 
     place = here()
-    order = StartOrder(environment=os.environ, overrides=overrides, resume=resume)
+    order = StartOrder(
+        environment=os.environ, overrides=overrides, resume=resume, read_stdin=read_stdin
+    )
     begun = start_detached(place.worktree, place.state, order, SystemClock().now())
     if as_json:
         emit_json({"run": begun.run, "pid": begun.pid})

@@ -5,28 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.cli.context import Place
-from ralph_ls.core.loop.profiles import FIXPLAN, SPEC
+from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agents_found import find_agents
-from ralph_ls.protocol.config import CONFIG_FILE
+from ralph_ls.protocol.config import CONFIG_FILE, ProfileName
 from ralph_ls.protocol.setup import ProfileChoice, SetupChoicesResult, SetupDefaults
 from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.setting_up import existing_plan
+from ralph_ls.store.setting_up import WITHOUT_ITEMS, existing_plan
 from ralph_ls.store.setup_templates import load_templates
 from ralph_ls.store.starting import EDITOR_LIMIT
 
-PROFILES = (
-    ProfileChoice(
-        name=FIXPLAN.name,
-        title="Fix plan",
-        detail="One list of tasks by priority; the agent works it off and reports",
-        plan=FIXPLAN.plan_files[0],
+_WORDS = {
+    ProfileName.FIXPLAN: (
+        "Fix plan",
+        "One list of tasks by priority; the agent works it off and reports",
     ),
-    ProfileChoice(
-        name=SPEC.name,
-        title="Specifications",
-        detail="Specifications in specs/, and a plan that the agent keeps in step with them",
-        plan=SPEC.plan_files[0],
+    ProfileName.SPEC: (
+        "Specifications",
+        "Specifications in specs/, and a plan that the agent keeps in step with them",
     ),
+    ProfileName.STORIES: (
+        "User stories",
+        "Stories in a JSON file, each implemented, reviewed and approved in iterations of its own",
+    ),
+    ProfileName.BEADS: (
+        "Beads",
+        "The issues that bd keeps: the loop takes what is ready until nothing is",
+    ),
+    ProfileName.ISSUE: (
+        "Issue",
+        "One request, from a file or a GitHub issue, until it is done or a question is open",
+    ),
+}
+"""Title and detail of each, in the order in which they are offered."""
+
+PROFILES = tuple(
+    ProfileChoice(
+        name=name,
+        title=title,
+        detail=detail,
+        plan=next(iter(profile_of(name).plan_files), ""),
+        needs_items=name not in WITHOUT_ITEMS,
+    )
+    for name, (title, detail) in _WORDS.items()
 )
 
 
@@ -36,13 +56,12 @@ def setup_choices(place: Place, environment: Mapping[str, str]) -> SetupChoicesR
     settings = load_settings(root, environment, {})
     config = settings.config
     templates = load_templates(environment)
-    names = {profile.name for profile in PROFILES}
     is_clear = settings.names_profile or len(settings.detected) == 1
     agents = find_agents(place.worktree, place.state, settings, environment)
     agent = config.agent if config.agent in {one.name for one in agents} else agents[0].name
     return SetupChoicesResult(
         profiles=PROFILES,
-        profile=config.profile if is_clear and config.profile in names else None,
+        profile=config.profile if is_clear else None,
         templates=templates.choices,
         template_folder=str(templates.folder),
         agents=agents,

@@ -12,6 +12,7 @@ from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
 
 if TYPE_CHECKING:
+    from ralph_ls.store.plan_places import PlanPlace
     from ralph_ls.store.runs import FoundRun
 
 
@@ -39,32 +40,49 @@ class Place:
 
     def has_plan(self) -> bool:
         """Whether the plan lies here that ``ralph run`` would take, and could work on."""
-        from ralph_ls.core.loop.profiles import hindrances
+        from ralph_ls.core.loop.profiles import hindrances, profile_of
+        from ralph_ls.core.plan.kinds import PlanKind
 
         config = self._settings()
+        kind = profile_of(config.profile).plan_kind
+        if kind is PlanKind.REQUEST:
+            return bool(config.issue.file or config.issue.github)
+        if kind is PlanKind.BEADS:
+            return (self.worktree.root / ".beads").is_dir() and not hindrances(config)
         return self._find_plan(config) is not None and not hindrances(config)
 
-    def require_plan(self) -> str:
+    def require_plan(self) -> PlanPlace:
         """The plan that a living run works on, else the one that ``ralph run`` would take.
 
-        It is relative to the work tree. Raises ``PlanMissing`` where there is none.
+        Raises ``PlanMissing`` where there is none.
         """
+        from ralph_ls.core.loop.profiles import profile_of
+        from ralph_ls.core.plan.kinds import PlanKind
+        from ralph_ls.store.plan_places import BD, place_of
+
         found = self.find_run()
-        if found is not None and found.live:
-            return found.state.plan
-        plan = self._find_plan(self._settings())
-        if plan is None:
+        is_live = found is not None and found.live
+        config = found.state.config if found is not None and is_live else self._settings()
+        if profile_of(config.profile).plan_kind is PlanKind.REQUEST:
             raise PlanMissing(
-                f"there is no plan in {self.worktree.root}; make one with ralph init, "
-                "or name yours in .ralph/config.toml"
+                "the profile issue works on a request, which has no tasks; "
+                "see what its agent is told: ralph prompt"
             )
-        return plan
+        if found is not None and is_live:
+            return place_of(found.state.plan, config, os.environ)
+        if profile_of(config.profile).plan_kind is PlanKind.BEADS:
+            return place_of(BD, config, os.environ)
+        plan = self._find_plan(config)
+        if plan is None:
+            names = ", ".join(_plan_names(config))
+            raise PlanMissing(
+                f"there is no plan in {self.worktree.root}: looked for {names}; "
+                "make one with: ralph init, or name yours in .ralph/config.toml"
+            )
+        return place_of(plan, config, os.environ)
 
     def _find_plan(self, config: Config) -> str | None:
-        from ralph_ls.core.loop.profiles import profile_of
-
-        chosen = config.paths.plan
-        names = profile_of(config.profile).plan_files if chosen is None else (chosen,)
+        names = _plan_names(config)
         return next((name for name in names if (self.worktree.root / name).is_file()), None)
 
     def _settings(self) -> Config:
@@ -75,6 +93,14 @@ class Place:
         except RalphError:
             # What is wrong with the settings is for ``run`` to say, by file and line.
             return Config()
+
+
+def _plan_names(config: Config) -> tuple[str, ...]:
+    """Where the plan may lie, relative to the root."""
+    from ralph_ls.core.loop.profiles import profile_of
+
+    chosen = config.paths.plan
+    return profile_of(config.profile).plan_files if chosen is None else (chosen,)
 
 
 def here() -> Place:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ralph_ls.cli.output import complain
 from ralph_ls.protocol.config import ProfileName, PromptBy
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.request import FORMS, STDIN, read_reference
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Description = Annotated[
@@ -21,6 +25,40 @@ AgentCommand = Annotated[
 AgentPrompt = Annotated[
     str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
 ]
+
+Issue = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Work on a request: a file, - for standard input, 123, owner/name#123, or a URL.",
+    ),
+]
+
+
+def issue_overrides(issue: str | None, profile: str | None) -> dict[str, str]:
+    """What ``--issue`` sets; empty without it.
+
+    A name that could be both is an issue on GitHub: ``./owner/name#1`` is a file. Raises
+    ``UsageError`` for a URL that names no issue, and beside another profile.
+    """
+    if issue is None:
+        return {}
+    own = ProfileName.ISSUE.value
+    if profile not in {None, own}:
+        raise UsageError(
+            f"--issue works with the profile {own}, not with {profile}; leave --profile out"
+        )
+    if not issue.strip():
+        raise UsageError(f"--issue is empty; name a file, - for standard input, or {FORMS}")
+    if issue == STDIN and sys.stdin is not None and sys.stdin.isatty():
+        complain("write the request, then end it with Ctrl-D on a line of its own")
+    if issue != STDIN and read_reference(issue) is not None:
+        return {"profile": own, "issue.github": issue.strip(), "issue.file": ""}
+    if "://" in issue:
+        raise UsageError(f"--issue {issue!r} names no issue on GitHub; write {FORMS}")
+    # The engine works in the root of the work tree, wherever the command was given.
+    path = issue if issue == STDIN else str(Path(issue).expanduser().absolute())
+    return {"profile": own, "issue.file": path, "issue.github": ""}
 
 
 def profile_named(name: str) -> ProfileName:

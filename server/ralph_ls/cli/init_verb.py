@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, assert_never
 
 import typer
 
+from ralph_ls.cli import asking
 from ralph_ls.cli.context import Place, here
 from ralph_ls.cli.flags import (
     AgentCommand,
@@ -24,64 +24,20 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_json, say
-from ralph_ls.core.loop.profiles import FIXPLAN, SPEC
-from ralph_ls.core.plan.skeleton import fix_plan_skeleton, spec_index_skeleton
-from ralph_ls.core.plan.specs import FOLDER, INDEX
+from ralph_ls.core.plan.specs import FOLDER
+from ralph_ls.core.setup.first_texts import SPEC_NAME
 from ralph_ls.core.views.visible import uncover
-from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
-from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.setup import SetupFileAction, SetupParams
-from ralph_ls.store.files import resolve_inside, write_atomic
+from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.setting_up import (
-    HEAD,
     SetupPlanned,
     ignoring,
+    plan_first_files,
     plan_setup,
-    require_can_be_set_up,
     write_setup,
 )
-
-STARTER_CONFIG = """\
-# max_iterations = 20
-# timeout = "30m"
-
-# Any program can be the agent. What stands here runs only after: ralph allow
-# agent = "command"
-# [agents.command]
-# argv = ["./agent.sh"]
-# prompt = "stdin"            # stdin | argument | file
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FirstFile:
-    """What a profile begins with."""
-
-    path: str
-    text: str
-    known_as: tuple[str, ...]
-    """Any of these is in its place."""
-    settings: str
-    """How its config file begins."""
-    next_step: str
-
-
-_FIRST_FILES = {
-    FIXPLAN.name: _FirstFile(
-        path=FIXPLAN.plan_files[0],
-        text=fix_plan_skeleton(),
-        known_as=FIXPLAN.plan_files,
-        settings=f'{HEAD}\nprofile = "fixplan"\n',
-        next_step=f"write your tasks into {FIXPLAN.plan_files[0]}",
-    ),
-    SPEC.name: _FirstFile(
-        path=f"{FOLDER}/{INDEX}",
-        text=spec_index_skeleton(),
-        known_as=(f"{FOLDER}/{INDEX}",),
-        settings=f'{HEAD}\nprofile = "spec"\ncommits = "agent"\npush = false\n',
-        next_step=f"write what is to be built into {FOLDER}/, such as {FOLDER}/login.md",
-    ),
-}
+from ralph_ls.store.setup_documents import requirements_beside
 
 
 def init(
@@ -105,6 +61,10 @@ def init(
     timeout: Annotated[str | None, typer.Option(help="Of an iteration, 5m to 60m.")] = None,
     max_cost_usd: Annotated[float | None, typer.Option(help="Of a run, in US dollars.")] = None,
     plan: Annotated[str | None, typer.Option(help="Use this plan, which is there.")] = None,
+    issue: Annotated[
+        str | None,
+        typer.Option(help="The request: a file, or an issue such as owner/name#123."),
+    ] = None,
     from_existing: Annotated[
         bool, typer.Option("--from-existing", help="Use what another tool left; shows it first.")
     ] = False,
@@ -116,8 +76,6 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Set up a loop here; what is already there is kept, or added to."""
-    from ralph_ls.cli import asking
-
     place = here()
     if from_existing:
         _init_from_existing(place.worktree.root, yes=yes, as_json=as_json)
@@ -130,7 +88,9 @@ def init(
             found = setup_choices(place, os.environ)
         emit_json(found.model_dump(mode="json", by_alias=True))
         return
-    chosen = _profile_named(profile)
+    chosen = None if profile is None else profile_named(profile)
+    if chosen is None and issue is not None:
+        chosen = ProfileName.ISSUE
     given = asking.Given(
         profile=chosen,
         description=description,
@@ -144,21 +104,20 @@ def init(
         timeout=timeout,
         max_cost_usd=max_cost_usd,
         plan=plan,
+        issue=issue,
     )
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     asks = is_terminal and not yes
-    order = asking.to_order(given, place.worktree.root, asks=asks, dry_run=dry_run)
-    if order is None:
-        _write_first_files(place.worktree.root, chosen or FIXPLAN.name, as_json=as_json)
+    wanted = asking.to_order(given, place.worktree.root, asks=asks, dry_run=dry_run)
+    if wanted.is_bare and not dry_run:
+        _write_first_files(place, wanted.order, as_json=as_json)
         return
-    _set_up(place, order, asks=asks, as_json=as_json)
+    _set_up(place, wanted, asks=asks, as_json=as_json)
 
 
-def _set_up(place: Place, order: SetupParams, *, asks: bool, as_json: bool) -> None:
-    from ralph_ls.engine.clock import SystemClock
-
-    today = SystemClock().local().date()
-    planned = plan_setup(place.worktree.root, order, today=today)
+def _set_up(place: Place, wanted: asking.Wanted, *, asks: bool, as_json: bool) -> None:
+    order = wanted.order
+    planned = _planned(place, order, is_bare=wanted.is_bare)
     notes = planned.notes
     if not as_json:
         _show(planned)
@@ -199,54 +158,60 @@ def _show(planned: SetupPlanned) -> None:
                 say(f"   {line}")
 
 
-def _profile_named(name: str | None) -> ProfileName | None:
-    return None if name is None else require_can_be_set_up(profile_named(name)).name
+def _planned(place: Place, order: SetupParams, *, is_bare: bool) -> SetupPlanned:
+    from ralph_ls.engine.clock import SystemClock
+
+    plan_it = plan_first_files if is_bare else plan_setup
+    today = SystemClock().local().date()
+    return plan_it(place.worktree.root, order, environment=os.environ, today=today)
 
 
-def _write_first_files(root: Path, profile: ProfileName, *, as_json: bool) -> None:
-    """An empty plan, its settings and ``.gitignore``; all of them only where they are missing."""
-    first, paths = _FIRST_FILES[profile], Config().paths
-    is_there = any((root / name).exists() for name in first.known_as)
-    # Each may be a link that the repository brought; all are looked at before one is written.
-    for name in (CONFIG_FILE, paths.logs, ".gitignore", *(() if is_there else (first.path,))):
-        resolve_inside(root, name)
-    written: list[str] = []
-    for folder in (paths.logs, *(() if is_there else (Path(first.path).parent.as_posix(),))):
-        _make_folder(root / folder)
-    if not is_there:
-        write_atomic(root / first.path, first.text.encode())
-        written.append(first.path)
-    if not (root / CONFIG_FILE).exists():
-        write_atomic(root / CONFIG_FILE, (first.settings + STARTER_CONFIG).encode())
-        written.append(CONFIG_FILE)
-    ignored = ignoring(root, paths)
-    if ignored is not None:
-        write_atomic(root / ".gitignore", ignored)
-        written.append(".gitignore")
+def _write_first_files(place: Place, order: SetupParams, *, as_json: bool) -> None:
+    """What a profile begins with; all of it only where it is missing."""
+    planned = _planned(place, order, is_bare=True)
+    notes = (*planned.notes, *write_setup(place.worktree, place.state, planned, order))
+    written = [file.path for file in planned.files if file.action is not SetupFileAction.KEEP]
     if as_json:
-        emit_json({"written": written, "workspace": str(root)})
+        root = str(place.worktree.root)
+        emit_json({"written": written, "workspace": root, "notes": list(notes)})
         return
     say(f"Written: {', '.join(written) or 'nothing, all was there'}")
-    say(f"Next: {first.next_step}, then: ralph run")
+    for note in notes:
+        say(f"Note: {note}")
+    say(f"Next: {_next_step(place.worktree.root, planned)}, then: ralph run")
+
+
+def _next_step(root: Path, planned: SetupPlanned) -> str:
+    """What a person does before the first run."""
+    match planned.config.profile:
+        case ProfileName.FIXPLAN:
+            return f"write your tasks into {planned.plan_path}"
+        case ProfileName.SPEC:
+            return f"write what is to be built into {FOLDER}/, such as {FOLDER}/{SPEC_NAME}"
+        case ProfileName.STORIES:
+            requirements = requirements_beside(planned.plan_path)
+            return (
+                f"write your stories into {planned.plan_path}, or what is to be built into "
+                f"{requirements} and have an agent write them with: ralph replan 1"
+            )
+        case ProfileName.BEADS:
+            return "make issues with: bd create"
+        case ProfileName.ISSUE:
+            issue = planned.config.issue
+            is_there = issue.github or (root / str(issue.file)).exists()
+            verb = "look at the request" if is_there else "write the request"
+            return f"{verb}, {issue.github or issue.file}"
+        case _:  # pragma: no cover
+            assert_never(planned.config.profile)
 
 
 def _init_from_existing(root: Path, *, yes: bool, as_json: bool) -> None:
     from ralph_ls.cli.taking_over import take_over
 
-    ignored = ignoring(root, Config().paths)
+    ignored = ignoring(root, load_settings(root, {}, {}).config)
     written = take_over(root, gitignore=ignored, yes=yes, as_json=as_json)
     if written is None and not as_json:
         raise typer.Exit(1)
     if written is not None and not as_json:
         say(f"Written: {', '.join(written) or 'nothing, all was there'}")
         say("Next: look at what an agent would be told with: ralph run --dry-run")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StateUnusable(
-            f"the folder {folder} cannot be made: {error.strerror or error}; "
-            "mend that, and try again"
-        ) from error

@@ -23,6 +23,7 @@ from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import wait_words
+from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.run_words import Phase
@@ -105,12 +106,16 @@ class LiveRenderer:
         table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
         if state.until is not None and state.phase is Phase.WAITING:
             table.add_row("Waits", _wait(state, state.until, self._clock))
-        task = state.current.started.task if state.current is not None else None
-        attempt = attempt_words(state)
-        title = tame(task.title) if task is not None else "-"
+        started = None if state.current is None else state.current.started
+        attempt, title = attempt_words(state), "-"
+        if started is not None and started.task is not None:
+            title = with_mode(tame(started.task.title), started.mode)
         table.add_row("Task", Text(f"{title} · {attempt}" if attempt else title))
         done, required = state.counts.required_done, state.counts.required
-        table.add_row("Plan", f"{done}/{required} tasks done")
+        if state.request is None:
+            table.add_row("Plan", f"{done}/{required} tasks done")
+        else:
+            table.add_row("Request", Text(request_words(state.request)))
         breaker = state.breaker
         words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
         if breaker.state is not BreakerState.CLOSED:

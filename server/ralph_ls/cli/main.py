@@ -74,6 +74,11 @@ def _answer(arguments: list[str]) -> object:
         # Whoever looks for this program asks for it, and it needs none of the rest.
         sys.stdout.write(f"ralph {__version__}\n")
         return 0
+    if arguments == ["hook", "stop"]:
+        # So does an agent's program, each time that its agent wants to stop.
+        from ralph_ls.cli.stop_hook import answer_stop
+
+        return answer_stop()
     from ralph_ls.cli.verbs import command_for
 
     return command_for(arguments).main(args=arguments, prog_name="ralph", standalone_mode=False)

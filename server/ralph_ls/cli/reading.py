@@ -22,9 +22,10 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.overlooked import Overlooked, find_overlooked
 from ralph_ls.core.loop.gate import NOT_COMPLETE, GateInputs, check_gate, foreign_signals, wanted
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.checking.checks import check, to_problems
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.checking.checks import to_problems
+from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
 from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.plan.parsing import check_plan, parse_plan
 from ralph_ls.core.plan.wire import to_json as plan_to_json
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config import Config, Dialect, GateRule, ProfileName
@@ -32,6 +33,7 @@ from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView
 from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.plan_places import PlanPlace, text_of_plan
 
 STATE_MARKS = {
     TaskState.TODO: "○",
@@ -59,8 +61,16 @@ def show_plan(
     as_json: Json = False,
 ) -> None:
     """Show the tasks of a plan, what in it could not be read, and what its checks found."""
-    text, config = _plan_text(file), _plan_settings()
-    parsed = _with_checks(parse(text, optional_sections=config.optional_sections), text, config)
+    config = _plan_settings()
+    place = here().require_plan() if file is None else _place_of_file(file, config)
+    text = _plan_text(place, file)
+    parsed = parse_plan(
+        text,
+        place.kind,
+        optional_sections=config.optional_sections,
+        skip_review=config.skip_review,
+    )
+    parsed = _with_checks(parsed, text, place.kind, config)
     if as_json:
         emit_json(plan_to_json(parsed))
     else:
@@ -133,25 +143,20 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
     return DIALECTS.get(agent, Dialect.TEXT)
 
 
-def _plan_text(file: Path | None) -> str:
-    path = file if file is not None else _find_plan()
+def _plan_text(place: PlanPlace, file: Path | None) -> str:
+    if file is None and place.kind is PlanKind.BEADS:
+        return text_of_plan(here().worktree.root, place)
+    path = here().worktree.root / place.path if file is None else file
     try:
         return path.read_bytes().decode("utf-8", errors="replace")
     except OSError as error:
         raise PlanMissing(f"the plan {path} cannot be read: {error.strerror or error}") from error
 
 
-def _find_plan() -> Path:
-    root = here().worktree.root
-    settings = load_settings(root, os.environ, {}).config
-    profile = profile_of(settings.profile)
-    names = [settings.paths.plan] if settings.paths.plan is not None else profile.plan_files
-    for name in names:
-        if (root / name).is_file():
-            return root / name
-    raise PlanMissing(
-        f"there is no plan in {root}: looked for {', '.join(names)}; make one with: ralph init"
-    )
+def _place_of_file(file: Path, config: Config) -> PlanPlace:
+    """A plan that somebody names; its name says what it is written in."""
+    kind = kind_of_file(file.name, profile_of(config.profile).plan_kind)
+    return PlanPlace(path=str(file), kind=kind)
 
 
 def _plan_settings() -> Config:
@@ -162,9 +167,9 @@ def _plan_settings() -> Config:
         return Config()
 
 
-def _with_checks(parsed: Parsed, text: str, config: Config) -> Parsed:
+def _with_checks(parsed: Parsed, text: str, kind: PlanKind, config: Config) -> Parsed:
     """The plan with what its checks found beside its other problems, by line."""
-    found = to_problems(check(parsed, text, marker=config.gate.marker))
+    found = to_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
     problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
 

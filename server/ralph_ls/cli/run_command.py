@@ -15,16 +15,19 @@ import typer
 from ralph_ls.cli.background import run_detached
 from ralph_ls.cli.choosing import ask_profile
 from ralph_ls.cli.context import here
-from ralph_ls.cli.flags import AgentPrompt, Json, agent_words
+from ralph_ls.cli.flags import AgentPrompt, Issue, Json, agent_words, issue_overrides
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import emit_json, say
+from ralph_ls.core.prompt.texts import IMPLEMENT
 from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.protocol.config import FirstMode, to_seconds
+from ralph_ls.protocol.config import FirstMode
 from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
 from ralph_ls.protocol.run_words import Mode, Phase
+from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.runs import load_state
 from ralph_ls.store.starting import telling_refusals
+from ralph_ls.store.summary_file import shown_summary
 
 Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
 
@@ -40,6 +43,7 @@ def run_verb(
     ] = None,
     agent_prompt: AgentPrompt = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    issue: Issue = None,
     mode: Annotated[
         str | None, typer.Option(help="What comes first: build, or plan to make the plan anew.")
     ] = None,
@@ -47,6 +51,9 @@ def run_verb(
     max_stuck: Annotated[
         int | None, typer.Option(min=1, help="Stop after so many iterations without a commit.")
     ] = None,
+    skip_review: Annotated[
+        bool, typer.Option("--skip-review", help="Stories pass without a review.")
+    ] = False,
     timeout: Annotated[str | None, typer.Option(help="For an iteration, such as 30m.")] = None,
     on_halt: Annotated[
         str | None, typer.Option(help="exit or wait when a person is needed.")
@@ -61,14 +68,24 @@ def run_verb(
     """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
     if run_id is not None and not RUN_ID.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} is no run id")
+    if resume and issue is not None:
+        raise UsageError(
+            "a run keeps the request that it began with, so --issue and --resume do not go "
+            "together; leave one of them out"
+        )
+    of_issue = issue_overrides(issue, profile)
+    profile = of_issue.get("profile", profile)
     overrides = {
+        **of_issue,
         "max_iterations": n,
         "profile": profile,
         "agent": agent,
         "paths.plan": plan,
-        "mode": mode,
+        # What R calls it (SPEC §1).
+        "mode": FirstMode.BUILD.value if mode == IMPLEMENT else mode,
         "task": task,
         "max_stuck": max_stuck,
+        "skip_review": skip_review or None,
         "timeout": _duration("--timeout", timeout),
         "on_halt": on_halt,
         **_agent_command(agent_command, agent_prompt, agent),
@@ -170,40 +187,48 @@ def run_in_foreground(
 
 
 def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
+    from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.preparation import RunRequest
     from ralph_ls.engine.preview import preview
 
     request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
-    seen = preview(request)
-    prompt = seen.prompt
+    seen = preview(request, SystemClock().now())
+    first = seen.next
     if as_json:
         emit_json(
             {
                 "argv": list(seen.argv),
                 "mode": seen.mode.value,
-                "task": seen.task,
+                "task": first.task,
                 "plan": seen.plan_path,
-                "prompt": prompt,
-                "notAllowed": list(seen.not_allowed),
+                "prompt": first.prompt,
+                "template": first.template,
+                "instead": first.instead or None,
+                "notAllowed": list(first.not_allowed),
                 "settings": seen.settings.model_dump(mode="json", by_alias=True),
             }
         )
         return
     say(f"Plan: {seen.plan_path}")
-    say(f"Task: {seen.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}")
+    say(f"Task: {first.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}")
     say(f"Agent: {shlex.join(seen.argv)}")
-    if seen.not_allowed:
-        say(f"Not allowed yet: {', '.join(seen.not_allowed)} (ralph allow)")
+    if first.not_allowed:
+        say(f"Not allowed yet: {', '.join(first.not_allowed)} (ralph allow)")
     settings = seen.settings.model_dump(mode="json", exclude_defaults=True)
     say(f"Settings: {settings}")
-    say(f"Prompt:\n\n{prompt}")
+    if first.instead:
+        say(f"No agent would be started: {first.instead}")
+        return
+    say(f"Template: {first.template or 'the built-in one'}")
+    if first.passed_over is not None:
+        say(f"Note: {first.passed_over}")
+    say(f"Prompt:\n\n{first.prompt}")
 
 
 def _show_summary(files: RunFiles, *, as_json: bool) -> None:
     """R's summary; on standard error when standard output is for a program (SPEC §7)."""
     state = load_state(files)
-    logs = state.config.paths.logs
-    lines = ["", *summary_lines(state, f"{logs}/summary.csv")]
+    lines = ["", *summary_lines(state, shown_summary(state.config, files))]
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")
     stream = sys.stderr if as_json else sys.stdout

@@ -106,8 +106,14 @@ def _what_is_wrong_with(root: Path) -> str | None:
 
 
 def _claims(place: Place) -> tuple[trust.Claim, ...]:
-    settings = load_settings(place.worktree.root, os.environ, {})
-    return trust.claims_of(place.worktree.root, settings.config, settings.from_file)
+    from ralph_ls.engine.verifying import claims_of_plan
+
+    root = place.worktree.root
+    settings = load_settings(root, os.environ, {})
+    return (
+        *trust.claims_of(root, settings.config, settings.from_file),
+        *claims_of_plan(root, settings, os.environ),
+    )
 
 
 def _show_claims(

@@ -22,6 +22,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "replan": ("run_command", "replan_verb"),
     "watch": ("watch", "watch"),
     "status": ("status", "status"),
+    "prompt": ("prompt_verb", "prompt_verb"),
     "plan": ("reading", "show_plan"),
     "read": ("reading", "read_output"),
     "simulate": ("simulating", "simulate"),
@@ -38,6 +39,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "init": ("init_verb", "init"),
     "propose": ("propose", "propose_plan"),
     "demo": ("setup", "demo"),
+    "hook": ("hook_verb", "hook_verb"),
     "serve": ("serve_verb", "serve_verb"),
 }
 """Each verb's module in this package and its function there, in the order of the help."""

@@ -14,6 +14,7 @@ from ralph_ls.protocol.state import RunState
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.lock import is_held
 from ralph_ls.store.runs import FoundRun
+from ralph_ls.store.summary_file import shown_summary
 
 
 def watch(as_json: Json = False) -> None:
@@ -50,7 +51,7 @@ def _show_how_it_stands(place: Place) -> None:
     if found.state.end is None:
         show_status(found)
         return
-    logs = found.state.config.paths.logs
-    say("\n" + "\n".join(summary_lines(found.state, f"{logs}/summary.csv")))
+    where = shown_summary(found.state.config, found.files)
+    say("\n" + "\n".join(summary_lines(found.state, where)))
     if (step := next_step(found.state)) is not None:
         say(f"Next:        {step}")

@@ -11,6 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.stories.choosing import mode_word
 from ralph_ls.core.words import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.process_tree import end_orphan, end_tree
@@ -23,12 +26,11 @@ from ralph_ls.store.files import read_regular
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.logs import (
     find_old_logs,
-    has_row,
     move_earlier_logs,
     remove_logs,
-    write_summary,
 )
 from ralph_ls.store.runs import FoundRun
+from ralph_ls.store.summary_file import NAME, has_row, summary_folder, write_summary
 
 ORPHAN_GRACE = 2.0
 """Seconds that what a dead engine left gets between TERM and KILL."""
@@ -70,7 +72,7 @@ def put_logs_aside(root: Path, logs: str, found: FoundRun | None) -> list[Notice
     """Move an earlier run's logs out of a new one's way, whole."""
     folder = root / logs
     if found is not None:
-        _complete_summary(folder, found)
+        _complete_summary(summary_folder(root, found.state.config, found.files), found)
     moved = move_earlier_logs(folder, None if found is None else found.state.run)
     if moved is None:
         return []
@@ -79,18 +81,25 @@ def put_logs_aside(root: Path, logs: str, found: FoundRun | None) -> list[Notice
 
 
 def remove_old_logs(
-    root: Path, config: Config, now: datetime, *, kept_since: datetime | None
+    root: Path,
+    config: Config,
+    now: datetime,
+    *,
+    kept_since: datetime | None,
+    outside: Path | None = None,
 ) -> list[Notice]:
     """Remove the logs that the settings do not keep (SPEC §4); what is gone is told.
 
     What was written since ``kept_since`` belongs to the run that goes on. Logs that somebody has
-    committed are no business of ours.
+    committed are no business of ours. ``outside``: the folder of the logs, where it lies outside
+    the tree.
     """
-    logs = config.paths.logs
+    logs = config.paths.logs if outside is None else str(outside)
     old = find_old_logs(root / logs, config.log_retention, now, kept_since=kept_since)
     if not old:
         return []
-    tracked = {root / path for path in git.find_tracked(root, [logs])}
+    is_inside = outside is None
+    tracked = {root / path for path in git.find_tracked(root, [logs])} if is_inside else set()
     removed = remove_logs(path for path in old if path not in tracked)
     if removed == 0:
         return []
@@ -100,7 +109,7 @@ def remove_old_logs(
 
 def _complete_summary(folder: Path, found: FoundRun) -> None:
     """An engine killed right at its end has told its last iteration, but not written its row."""
-    last, path = found.state.last, folder / "summary.csv"
+    last, path = found.state.last, folder / NAME
     if last is None or path.is_symlink():
         return
     with contextlib.suppress(StateUnusable):
@@ -112,4 +121,6 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
         events = read_journal(found.files.journal).events
         told = [event for event in events if isinstance(event, IterationEnded) and has_row(event)]
         if n_rows == len(told) - 1:
-            write_summary(folder, told)
+            kind = profile_of(found.state.config.profile).plan_kind
+            word = mode_word if kind is PlanKind.STORIES else str
+            write_summary(folder, told, mode_word=word)

@@ -23,19 +23,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.inputs import Reverted
-from ralph_ls.core.plan.comparing.guard import Guarded, Powers, Violation, check
+from ralph_ls.core.loop.inputs import Notice, Reverted
 from ralph_ls.core.plan.comparing.pairing import is_unfinished
-from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.persons import saves_of
+from ralph_ls.engine.sources.source import Guarded, Watched
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import CONFIG_FILE, FirstMode
+from ralph_ls.protocol.config import CONFIG_FILE
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import Mode, TaskRef
+from ralph_ls.protocol.run_words import TaskRef
 from ralph_ls.store.files import (
     PRIVATE_FILE,
     ChangedMeanwhile,
@@ -67,6 +66,15 @@ class _Known:
     """Changes whenever the file is written, so that most files need not be read again."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutBack:
+    """What was put back after one iteration."""
+
+    reverted: tuple[Reverted, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    """Why, where the kind alone does not say it."""
+
+
 class Guarding:
     """What one run's engine protects."""
 
@@ -80,38 +88,45 @@ class Guarding:
         self._strange: frozenset[str] = frozenset()
         """Paths where something stands that is no file, which nobody could put back."""
         self._plan: bytes | None = None
+        """The plan's file."""
+        self._text: str | None = None
+        """The plan's text; None: this engine saw no beginning."""
         self._progress = ""
 
-    def remember(self) -> None:
-        """Take everything as it is: an iteration begins."""
+    def remember(self, text: str) -> None:
+        """Take everything as it is: an iteration begins, with this text of the plan."""
         if not self._workspace.config.guard.enabled:
             return
         self._since = self._clock.now()
         known = self._files or {}
         self._files = {path: self._look(path, known.get(path)) for path in self._watched()}
         root = self._workspace.root
-        self._strange = frozenset(
-            path
-            for path, was in self._files.items()
-            if was is None and os.path.lexists(root / path)
-        )
+        missing = [path for path, was in self._files.items() if was is None]
+        self._strange = frozenset(path for path in missing if os.path.lexists(root / path))
+        self._text = text
         # A plan that a person has linked from elsewhere is not ours to write.
         self._plan = None if self._leads_out() else self._read_plan()
         self._progress = self._read_progress()
 
-    def put_back(
-        self, iteration: int, mode: Mode, *, began: datetime | None
-    ) -> tuple[Reverted, ...]:
+    def became(self, text: str) -> None:
+        """The plan's text became this by our own hand, before the agent began."""
+        if self._text is not None:
+            self._text = text
+
+    def put_back(self, iteration: int, seen: Watched, *, began: datetime | None) -> PutBack:
         """Put back what the agent may not have changed, and say what that was.
 
         ``began``: when the iteration did, where this engine has not seen that. Raises
         ``StateUnusable`` where it cannot be written.
         """
         if not self._workspace.config.guard.enabled:
-            return ()
+            return PutBack()
         keeper = _Keeper(self._workspace, iteration)
         self._since = self._since or began
-        return (*self._files_back(keeper), *self._plan_back(keeper, mode))
+        files = tuple(self._files_back(keeper))
+        is_file = self._workspace.source.file is not None
+        plan = self._plan_back(keeper, seen) if is_file else self._issues_back(keeper, seen)
+        return replace(plan, reverted=(*files, *plan.reverted))
 
     def _watched(self) -> list[str]:
         """What must not change, also where it is not there."""
@@ -191,36 +206,42 @@ class Guarding:
         write_atomic(real, was.data, mode=was.mode)
         real.chmod(was.mode)
 
-    def _plan_back(self, keeper: _Keeper, mode: Mode) -> tuple[Reverted, ...]:
+    def _plan_back(self, keeper: _Keeper, seen: Watched) -> PutBack:
         before = self._plan_before()
         if before is None:
-            return ()
+            return PutBack()
         path = self._workspace.plan_path
         target = self._workspace.root / path
-        powers = self._powers(mode)
         for _ in range(MERGES):
             data = None if self._leads_out() else self._read_plan()
             if data == before:
-                return ()
+                return PutBack()
             if data is None:
-                return (self._whole_plan_back(keeper, target, before),)
+                return PutBack(reverted=(self._whole_plan_back(keeper, target, before),))
             decided, is_persons = self._decided(before, data)
             if is_persons:
-                return ()
-            powers = replace(powers, decided=decided)
-            guarded = _guarded(before, data, powers, self._finished())
-            if not guarded.violations:
-                return ()
+                return PutBack()
+            watched = replace(seen, decided=decided, finished=self.newly_told())
+            guarded = self._workspace.source.guarded(_decode(before), _decode(data), watched)
+            if not guarded.offences:
+                return PutBack(notices=guarded.notices)
             try:
                 write_atomic(target, _encode(guarded.text), expected=data)
             except ChangedMeanwhile:
                 continue
-            kept = keeper.keep(path, data)
-            return tuple(self._told(guarded.violations, keeper, kept))
+            return self._told(guarded, keeper, keeper.keep(path, data))
         raise StateUnusable(
             f"the plan {target} is being written again and again by somebody else; "
             "stop that, then run on: ralph run --resume"
         )
+
+    def _issues_back(self, keeper: _Keeper, seen: Watched) -> PutBack:
+        """As ``_plan_back``, where the plan is no file."""
+        source = self._workspace.source
+        before = self._text_before()
+        if before is None:
+            return PutBack()
+        return self._told(source.guarded(before, source.read(), seen), keeper, None)
 
     def _decided(self, before: bytes, after: bytes) -> tuple[frozenset[tuple[str, str]], bool]:
         """What people did to the plan that an agent may not, and whether all of it is theirs."""
@@ -238,6 +259,14 @@ class Guarding:
         data = read_if_there(self._workspace.files.plan_before)
         return None if data is None or b"[redacted " in data else data
 
+    def _text_before(self) -> str | None:
+        """The plan's text as the iteration began; as ``_plan_before``."""
+        if self._text is not None:
+            return self._text
+        data = read_if_there(self._workspace.files.plan_before)
+        is_whole = data is not None and b"[redacted " not in data
+        return data.decode("utf-8", errors="replace") if data is not None and is_whole else None
+
     def _whole_plan_back(self, keeper: _Keeper, target: Path, before: bytes) -> Reverted:
         try:
             keeper.clear_way(target)
@@ -249,7 +278,8 @@ class Guarding:
                 f"put it back, for example with: git checkout -- {self._workspace.plan_path}"
             ) from error
         write_atomic(target, before)
-        tasks = [task for task in parse(_decode(before)).plan.tasks if is_unfinished(task)]
+        plan = self._workspace.source.plan(before.decode("utf-8", errors="replace"))
+        tasks = [task for task in plan.tasks if is_unfinished(task)]
         return Reverted(
             path=_sayable(self._workspace.plan_path),
             what=Forbidden.DELETED,
@@ -257,29 +287,25 @@ class Guarding:
             n_tasks=len(tasks),
         )
 
-    def _told(
-        self, violations: tuple[Violation, ...], keeper: _Keeper, kept: str
-    ) -> Iterator[Reverted]:
+    def _told(self, guarded: Guarded, keeper: _Keeper, kept: str | None) -> PutBack:
         """One for each kind, with all the tasks that it is about."""
+        reverted: list[Reverted] = []
         for what in Forbidden:
-            same = [violation for violation in violations if violation.what is what]
+            same = [offence for offence in guarded.offences if offence.what is what]
             if same:
-                agents = "\n\n".join(violation.text for violation in same if violation.text)
-                yield Reverted(
-                    path=_sayable(self._workspace.plan_path),
-                    what=what,
-                    tasks=_references([violation.task for violation in same]),
-                    n_tasks=len(same),
-                    text=keeper.shown(_encode(agents)),
-                    kept=kept,
+                agents = "\n\n".join(offence.text for offence in same if offence.text)
+                tasks = [offence.task for offence in same if offence.task is not None]
+                reverted.append(
+                    Reverted(
+                        path=_sayable(self._workspace.plan_path),
+                        what=what,
+                        tasks=tuple(tasks[:SHOWN_TASKS]),
+                        n_tasks=len(tasks),
+                        text=keeper.shown(_encode(agents)),
+                        kept=kept,
+                    )
                 )
-
-    def _powers(self, mode: Mode) -> Powers:
-        config = self._workspace.config
-        # To plan anew is what a person has ordered with ``--mode plan`` and ``ralph replan``.
-        is_ordered = config.mode is FirstMode.PLAN
-        is_free = mode is Mode.PLAN and (is_ordered or config.guard.planning_is_free)
-        return Powers(may_drop=is_free, may_change_criteria=is_free)
+        return PutBack(reverted=tuple(reverted), notices=guarded.notices)
 
     def _leads_out(self) -> bool:
         root = self._workspace.root
@@ -287,20 +313,19 @@ class Guarding:
         return not real.is_relative_to(os.path.realpath(root))
 
     def _read_plan(self) -> bytes | None:
-        target = self._workspace.root / self._workspace.plan_path
         try:
-            return target.read_bytes()
+            return (self._workspace.root / self._workspace.plan_path).read_bytes()
         except OSError:
             return None
 
     def _read_progress(self) -> str:
-        target = self._workspace.root / self._workspace.config.paths.progress
         try:
+            target = self._workspace.root / self._workspace.config.paths.progress
             return (read_regular(target, LARGEST_FILE) or b"").decode("utf-8", errors="replace")
         except RalphError:
             return ""
 
-    def _finished(self) -> str:
+    def newly_told(self) -> str:
         """The lines that PROGRESS.md got since the iteration began."""
         new = Counter(self._read_progress().splitlines())
         return "\n".join((new - Counter(self._progress.splitlines())).elements())
@@ -355,12 +380,6 @@ class _Keeper:
 
 def _same(was: _Known, now: _Known) -> bool:
     return (was.data, was.mode, was.link) == (now.data, now.mode, now.link)
-
-
-def _guarded(before: bytes, after: bytes, powers: Powers, finished: str) -> Guarded:
-    texts = _decode(before), _decode(after)
-    plans = [parse(text).plan for text in texts]
-    return check(plans[0], texts[0], plans[1], texts[1], powers=powers, finished=finished)
 
 
 def _decode(data: bytes) -> str:

@@ -15,6 +15,7 @@ from ralph_ls.core.agent.decode.told import FileTold, Told
 from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
+from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agent_choice import is_session_id
 from ralph_ls.engine.clock import Clock
@@ -173,3 +174,15 @@ def _read_tail(path: Path) -> str:
     except OSError:
         return ""
     return data.decode("utf-8", errors="replace")
+
+
+def tell_denials(heard: Heard) -> tuple[Notice, ...]:
+    """Tell what the agent was not allowed to do: it works around it, or fails without a word."""
+    if not heard.reading.denied_tools:
+        return ()
+    names = ", ".join(dict.fromkeys(heard.reading.denied_tools))
+    message = (
+        f"the agent was not permitted to use: {names}; "
+        "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
+    )
+    return (Notice(code="permission-denied", message=message),)

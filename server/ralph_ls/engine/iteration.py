@@ -8,13 +8,16 @@ once for each.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.effects import (
+    ClaimTask,
     LaunchAgent,
+    NoteSetAside,
     PrepareIteration,
     ReadIteration,
     SetTaskAside,
@@ -26,41 +29,31 @@ from ralph_ls.core.loop.inputs import (
     Notice,
     PlanFacts,
     Prepared,
+    TaskClaimed,
     ValidationFinished,
 )
-from ralph_ls.core.plan.model import Plan
-from ralph_ls.core.plan.select import newly_done
-from ralph_ls.core.plan.specs import check_specs
-from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine import process
-from ralph_ls.engine.agent_choice import fill_argv, resume_flags
+from ralph_ls.engine.agent_log import exit_code_of, log_messages, log_output, make_log
 from ralph_ls.engine.clock import Clock
-from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.guarding import Guarding
-from ralph_ls.engine.hearing import Heard, Hearing
+from ralph_ls.engine.hearing import Hearing, tell_denials
+from ralph_ls.engine.launching import launch_of, prompt_of, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
-from ralph_ls.engine.planning import mode_of, writes_plan
-from ralph_ls.engine.plans import (
-    facts_of,
-    parse_plan,
-    read_plan_text,
-    set_task_aside,
-)
-from ralph_ls.engine.prompts import fill_template, template_path
-from ralph_ls.engine.specifications import SpecsSeen, changes_of, look_at_specs, notices_of
+from ralph_ls.engine.shared_attempts import SharedAttempts
+from ralph_ls.engine.sources.source import Watched, Written
 from ralph_ls.engine.task_names import TaskNames
 from ralph_ls.engine.validation import can_validate, must_validate, run_validation
+from ralph_ls.engine.verifying import Verifying
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Dialect, PromptBy
-from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.events import AgentExited, IterationEnded
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.report import Promise, PromiseKind
 from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store import trust
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
+from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.halts import look_at_halt_files
-from ralph_ls.store.logs import RunLog
+from ralph_ls.store.jsonl_log import STDOUT
 
 KEPT_ERRORS = 200
 """Error lines of one iteration that are passed on; a flood says nothing more."""
@@ -78,47 +71,65 @@ class IterationWork:
         self._after: tuple[Baseline, str] | None = None
         """The tree and the plan as the last iteration left them."""
         self._plan_before: str | None = None
-        self._names = TaskNames(workspace.config.task)
+        self._source = workspace.source
+        self._names = TaskNames(workspace.source)
         self._plan_read_at: datetime | None = None
         """When that was read; what people save later is new."""
         self._hearing = Hearing(workspace, clock=clock)
         self._notices: dict[str, Notice] = {}
         self._told: set[str] = set()
-        self._specs_told: set[str] = set()
-        self._specs: SpecsSeen | None = None
-        """As they were when they were last looked at."""
         self._stopping = False
+        self._writing = asyncio.Lock()
+        """Held while the plan is written by our own hand, beside the loop."""
         self._validates = can_validate(workspace)
         """Whether there was a validation script that could run when this engine began."""
-        config = workspace.config
-        self.log = RunLog(
-            workspace.root, config.paths.logs, form=config.log_form, started=clock.local()
-        )
+        self._attempts = SharedAttempts(workspace)
+        self._exit: AgentExited | None = None
+        """How the agent of the iteration that was read last came to its end."""
+        self.log = make_log(workspace, clock)
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""
+        ordered, known = effect, run.attempts
+        if (counted := self._attempts.read()) is not None:
+            skip = attempts.skipped(counted, self._workspace.config.attempts)
+            effect, run = replace(effect, skip=skip), run.model_copy(update={"attempts": counted})
         if effect.reuse and self._after is not None:
             baseline, text = self._after
         else:
             self._plan_read_at = self._clock.now()
-            baseline, text = await asyncio.gather(
-                asyncio.to_thread(self._looking.look), asyncio.to_thread(self._plan_text)
-            )
+            async with self._writing:
+                baseline, text = await asyncio.gather(
+                    asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
+                )
             if self._after is not None:
                 self._names.follow(self._after[1], text)
-        await asyncio.to_thread(self._guarding.remember)
+        await asyncio.to_thread(self._guarding.remember, text)
         if text != self._plan_before:
             self._remember_plan(text)
             self._plan_before = text
-        config = self._workspace.config
-        plan = self._parse(text)
+        facts = self._facts(text, effect, run, self._names.renamed)
         return Prepared(
             baseline=baseline,
-            plan=self._facts(plan, text, effect, run, self._names.renamed),
-            left_out=(*effect.skip, *effect.skipped),
-            mode=mode_of(config, text, counted=run.counted),
-            notices=await asyncio.to_thread(self._look_at_specs, plan, text, tell_changes=False),
+            plan=facts,
+            left_out=(*ordered.skip, *ordered.skipped),
+            attempts=counted,
+            attempts_before=known,
+            mode=self._source.mode(text, facts, run),
+            must_claim=facts.next_task is not None
+            and self._source.must_claim(text, facts.next_task),
+            notices=await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
         )
+
+    async def claim(self, effect: ClaimTask) -> TaskClaimed:
+        """Take the task of the iteration that was prepared; that is no change by its agent."""
+        text = self._plan_before or ""
+        claimed = await asyncio.to_thread(self._source.claim, text, effect.task)
+        if claimed.text != text:
+            self._guarding.became(claimed.text)
+            self._remember_plan(claimed.text)
+            self._plan_before = claimed.text
+        return TaskClaimed(task=effect.task, refused=claimed.refused)
 
     async def launch(
         self, effect: LaunchAgent, run: RunState
@@ -126,53 +137,25 @@ class IterationWork:
         """Start the agent; the second value is its end."""
         self._stopping = False
         workspace = self._workspace
-        prompt = self._prompt(effect)
-        prompt_file = workspace.files.prompt(effect.iteration)
-        prompt_file.touch(mode=PRIVATE_FILE)
-        prompt_file.write_bytes(prompt.encode())
-        agent = workspace.agent
-        environment = agent_environment(
-            workspace.environment,
-            marker=workspace.marker(effect.iteration),
-            iteration=effect.iteration,
-            max_iterations=workspace.config.max_iterations,
-            scratch=make_private_folder(workspace.files.scratch),
-            extra=agent.env,
-            only=workspace.config.env.only,
-        )
-        environment = self._looking.traced(environment, effect.iteration)
-        resumed = resume_flags(agent, effect.session)
-        argv = fill_argv(agent, prompt, prompt_file, resumed)
-        program = find_program(argv[0], environment, workspace.root)
+        prompt = prompt_of(workspace, effect, self._plan_before or "")
+        if prompt.passed_over is not None:
+            self._note("prompt-passed-over", prompt.passed_over)
+        launch = launch_of(workspace, effect, prompt, self._looking)
         if effect.attempt == 1:
-            self.log.begin(effect.iteration, run.branch, self._clock.local())
+            await asyncio.to_thread(self._source.started, effect, run, self._plan_if_open())
+            self.log.begin(
+                effect.iteration,
+                run.branch,
+                self._clock.local(),
+                mode=effect.context.mode,
+                task=effect.context.task_id or None,
+            )
         self._hearing.begin(effect)
-        launch = process.Launch(
-            argv=(str(program), *argv[1:]),
-            cwd=workspace.root,
-            environment=environment,
-            stdin=prompt.encode() if agent.prompt is PromptBy.STDIN else None,
-            stdout_path=workspace.files.output(effect.iteration, effect.attempt, "out"),
-            stderr_path=workspace.files.output(effect.iteration, effect.attempt, "err"),
-            marker=workspace.marker(effect.iteration),
-            timeout_seconds=workspace.config.timeout or None,
-            idle_timeout_seconds=workspace.config.idle_timeout or None,
-            grace_seconds=process.GRACE_SECONDS,
-        )
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
         )
         self._process = started
-        launched = AgentLaunched(
-            agent=agent.name,
-            argv=(*agent.argv, *resumed),
-            pid=started.pid,
-            process_start_time=started.start_time,
-            group=started.group,
-            prompt_bytes=len(prompt.encode()),
-            dialect=None if agent.dialect is Dialect.TEXT else agent.dialect,
-        )
-        return launched, self._end_of(started)
+        return tell_launch(workspace, effect, prompt, started), self._end_of(started)
 
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
@@ -180,34 +163,50 @@ class IterationWork:
         if self._process is not None:
             self._process.stop()
 
+    def leave_off(self) -> None:
+        """Look no further for what the next iteration would begin with: there is none."""
+        self._source.stop()
+
     async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent said and what changed since the iteration's baseline."""
         workspace = self._workspace
-        mode = Mode.BUILD if run.current is None else run.current.started.mode
-        # What is put back is neither evidence nor progress, so that comes first.
         began = None if run.current is None else run.current.started.at
-        reverted = await asyncio.to_thread(
-            self._guarding.put_back, effect.iteration, mode, began=began
+        self._exit = None if run.current is None else run.current.exit
+        heard = await asyncio.to_thread(self._hearing.read, effect, run)
+        said = heard.reading
+        # What is put back is neither evidence nor progress, so that comes first.
+        watched = _watched(run, said.promises)
+        put_back = await asyncio.to_thread(
+            self._guarding.put_back, effect.iteration, watched, began=began
         )
         read_at = self._clock.now()
-        heard, after, text = await asyncio.gather(
-            asyncio.to_thread(self._hearing.read, effect, run),
-            asyncio.to_thread(self._looking.look),
-            asyncio.to_thread(self._plan_text),
+        after, text = await asyncio.gather(
+            asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
         )
         found = await asyncio.to_thread(self._looking.changes, effect, run, after, heard.touched)
-        self._after = (after, text)
-        said = heard.reading
         text_before = self._remembered_plan(text)
-        plan_before = self._parse(text_before)
+        only = self._names.only
         self._names.follow(text_before, text)
-        plan = self._parse(text)
+        finished = self._source.finished(text_before, text, task=only, now=self._names.only)
+        told = await asyncio.to_thread(self._guarding.newly_told)
+        done = (
+            *finished.tasks,
+            *self._source.told_as_finished(text_before, text, told, task=only),
+        )
         renamed = self._names.settle()
-        done = newly_done(plan_before, plan)
+        self._attempts.remember(run.attempts, renamed)
         edits = find_plan_edits(workspace, text_before, text, since=self._plan_read_at or began)
         self._plan_read_at = read_at
+        closed = [task for task in done if task not in edits.ticked]
+        moved = [task for task in finished.moved if task not in edits.moved]
+        seen = await self._verify((text_before, text), run, effect, [*closed, *moved])
+        if seen.verifications:
+            # What the commands left behind is no work of the next iteration's agent.
+            after = await asyncio.to_thread(self._looking.look)
+        self._after = (after, seen.text)
+        refuted = {one.task.id for one in seen.verifications if one.failed}
         is_due, notices = must_validate(workspace, could_at_start=self._validates, lost=effect.lost)
-        of_specs = await asyncio.to_thread(self._look_at_specs, plan, text, tell_changes=True)
+        remarks = await asyncio.to_thread(self._source.remarks, text, tell_changes=True)
         return IterationRead(
             report=said.report,
             promises=said.promises,
@@ -225,61 +224,85 @@ class IterationWork:
             plan_changed=not edits.alone
             and text_before not in {text, workspace.redactor.redact(text)},
             changes=found,
-            tasks_done=tuple(task for task in done if task not in edits.ticked),
+            tasks_done=tuple(task for task in closed if task not in refuted),
+            moved=tuple(task for task in moved if task not in refuted),
+            reviewed=self._reviewed(effect, run, text_before, text),
             renamed=renamed,
-            plan=self._facts(plan, text, effect, run, renamed),
+            verified=seen.verifications,
+            plan=self._facts(seen.text, effect, run, renamed),
             halt=look_at_halt_files(workspace.root, workspace.config.paths),
             must_validate=is_due,
-            reverted=reverted,
+            reverted=put_back.reverted,
             notices=(
                 *notices,
-                *_denials(heard),
+                *put_back.notices,
+                *self._source.left_undone(text_before, text, watched),
+                *tell_denials(heard),
                 *tell_persons(found),
-                *of_specs,
+                *remarks,
+                *finished.notices,
+                *seen.notices,
                 *tell_plan_edits(edits, done),
                 *self._new_notices(),
             ),
         )
 
-    def set_task_aside(self, effect: SetTaskAside) -> None:
-        """Mark a task in the plan; it is our own edit, so nobody's work and nobody's change.
-
-        Raises a ``RalphError`` where it cannot be written.
-        """
-        workspace = self._workspace
-        text = set_task_aside(
-            workspace.root,
-            workspace.plan_path,
-            effect.task.id,
-            reason=effect.reason,
-            needs=effect.needs,
+    async def _verify(
+        self, texts: tuple[str, str], run: RunState, effect: ReadIteration, done: Sequence[str]
+    ) -> Written:
+        """Run what the closed tasks name, and have the plan say what came of it."""
+        verifying = Verifying(
+            self._workspace,
+            effect.iteration,
+            on_output=self.log.write,
+            on_start=self._has_begun,
+            is_stopping=lambda: self._stopping,
         )
+        try:
+            return await verifying.close(texts, run, done)
+        finally:
+            self._process = None
+
+    def set_task_aside(self, effect: SetTaskAside) -> None:
+        """Mark a task in the plan; raises a ``RalphError`` where it cannot be written."""
+        text = self._source.set_aside(effect)
         if self._after is not None:
             self._after = (self._after[0], text)
 
+    async def note_set_aside(self, effect: NoteSetAside) -> None:
+        """Say of a task in the plan that it was set aside; the next look waits for that."""
+        async with self._writing:
+            await asyncio.to_thread(self._source.note_set_aside, effect)
+
     async def validate(self, iteration: int) -> ValidationFinished:
         """Run the validation script, if it is still the one that was allowed."""
-
-        def begun(started: process.RunningProcess) -> None:
-            self._process = started
-            if self._stopping:
-                # The order came while the script was being started.
-                started.stop()
-
         try:
             return await run_validation(
-                self._workspace, iteration, on_output=self.log.write, on_start=begun
+                self._workspace, iteration, on_output=self.log.write, on_start=self._has_begun
             )
         finally:
             self._process = None
+
+    def _has_begun(self, started: process.RunningProcess) -> None:
+        self._process = started
+        if self._stopping:
+            # The order came while it was being started.
+            started.stop()
 
     def close_iteration(self, ended: IterationEnded) -> None:
         """Close the logs for people and write the summary's row."""
         self._looking.forget(ended.iteration)
         self._hearing.flush()
-        self.log.end(ended, self._clock.local())
+        self._source.settled()
+        self.log.end(ended, self._clock.local(), exit_code=exit_code_of(self._exit))
+        self._attempts.settle(ended)
+
+    def forget_attempts(self, task: str) -> None:
+        """Count no attempts at a task any more, in no run."""
+        self._attempts.forget(task)
 
     def finish(self) -> None:
+        self._source.settled()
         self._hearing.close()
         self.log.close()
 
@@ -303,40 +326,30 @@ class IterationWork:
         )
 
     def _on_output(self, stream: str, data: bytes) -> None:
-        if stream == "stderr":
-            self.log.write(data)
-            return
-        if self._workspace.agent.dialect is Dialect.TEXT:
-            self.log.write(data)
-        self._log_messages(self._hearing.take(data))
+        log_output(self.log, stream, data, self._workspace.agent.dialect)
+        if stream == STDOUT:
+            self._log_messages(self._hearing.take(data))
 
     def _log_messages(self, messages: list[Told]) -> None:
-        """The log is for people: of an agent that prints records they get its words."""
-        if self._workspace.agent.dialect is Dialect.TEXT:
-            return
-        lines = [f"{line}\n" for message in messages if (line := message_line(message))]
-        if lines:
-            self.log.write("".join(lines).encode("utf-8", errors="replace"))
+        log_messages(self.log, messages, self._workspace.agent.dialect)
 
-    def _prompt(self, effect: LaunchAgent) -> str:
-        workspace = self._workspace
-        path = template_path(workspace.config, effect.context.mode)
-        if (workspace.root / path).exists():
-            claims = trust.claims_of(workspace.root, workspace.config, {})
-            wanted = [claim for claim in claims if claim.key == path]
-            trust.require_allowed(workspace.state, wanted)
-        return fill_template(workspace.root, workspace.config, effect.context)
+    def _reviewed(
+        self, effect: ReadIteration, run: RunState, before: str, after: str
+    ) -> tuple[str, ...]:
+        is_planning = run.current is not None and run.current.started.mode is Mode.PLAN
+        return self._source.reviewed(before, after, effect.skip) if is_planning else ()
 
     def _remember_plan(self, text: str) -> None:
         data = self._workspace.redactor.redact_bytes(text.encode("utf-8", errors="replace"))
         write_atomic(self._workspace.files.plan_before, data, mode=PRIVATE_FILE)
 
-    def _parse(self, text: str) -> Plan:
-        return parse_plan(text, self._workspace.config, task=self._names.only)
+    def _plan_if_open(self) -> str | None:
+        """The plan as the iteration found it, unless it holds what may not be written elsewhere."""
+        text = self._plan_before or ""
+        return text if self._workspace.redactor.redact(text) == text else None
 
     def _facts(
         self,
-        plan: Plan,
         text: str,
         effect: PrepareIteration | ReadIteration,
         run: RunState,
@@ -346,24 +359,7 @@ class IterationWork:
         failed = {task: run.attempts.get(task, config.attempts.limit) for task in effect.skip}
         failed = attempts.rename(failed, renamed)
         skipped = attempts.rename_each(effect.skipped, renamed)
-        return facts_of(plan, text, config, set_aside=failed, skipped=skipped)
-
-    def _look_at_specs(self, plan: Plan, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
-        """What does not fit in the specifications, each thing once in this engine's life."""
-        if not writes_plan(self._workspace.config):
-            return ()
-        before, self._specs = self._specs, look_at_specs(self._workspace.root)
-        found = notices_of(check_specs(self._specs.specs, self._specs.index, plan, text))
-        fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
-        self._specs_told.update(notice.message for notice in fresh)
-        if before is None or not tell_changes:
-            return fresh
-        return (*fresh, *changes_of(before, self._specs))
-
-    def _plan_text(self) -> str:
-        workspace = self._workspace
-        may_be_missing = writes_plan(workspace.config)
-        return read_plan_text(workspace.root, workspace.plan_path, may_be_missing=may_be_missing)
+        return self._source.facts(text, task=self._names.only, set_aside=failed, skipped=skipped)
 
     def _remembered_plan(self, fallback: str) -> str:
         if self._plan_before is None:
@@ -378,18 +374,17 @@ class IterationWork:
         for problem in (self.log.problem, self._hearing.problem):
             if problem is not None:
                 self._note("log-not-written", f"a log cannot be written: {problem}")
+        if self._attempts.problem is not None:
+            self._note("attempts-not-kept", self._attempts.problem)
         fresh = {code: notice for code, notice in self._notices.items() if code not in self._told}
         self._told.update(fresh)
         return tuple(fresh.values())
 
 
-def _denials(heard: Heard) -> tuple[Notice, ...]:
-    """Tell what the agent was not allowed to do: it works around it, or fails without a word."""
-    if not heard.reading.denied_tools:
-        return ()
-    names = ", ".join(dict.fromkeys(heard.reading.denied_tools))
-    message = (
-        f"the agent was not permitted to use: {names}; "
-        "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
-    )
-    return (Notice(code="permission-denied", message=message),)
+def _watched(run: RunState, promises: tuple[Promise, ...]) -> Watched:
+    """The open iteration as the guard has to know it."""
+    halts = any(one.kind is not PromiseKind.COMPLETE for one in promises)
+    if run.current is None:
+        return Watched(mode=Mode.BUILD, halts=halts)
+    started = run.current.started
+    return Watched(mode=started.mode, task=started.task, halts=halts)

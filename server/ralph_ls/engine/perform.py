@@ -13,9 +13,13 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from ralph_ls.core.loop.effects import (
+    Announce,
+    ClaimTask,
     CloseIteration,
     Effect,
+    ForgetAttempts,
     LaunchAgent,
+    NoteSetAside,
     PrepareIteration,
     ReadIteration,
     RemoveBlocked,
@@ -29,6 +33,7 @@ from ralph_ls.core.loop.effects import (
     WriteDecide,
 )
 from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, TimeCame
+from ralph_ls.engine.announcing import Announcing
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration import IterationWork
 from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
@@ -42,6 +47,10 @@ from ralph_ls.store.runs import save_snapshot
 
 SAVE_DELAY = 0.05
 """Seconds from an iteration's end to the sync: by then the next agent has been started."""
+
+
+_BEFORE_AGENT = frozenset({"preparing", "claiming"})
+"""Tasks that nobody needs once the run is over."""
 
 
 class Performer:
@@ -60,6 +69,7 @@ class Performer:
         self._journal = journal
         self._deliver = deliver
         self._work = IterationWork(workspace, clock=clock)
+        self._announcing = Announcing(workspace)
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -74,10 +84,16 @@ class Performer:
             case PrepareIteration():
                 self._end_waiting()
                 self._start("preparing", self._answer(self._work.prepare(effect, run)))
+            case ClaimTask():
+                self._start("claiming", self._answer(self._work.claim(effect)))
+            case NoteSetAside():
+                self._start("noting", self._work.note_set_aside(effect))
             case LaunchAgent():
                 self._start("agent", self._run_agent(effect, run))
             case StopAgent():
                 self._work.stop()
+            case Announce():
+                self._start("announcing", self._answer(self._announcing.announce(effect, run)))
             case ReadIteration():
                 self._start("reading", self._answer(self._work.read(effect, run)))
             case Validate(iteration=iteration):
@@ -105,12 +121,18 @@ class Performer:
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Write the summary's rows of an earlier engine again, should they be gone."""
-        self._work.log.recall(ended)
+        self._work.log.summary_file.recall(ended)
+
+    def stop_announcing(self) -> None:
+        """End what tells those outside; what it did not come to is told."""
+        self._announcing.stop()
 
     async def finish(self, run: RunState) -> None:
         """Let what still runs come to its end, and put the journal on the disk."""
         self._end_waiting()
         self._cancel_save()
+        if any(task.get_name() in _BEFORE_AGENT for task in self._tasks):
+            self._work.leave_off()
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish()
@@ -121,6 +143,7 @@ class Performer:
         self._end_waiting()
         self._cancel_save()
         self._work.stop()
+        self._announcing.stop()
         for task in list(self._tasks):
             if task.get_name() != "agent":
                 task.cancel()
@@ -183,6 +206,8 @@ class Performer:
             match effect:
                 case SetTaskAside():
                     self._work.set_task_aside(effect)
+                case ForgetAttempts(task=task):
+                    self._work.forget_attempts(task)
                 case WriteDecide():
                     halts.write_decide(
                         root,

@@ -23,6 +23,8 @@ class PlanEdits:
 
     ticked: frozenset[str] = frozenset()
     """Ids of the tasks that became done with that."""
+    moved: frozenset[str] = frozenset()
+    """Ids of the tasks of which they changed what an agent may not."""
     alone: bool = False
     """Whether the plan differs by nothing else."""
 
@@ -31,15 +33,17 @@ def find_plan_edits(
     workspace: Workspace, before: str, after: str, *, since: datetime | None
 ) -> PlanEdits:
     """What people made of the plan from ``before`` to ``after``, since the former was read."""
-    if before == after:
+    path = workspace.source.file
+    if before == after or path is None:
         return PlanEdits()
-    saves = saves_of(workspace, workspace.plan_path, since=since)
+    saves = saves_of(workspace, path, since=since)
     reached = text_hash(before)
     for save in saves:
         if save.before == reached:
             reached = save.sha256
     return PlanEdits(
         ticked=frozenset(task for save in saves for task in save.ticked),
+        moved=frozenset(task for save in saves for _, task in save.decided),
         alone=bool(saves) and reached == text_hash(after),
     )
 

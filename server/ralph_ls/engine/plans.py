@@ -1,4 +1,4 @@
-"""The plan in the work tree: reading it, what the loop has to know of it, and its one edit."""
+"""A markdown plan in the work tree: reading it, what the loop has to know of it, its one edit."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
 from ralph_ls.store.plan_file import edit_plan, read_plan
 
 SHOWN_TASKS = 10
+SHOWN_TITLES = 3
 
 _NOBODY: Mapping[str, int] = MappingProxyType({})
 
@@ -48,17 +49,6 @@ def read_plan_text(root: Path, path: str, *, may_be_missing: bool = False) -> st
     return read_plan(root, path).decode("utf-8", errors="replace")
 
 
-def parse_plan(text: str, config: Config, *, task: str | None = None) -> Plan:
-    """The plan as this run sees it: with ``task``, that task alone is all there is to do.
-
-    ``task`` is what the one of the settings is called now, if it is called otherwise.
-    """
-    plan = parse(text, optional_sections=config.optional_sections).plan
-    if config.task is None:
-        return plan
-    return Plan(tasks=plan.some(ids={task or config.task}))
-
-
 def facts_of(
     plan: Plan,
     text: str,
@@ -76,15 +66,25 @@ def facts_of(
     waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
     chosen = next_task(plan, set_aside={*set_aside, *skipped}, waits_for=waits_for)
     open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
-    held = [
-        (task, why) for task in open_tasks if (why := _why_held(task, set_aside, skipped, needs))
-    ]
     return PlanFacts(
         counts=counts_view(plan, text, config),
         next_task=None if chosen is None else _reference(chosen),
         open_tasks=tuple(_reference(task) for task in open_tasks[:SHOWN_TASKS]),
-        held=tuple(HeldTask(task=_reference(task), why=why) for task, why in held[:SHOWN_TASKS]),
+        held=held_of(open_tasks, set_aside, skipped, needs),
     )
+
+
+def held_of(
+    open_tasks: Sequence[Task],
+    set_aside: Mapping[str, int],
+    skipped: Collection[str],
+    needs: Mapping[str, tuple[Task, ...]],
+) -> tuple[HeldTask, ...]:
+    """The first open tasks that cannot be taken, with why; ``needs`` says for whom each waits."""
+    held = [
+        (task, why) for task in open_tasks if (why := _why_held(task, set_aside, skipped, needs))
+    ]
+    return tuple(HeldTask(task=_reference(task), why=why) for task, why in held[:SHOWN_TASKS])
 
 
 def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
@@ -128,6 +128,13 @@ def reset_for_replanning(root: Path, path: str) -> Reset:
 
     edit_plan(root, path, open_all, "mark what is in progress there as open")
     return resets[-1]
+
+
+def titles_of(titles: Sequence[str]) -> str:
+    """Some titles of tasks, in words, and how many more there are."""
+    n_more = len(titles) - SHOWN_TITLES
+    more = [f"and {count_of(n_more, 'more task')}"] if n_more > 0 else []
+    return "; ".join([*titles[:SHOWN_TITLES], *more])
 
 
 def require_task(plan: Plan, task_id: str) -> None:

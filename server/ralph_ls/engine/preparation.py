@@ -29,8 +29,8 @@ from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
-from ralph_ls.engine.planning import begin_plan, look_for_plan, writes_plan
-from ralph_ls.engine.plans import counts_view, parse_plan, read_plan_text
+from ralph_ls.engine.sources.choice import look_for_plan, source_of
+from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
 from ralph_ls.protocol.events import IterationEnded
@@ -47,6 +47,7 @@ from ralph_ls.store.layout import (
     new_run_id,
 )
 from ralph_ls.store.notes import take_notes, take_resets
+from ralph_ls.store.project_state import keeps_project_state, open_project
 from ralph_ls.store.runs import find_run
 
 
@@ -100,8 +101,18 @@ def prepare_start(
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
     require_program(agent.argv[0], request.environment, worktree, settings)
     resolve_inside(worktree.root, config.paths.logs)
-    plan = look_for_plan(worktree.root, settings, resume=request.resume)
+    plan = look_for_plan(
+        worktree.root,
+        settings,
+        request.environment,
+        resume=request.resume,
+        folder=earlier[0].run(earlier[1].run).folder if earlier else None,
+    )
+    source = source_of(worktree.root, config, plan.path, request.environment)
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
+    project = None
+    if keeps_project_state(config):
+        project = open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
     workspace = Workspace(
         worktree=worktree,
         state=earlier[0] if earlier else state,
@@ -109,10 +120,11 @@ def prepare_start(
         files=(earlier[0] if earlier else state).run(run),
         config=config,
         agent=agent,
-        plan_path=plan.path,
+        source=source,
         environment=request.environment,
         redactor=redactor,
         claims=claims,
+        project=project,
     )
     read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
     notices = [*_exclude(workspace), *_torn(read)]
@@ -124,8 +136,10 @@ def prepare_start(
         config,
         clock.now(),
         kept_since=earlier[1].started_at if earlier else None,
+        outside=workspace.log_folder_outside,
     )
-    notices += begin_plan(worktree.root, settings, plan, resume=request.resume)
+    notices += source.begin(settings, plan, resume=request.resume)
+    notices += tell_not_allowed(workspace, plan.text)
     facts = _facts(workspace, overrides, notices)
     first: Input = Started(run=run, facts=facts)
     if earlier:
@@ -160,7 +174,6 @@ def _facts(
     place = workspace.worktree
     head = git.read_head(place.git_dir, place.common_dir)
     config = workspace.config
-    text = read_plan_text(workspace.root, workspace.plan_path, may_be_missing=writes_plan(config))
     return EngineFacts(
         config=config,
         overrides=dict(overrides),
@@ -169,7 +182,8 @@ def _facts(
         workspace=str(workspace.root),
         state_dir=str(workspace.state.folder),
         plan_path=workspace.plan_path,
-        counts=counts_view(parse_plan(text, config), text, config),
+        request=workspace.source.request,
+        counts=workspace.source.counts(workspace.source.read()),
         branch=head.branch,
         head=head.commit,
         halt=look_at_halt_files(workspace.root, config.paths),
@@ -185,8 +199,11 @@ def _facts(
 def _exclude(workspace: Workspace) -> list[Notice]:
     """Keep ``git status`` clean: what is not meant for commit is excluded, and told (SPEC §4)."""
     paths = workspace.config.paths
-    patterns = [f"/{paths.logs}/", f"/{paths.decide}", f"/{paths.blocked}"]
+    patterns = [f"/{paths.decide}", f"/{paths.blocked}"]
+    if workspace.log_folder_outside is None:
+        patterns.insert(0, f"/{paths.logs}/")
     patterns += [f"/{folder}/" for folder in workspace.state_inside]
+    patterns += workspace.source.excluded
     added = git.exclude(workspace.root, workspace.worktree.common_dir, patterns)
     if not added:
         return []

@@ -15,6 +15,7 @@ from ralph_ls.core.loop.inputs import (
     CommandUnreadable,
     EffectFailed,
     Input,
+    Interrupted,
     Resumed,
     Started,
 )
@@ -25,6 +26,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.perform import Performer
 from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.commands import Stop
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import Phase
@@ -82,13 +84,28 @@ class Engine:
             watch = Wakeup([self._workspace.state.inbox], self._look)
             while self._exit_code is None:
                 self._take(await self._queue.get())
-            await self._performer.finish(self._state.run)
+            await self._finish()
             self._drain()
             return self._exit_code
         finally:
             if watch is not None:
                 watch.close()
             await self._performer.close()
+
+    async def _finish(self) -> None:
+        """Let what still runs come to its end; who asks meanwhile is answered, and may end it."""
+        ending = asyncio.ensure_future(self._performer.finish(self._state.run))
+        while not ending.done():
+            coming = asyncio.ensure_future(self._queue.get())
+            await asyncio.wait({ending, coming}, return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                continue
+            given = coming.result()
+            if _ends_at_once(given):
+                self._performer.stop_announcing()
+            self._take(given)
+        await ending
 
     def _take(self, given: Input) -> None:
         given = clean(given, self._workspace.redactor.redact)
@@ -150,3 +167,10 @@ class Engine:
         self._collect()
         while not self._queue.empty():
             self._take(self._queue.get_nowait())
+
+
+def _ends_at_once(given: Input) -> bool:
+    """Whether somebody wants an end of everything: a signal, or ``ralph stop --now``."""
+    if isinstance(given, CommandArrived):
+        return isinstance(given.command, Stop) and given.command.now
+    return isinstance(given, Interrupted)

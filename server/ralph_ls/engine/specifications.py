@@ -20,6 +20,7 @@ from ralph_ls.core.plan.specs import (
     read_index,
     read_spec,
 )
+from ralph_ls.core.setup.first_texts import is_untouched_spec
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import content_hash, read_regular
@@ -51,6 +52,12 @@ def look_at_specs(root: Path) -> SpecsSeen:
         hashes={name: content_hash(text.encode()) for name, text in texts.items()},
         index=None if index is None else read_index(index),
     )
+
+
+def has_specifications(root: Path) -> bool:
+    """Whether something could be built: one that nobody has written into yet asks for nothing."""
+    texts = (_text(root, name) for name in find_specs(root))
+    return any(text is None or not is_untouched_spec(text) for text in texts)
 
 
 def changes_of(earlier: SpecsSeen, later: SpecsSeen) -> tuple[Notice, ...]:

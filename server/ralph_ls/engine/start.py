@@ -52,6 +52,7 @@ def run_engine(
         workspace = start.workspace
         make_private_folder(workspace.files.folder)
         make_private_folder(workspace.state.inbox)
+        workspace.source.keep(workspace.files.folder)
         lock.claim(
             Owner(
                 pid=os.getpid(),

@@ -8,18 +8,17 @@ is new. It must never know what hangs on a task.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
-from ralph_ls.core.plan.follow import follow
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.engine.sources.source import PlanSource
 from ralph_ls.protocol.run_words import TaskRef
 
 
 class TaskNames:
     """The names that changed since an iteration was last read."""
 
-    def __init__(self, only: str | None) -> None:
-        self._only = only
+    def __init__(self, source: PlanSource) -> None:
+        self._source = source
+        self._only = source.config.task
         """What the one task that is to be done was called then."""
         self.renamed: Mapping[str, TaskRef] = {}
         """What tasks are called now, by the id that they had."""
@@ -32,25 +31,10 @@ class TaskNames:
 
     def follow(self, before: str, text: str) -> None:
         """The plan became ``text``."""
-        self.renamed = renamed_tasks(before, text, self.renamed)
+        self.renamed = self._source.renamed(before, text, self.renamed)
 
     def settle(self) -> Mapping[str, TaskRef]:
         """Give what changed, for good: from now on the tasks have their new names."""
         renamed = self.renamed
         self._only, self.renamed = self.only, {}
         return renamed
-
-
-def renamed_tasks(
-    before: str, text: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
-) -> dict[str, TaskRef]:
-    """What tasks are called now that had another id in the text before, by that id.
-
-    ``earlier`` is the same for changes before these, which may have gone on.
-    """
-    if before == text:
-        return dict(earlier)
-    plan = parse(text).plan
-    names = follow(parse(before).plan, plan)
-    now = {names[task.id]: TaskRef(id=task.id, title=task.title) for task in plan.some(ids=names)}
-    return {was: now.pop(task.id, task) for was, task in earlier.items()} | now

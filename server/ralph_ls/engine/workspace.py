@@ -10,8 +10,10 @@ from pathlib import Path
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.git import OwnFiles
-from ralph_ls.protocol.config import Config
+from ralph_ls.engine.sources.source import PlanSource
+from ralph_ls.protocol.config import Config, LogForm
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
+from ralph_ls.store.project_state import ProjectState
 from ralph_ls.store.trust import Claim
 
 
@@ -25,13 +27,15 @@ class Workspace:
     files: RunFiles
     config: Config
     agent: Agent
-    plan_path: str
-    """Relative to the root."""
+    source: PlanSource
+    """Where the tasks come from."""
     environment: Mapping[str, str]
     """The caller's, from which the agent's is made."""
     redactor: Redactor
     claims: tuple[Claim, ...] = ()
     """What the repository brings and this run may use; allowed when the run began."""
+    project: ProjectState | None = None
+    """None where nothing is kept beyond the work tree."""
 
     @property
     def root(self) -> Path:
@@ -49,23 +53,38 @@ class Workspace:
         return False
 
     @property
+    def plan_path(self) -> str:
+        """Relative to the root; where the plan is no file, what it is called."""
+        return self.source.path
+
+    @property
+    def log_folder_outside(self) -> Path | None:
+        """Where the logs for people lie, should that be outside the work tree (SPEC §4)."""
+        if self.project is None or self.config.log_form is not LogForm.JSONL:
+            return None
+        return self.project.logs
+
+    @property
     def own_files(self) -> OwnFiles:
         """The loop's own files, whose changes are no evidence (SPEC §6)."""
         paths = self.config.paths
         return OwnFiles(
             paths=frozenset(
-                {self.plan_path, paths.progress, paths.decide, paths.blocked, *self.guarded_files}
+                {
+                    *self.source.own_files,
+                    paths.progress,
+                    paths.decide,
+                    paths.blocked,
+                    *self.guarded_files,
+                }
             ),
-            folders=(".ralph", paths.logs, *self.state_inside),
+            folders=(".ralph", paths.logs, *self.source.own_folders, *self.state_inside),
         )
 
     @property
     def guarded_files(self) -> frozenset[str]:
         """What no iteration may change, beside the settings: what ``ralph allow`` covers."""
-        named = (
-            claim.key if claim.agent is None else claim.key.partition(": ")[2]
-            for claim in self.claims
-        )
+        named = (claim.path for claim in self.claims)
         return frozenset({self.config.paths.validate_script, *filter(None, named)})
 
     @property

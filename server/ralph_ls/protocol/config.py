@@ -6,77 +6,25 @@ Values that a profile fills in stand in ``core.loop.profiles``; here are only na
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
+from ralph_ls.protocol.beads_config import BeadsConfig
+from ralph_ls.protocol.request import FORMS, read_reference
+from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 CONFIG_FILE = ".ralph/config.toml"
 """Where the settings of a work tree lie, relative to its root (SPEC §4)."""
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
-
-def to_seconds(value: object) -> object:
-    """Read ``"30m"``, ``"1h30m"``, ``"90"`` or a number as seconds; anything else stays as it is.
-
-    Raises ValueError for a text that is no duration, and for true and false.
-    """
-    if isinstance(value, bool):
-        raise ValueError("a duration is a number of seconds, or a text such as 30m")
-    if not isinstance(value, str):
-        return value
-    text = value.strip().lower()
-    total, position = 0.0, 0
-    while match := _DURATION.match(text, position):
-        if match[2] is None and match[0].strip() != text:
-            break  # Only a number alone needs no unit: nobody can tell what 1h30 means.
-        total += float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
-        position = match.end()
-    if not text or position != len(text):
-        raise ValueError(f"{value!r} is no duration; write 30m, 90s or 1h30m")
-    return total
-
-
-def _inside_the_tree(path: str) -> str:
-    """The path with single slashes and no dots; raises ValueError where it leaves the tree."""
-    names = re.split(r"[/\\]", path)
-    kept = [name for name in names if name not in {"", "."}]
-    leaves = not kept or path[0] in "/\\~" or ".." in kept or ":" in names[0]
-    if leaves or _CONTROL.search(path):
-        raise ValueError(f"{path!r} must be a path inside the work tree")
-    # Windows drops dots and spaces at the end of a name, and knows .git by a short name as well.
-    if any(name.rstrip(". ").lower() in {".git", "git~1"} for name in kept):
-        raise ValueError(f"{path!r} lies in git's own folder; name another path")
-    return "/".join(kept)
-
-
-_DurationInput = (
-    Annotated[float, Field(ge=0)]
-    # What ``to_seconds`` takes, in the words of a schema.
-    | Annotated[str, Field(pattern=r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?\s*([Mm]?[Ss]|[MmHhDd]))+)\s*$")]
-)
-
-LONGEST_DURATION = 366 * 86400.0
-"""A year: what is longer is a slip, and soon later than any calendar goes."""
-
-Duration = Annotated[
-    float,
-    Field(ge=0, le=LONGEST_DURATION, allow_inf_nan=False),
-    BeforeValidator(to_seconds, json_schema_input_type=_DurationInput),
-]
-"""Seconds; ``30m``, ``90s``, ``1h30m`` are understood."""
-
-SignalWord = Annotated[str, Field(pattern=r"^[A-Z0-9_]+$")]
-"""A word that agents give as a signal (I, 1.4)."""
-
-TreePath = Annotated[str, AfterValidator(_inside_the_tree)]
-"""A path relative to the work tree's root that does not leave it."""
+def _names_an_issue(text: str) -> str:
+    """The text as it is; raises ValueError where it names no issue on GitHub and is not empty."""
+    if text and read_reference(text) is None:
+        raise ValueError(f"{text!r} names no issue on GitHub; write {FORMS}")
+    return text.strip()
 
 
 class ProfileName(StrEnum):
@@ -326,6 +274,17 @@ class PathsConfig(StrictWireModel):
         return self
 
 
+class IssueConfig(StrictWireModel):
+    """The request that the profile ``issue`` works on (SPEC §8): one of a file and an issue."""
+
+    file: str | None = None
+    """A file with its text, or ``-`` for standard input; empty: none."""
+    github: Annotated[str, AfterValidator(_names_an_issue)] | None = None
+    """An issue on GitHub, read with ``gh``: a number, ``owner/name#123`` or its URL."""
+    comment: bool = False
+    """Whether what the agent wants clarified is also put to the issue as a comment (A20)."""
+
+
 class GuardConfig(StrictWireModel):
     """What of an agent's changes is put back (SPEC §8, Separation of powers)."""
 
@@ -379,10 +338,22 @@ class Config(StrictWireModel):
     """What a run begins with (SPEC §8, plan mode); None: ``build``."""
     task: str | None = None
     """Only this task."""
+    plan_when_stuck: bool = False
+    """Plan once more when nothing but tasks that were set aside is left (SPEC §8, plan mode)."""
     optional_sections: tuple[str, ...] = ()
     """Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7)."""
+    skip_review: bool = False
+    """Stories are not reviewed: who implements one says that it passes (SPEC §8)."""
+    review_cap: int = Field(default=5, ge=1)
+    """The review of a story in which it is approved, whatever is found (SPEC §8)."""
     validate_timeout: Duration = 600.0
     """Seconds the validation script may take; 0 is none."""
+    verify: bool = False
+    """Run the commands that the criteria of a closed task name, as far as they were allowed (B)."""
+    verify_timeout: Duration = 600.0
+    """Seconds that each of these commands may take; 0 is none."""
+    log: bool = True
+    """Whether ``log_form = "jsonl"`` is written at all; the other logs always are."""
     log_form: LogForm = LogForm.RUN
     log_retention: LogRetention = LogRetention()
     commits: Committer = Committer.AGENT
@@ -396,4 +367,10 @@ class Config(StrictWireModel):
     session: SessionConfig = SessionConfig()
     guard: GuardConfig = GuardConfig()
     paths: PathsConfig = PathsConfig()
+    issue: IssueConfig = IssueConfig()
+    on_question: tuple[str, ...] = ()
+    """Program and arguments, run once for each question that the agent asks (A20)."""
+    on_pr_ready: tuple[str, ...] = ()
+    """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()
+    beads: BeadsConfig = BeadsConfig()

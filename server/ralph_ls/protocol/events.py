@@ -22,6 +22,7 @@ from ralph_ls.protocol.iteration_events import (
     AttemptCounted,
     CircuitBreakerStateChange,
     CompletionRefused,
+    CriteriaVerified,
     EvidenceGathered,
     GuardReverted,
     IterationEnded,
@@ -41,6 +42,7 @@ from ralph_ls.protocol.person_events import (
     QuestionAnswered,
     QuestionAsked,
 )
+from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "AttemptCounted",
     "TaskSetAside",
     "GuardReverted",
+    "CriteriaVerified",
     "Validated",
     "IterationEnded",
     "QuestionAsked",
@@ -94,6 +97,8 @@ class RunStarted(EventBase):
     branch: str | None = None
     head: str | None = None
     plan: str
+    request: RequestView | None = None
+    """What the run works on, where that is a request; then ``plan`` is its source."""
     config: Config
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
@@ -187,6 +192,7 @@ Event = (
     | AttemptCounted
     | TaskSetAside
     | GuardReverted
+    | CriteriaVerified
     | Validated
     | WaitStarted
     | WaitEnded

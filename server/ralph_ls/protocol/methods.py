@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import WireModel, WorkspaceParams
 from ralph_ls.protocol.commands import MAX_TEXT
-from ralph_ls.protocol.config import Duration, OnHalt, ProfileName, PromptBy, TreePath
+from ralph_ls.protocol.config import OnHalt, ProfileName, PromptBy
 from ralph_ls.protocol.events import Event, UnknownEvent
 from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.panel import AnswerView, Panel, PlanRows
@@ -32,6 +32,7 @@ from ralph_ls.protocol.row_methods import (
     SkipParams,
 )
 from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.setting_types import Duration, TreePath
 from ralph_ls.protocol.setup import (
     ProposePlanParams,
     ProposePlanResult,

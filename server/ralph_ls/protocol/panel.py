@@ -99,9 +99,10 @@ class Fact(WireModel):
     """One line of the panel: a heading and its words."""
 
     key: str
-    """Stable, and in this order: ``report``, ``breaker``, ``aside`` (tasks that were set
-    aside), ``tests``, ``work``, ``evidence``, ``next``, ``time``, ``cost``, ``tokens``; what is not
-    known is left out."""
+    """Stable, and in this order: ``request`` (what is worked on where that is no plan), ``report``,
+    ``breaker``, ``aside`` (tasks that were set aside), ``plan`` (remarks on one that is no document
+    to say them in), ``tests``, ``work``, ``evidence``, ``next``, ``time``, ``cost``, ``tokens``;
+    what is not known is left out."""
     heading: str
     text: str
     tone: Tone = Tone.PLAIN
@@ -132,6 +133,8 @@ class TaskRow(TaskView):
     """The open blocker is about it."""
     skipped: bool = False
     """A person wants it skipped for as long as the run lasts."""
+    can_block: bool = True
+    """Whether the plan can say that it is blocked, by an edit of its text."""
     words: str = ""
     """What there is to say beside the title, such as ``done in iteration 2 · a1b2c3d``."""
 
@@ -234,8 +237,9 @@ class PlanRows(WireModel):
     """The plan of a work tree as its tree shows it."""
 
     uri: str | None = None
-    """None where there is no plan."""
+    """None where no file is the plan, so that no row has a line to go to."""
     path: str = ""
-    """Relative to the work tree."""
+    """Relative to the work tree, or what a plan is called that is no file, such as ``bd``; empty
+    where there is none."""
     tasks: tuple[TaskRow, ...] = ()
     problems: tuple[PlanProblem, ...] = ()

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.commands import MAX_TEXT
-from ralph_ls.protocol.config import Duration, ProfileName, PromptBy, SignalWord, TreePath
+from ralph_ls.protocol.config import ProfileName, PromptBy
 from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 MAX_ITEMS = 500
 """More tasks than anybody ticks one by one."""
@@ -85,6 +86,8 @@ class ValidateSetupParams(WorkspaceParams):
     """Of one iteration: seconds, or a text such as ``30m``."""
     items: Items | None = None
     """Those that are selected."""
+    profile: ProfileName | None = None
+    """Some need no items; without it they are needed."""
 
 
 class ProposePlanParams(WorkspaceParams):
@@ -124,6 +127,8 @@ class SetupParams(WorkspaceParams):
     """Those that are selected, in their order."""
     existing_plan: TreePath | None = None
     """The plan to use, where it lies already; items are added to it."""
+    issue: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """Where the request of the profile ``issue`` lies: a file, or such as ``owner/name#123``."""
     dry_run: bool = True
     """Whether the files are only shown."""
 
@@ -138,7 +143,9 @@ class ProfileChoice(WireModel):
     title: str
     detail: str
     plan: str
-    """Path of its plan, relative to the work tree's root."""
+    """Path of its plan, relative to the work tree's root; empty where it is no file."""
+    needs_items: bool = True
+    """Whether a set-up writes its plan, and so needs items for it."""
 
 
 class TemplateChoice(WireModel):

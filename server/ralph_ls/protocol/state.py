@@ -10,9 +10,17 @@ from pydantic import Field
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.breaker import Breaker
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import AgentExited, AgentStarted, IterationStarted, Validated, Warned
+from ralph_ls.protocol.events import (
+    AgentExited,
+    AgentStarted,
+    CriteriaVerified,
+    IterationStarted,
+    Validated,
+    Warned,
+)
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import Promise, Report, Usage
+from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView, Verdict
 
 
@@ -58,6 +66,7 @@ class CurrentIteration(WireModel):
     started: IterationStarted
     agent: AgentStarted | None = None
     exit: AgentExited | None = None
+    verified: tuple[CriteriaVerified, ...] = ()
     validated: Validated | None = None
     told: tuple[str, ...] = ()
     """Kinds that were already told of it, so that settling it again tells nothing twice."""
@@ -105,6 +114,7 @@ class RunState(WireModel):
     workspace: str = ""
     state_dir: str = ""
     plan: str = ""
+    request: RequestView | None = None
     pid: int = 0
     branch: str | None = None
     config: Config = Config()
@@ -140,6 +150,8 @@ class RunState(WireModel):
     """Failed attempts so far, by task id."""
     skipped: tuple[str, ...] = ()
     """Ids of the tasks that a person wants skipped for as long as the run lasts."""
+    has_planned: bool = False
+    """A plan iteration came to its end since a build iteration last made progress."""
     session: Session | None = None
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""

@@ -17,7 +17,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from ralph_ls.core.loop.profiles import PROFILES, profile_of, to_tables
-from ralph_ls.protocol.config import CONFIG_FILE, Config, ProfileName
+from ralph_ls.protocol.config import CONFIG_FILE, Config, LogForm, ProfileName
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
 from ralph_ls.store.detecting import Detected, detect_profiles
 from ralph_ls.store.files import read_regular
@@ -80,6 +80,9 @@ def load_settings(
         profile = profile_of(_validated({"profile": names.get("profile", instead)}).profile)
         chosen = {"profile": profile.name, **names}
         config = _validated(_merge(to_tables(profile.settings), chosen))
+        if config.log_form is LogForm.JSONL and "log_retention.newest" not in given:
+            retention = _retention_of(environment)
+            config = _validated(_merge(_merge(to_tables(profile.settings), chosen), retention))
     except ValidationError as error:
         raise UsageError(f"these settings do not fit: {_describe(error)}") from error
     return Settings(
@@ -89,6 +92,25 @@ def load_settings(
         names_profile="profile" in names,
         detected=detected,
     )
+
+
+RETENTION = "RALPH_LOG_RETENTION"
+"""How many of B's logs are kept (B, Log Retention)."""
+
+
+def _retention_of(environment: Mapping[str, str]) -> dict[str, Any]:
+    value = environment.get(RETENTION, "")
+    if not value:
+        return {}
+    tables = to_tables({"log_retention.newest": value})
+    try:
+        _validated(tables)
+    except ValidationError as error:
+        raise ConfigError(
+            f"the environment variable {RETENTION}={value!r}: "
+            f"{_advice(error.errors(include_url=False)[0])}"
+        ) from error
+    return tables
 
 
 def require_one_profile(settings: Settings) -> None:
@@ -103,10 +125,14 @@ def require_one_profile(settings: Settings) -> None:
 
 def _fitting(root: Path, names: Mapping[str, Any]) -> tuple[Detected, ...]:
     """What fits; where a plan is named that belongs to one profile, that one."""
+    issue = names.get("issue")
     paths = names.get("paths")
     plan = paths.get("plan") if isinstance(paths, dict) else None
     if plan is None:
-        return detect_profiles(root)
+        found = detect_profiles(root)
+        names_request = isinstance(issue, dict) and bool(issue.get("file") or issue.get("github"))
+        is_request = names_request and not found
+        return (Detected(profile=ProfileName.ISSUE, sign="issue"),) if is_request else found
     return tuple(
         Detected(profile=profile.name, sign=plan)
         for profile in PROFILES.values()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,15 +41,23 @@ def command_line(arguments: Sequence[str]) -> list[str]:
 
 
 def launch_detached(
-    arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], files: RunFiles
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    files: RunFiles,
+    given: bytes = b"",
 ) -> Launched:
-    """Start an engine in the background and wait until its run has begun, or it has failed."""
+    """Start an engine in the background and wait until its run has begun, or it has failed.
+
+    ``given`` is what it finds on its standard input.
+    """
     make_private_folder(files.folder)
     before = files.journal.stat().st_size if files.journal.exists() else 0
     errors_before = files.engine_errors.stat().st_size if files.engine_errors.exists() else 0
     changed = threading.Event()
     with FolderWatch([files.folder], changed.set):
-        process = _start(arguments, cwd, environment, files.engine_errors)
+        process = _start(arguments, cwd, environment, files.engine_errors, given)
         tail, reader = Tail(files.journal, offset=before), JournalReader()
         while True:
             changed.clear()
@@ -95,18 +104,24 @@ def run_to_end(arguments: Sequence[str], *, cwd: Path, environment: Mapping[str,
 
 
 def _start(
-    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], errors: Path
+    arguments: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    errors: Path,
+    given: bytes,
 ) -> subprocess.Popen[bytes]:
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
     errors.touch(mode=PRIVATE_FILE)
-    with errors.open("ab") as error_file:
+    with errors.open("ab") as error_file, tempfile.TemporaryFile() as given_file:
+        given_file.write(given)
+        given_file.seek(0)
         return subprocess.Popen(
             command_line(arguments),
             cwd=cwd,
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
+            stdin=given_file if given else subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=error_file,
             start_new_session=sys.platform != "win32",

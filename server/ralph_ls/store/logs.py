@@ -1,4 +1,4 @@
-"""The logs for people: S's frames or R's files, and ``summary.csv`` (SPEC §4).
+"""The logs for people: S's frames or R's files (SPEC §4).
 
 They are renderings, never read back by anything of ours. A log is never overwritten: what an
 earlier run left moves to ``logs/run-<id>/``. A log that cannot be written does not end a run; the
@@ -8,21 +8,21 @@ first failure is kept and told.
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ralph_ls.core.views.summary import CSV_HEADER, csv_row, frame_foot, frame_head
+from ralph_ls.core.views.summary import frame_foot, frame_head
 from ralph_ls.protocol.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.run_words import Outcome
-from ralph_ls.store.files import make_folders_below, write_all, write_atomic
+from ralph_ls.protocol.run_words import Mode
+from ralph_ls.store.files import make_folders_below, write_all
+from ralph_ls.store.held_files import remove_unheld
+from ralph_ls.store.summary_file import SummaryFile
 
 _OUR_LOGS = re.compile(
     r"(iteration-\d{3,}|\d{4}-\d\d-\d\d_\d{3,}|\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)\.log"
@@ -34,20 +34,44 @@ _OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
 class RunLog:
     """The log files of one run, written while it goes on."""
 
-    def __init__(self, root: Path, folder: str, *, form: LogForm, started: datetime) -> None:
-        """``folder`` lies below ``root``; ``started`` is local time, and names a run's file."""
+    def __init__(
+        self,
+        root: Path,
+        folder: str,
+        *,
+        form: LogForm,
+        started: datetime,
+        mode_word: Callable[[Mode], str] = str,
+    ) -> None:
+        """``folder`` lies below ``root``; ``started`` is local time, and names a run's file.
+
+        ``mode_word`` says what a mode is called in the summary.
+        """
         self.folder = root / folder
-        self.problem: str | None = None
-        """The first failure to write, in words."""
+        self.summary_file = SummaryFile(root, self.folder, mode_word=mode_word)
+        self._problem: str | None = None
         self._root = root
         self._form = form
         self._started = started
         self._file: Path | None = None
         self._descriptor: int | None = None
-        self._rows: list[tuple[str, ...]] = []
 
-    def begin(self, iteration: int, branch: str | None, now: datetime) -> None:
+    @property
+    def problem(self) -> str | None:
+        """The first failure to write, in words."""
+        return self._problem or self.summary_file.problem
+
+    def begin(
+        self,
+        iteration: int,
+        branch: str | None,
+        now: datetime,
+        *,
+        mode: Mode = Mode.BUILD,
+        task: str | None = None,
+    ) -> None:
         """Open the iteration's frame."""
+        del mode, task
         try:
             self._open(iteration)
         except OSError as error:
@@ -58,28 +82,18 @@ class RunLog:
         """The agent's output, both streams as they come."""
         self._write(data)
 
-    def end(self, ended: IterationEnded, now: datetime) -> None:
+    def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None = None) -> None:
         """Close the frame and add the summary's row, before the next agent starts (R §3)."""
+        del exit_code
         self._write(frame_foot(ended, now).encode())
         if self._form is LogForm.ITERATION:
             self.close()
-        self._rows += _rows_of([ended])
-        self._write_summary()
-
-    def recall(self, ended: Iterable[IterationEnded]) -> None:
-        """Take over the rows of the iterations that this run had under an earlier engine."""
-        self._rows = _rows_of(ended)
-        if self._rows:
-            self._write_summary()
+        self.summary_file.add(ended)
 
     def close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-    @property
-    def summary(self) -> Path:
-        return self.folder / "summary.csv"
 
     def _open(self, iteration: int) -> None:
         if self._descriptor is not None and self._file is not None and self._file.exists():
@@ -103,42 +117,9 @@ class RunLog:
         except OSError as error:
             self._note(error)
 
-    def _write_summary(self) -> None:
-        """Append the newest row; write all again where somebody removed or cut the file."""
-        whole = _as_csv([CSV_HEADER, *self._rows])
-        before = _as_csv([CSV_HEADER, *self._rows[:-1]])
-        try:
-            make_folders_below(self._root, self.folder)
-            size = self.summary.stat().st_size if self.summary.exists() else -1
-            if size == len(before) and len(self._rows) > 1:
-                with self.summary.open("ab") as file:
-                    file.write(whole[len(before) :])
-            elif size != len(whole):
-                write_atomic(self.summary, whole)
-        except OSError as error:
-            self._note(error)
-        except StateUnusable as error:
-            self.problem = self.problem or error.message
-
     def _note(self, error: OSError) -> None:
         if self.problem is None:
-            self.problem = f"{self.folder}: {error.strerror or error}"
-
-
-def has_row(ended: IterationEnded) -> bool:
-    """Whether the summary tells of an iteration: a wait for a limit has no row (SPEC §4)."""
-    return ended.outcome is not Outcome.LIMITED
-
-
-def write_summary(folder: Path, ended: Iterable[IterationEnded]) -> None:
-    """Write the whole summary of a run that is over; raises ``StateUnusable``."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StateUnusable(
-            f"the folder {folder} cannot be made: {error.strerror or error}; mend that"
-        ) from error
-    write_atomic(folder / "summary.csv", _as_csv([CSV_HEADER, *_rows_of(ended)]))
+            self._problem = f"{self.folder}: {error.strerror or error}"
 
 
 def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
@@ -206,7 +187,8 @@ def remove_logs(paths: Iterable[Path]) -> int:
     removed = 0
     for path in paths:
         with contextlib.suppress(OSError):
-            path.unlink()
+            if not remove_unheld(path):
+                continue
             removed += 1
             if _OUR_FOLDERS.fullmatch(path.parent.name):
                 path.parent.rmdir()
@@ -225,13 +207,3 @@ def _next_of_the_day(folder: Path, started: datetime) -> Path:
     pattern = re.compile(rf"{day}_(\d{{3,}})\.log")
     numbers = [int(match[1]) for name in os.listdir(folder) if (match := pattern.fullmatch(name))]
     return folder / f"{day}_{max(numbers, default=0) + 1:03d}.log"
-
-
-def _rows_of(ended: Iterable[IterationEnded]) -> list[tuple[str, ...]]:
-    return [csv_row(event) for event in ended if has_row(event)]
-
-
-def _as_csv(rows: list[tuple[str, ...]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()

@@ -56,6 +56,12 @@ def take_notes(state: StateFolder) -> list[tuple[str, str]]:
     return [note for path in _notes(state, "*.taken") if (note := _read(path)) is not None]
 
 
+def look_at_notes(state: StateFolder) -> list[tuple[str, str]]:
+    """What ``take_notes`` would give, all left where it is."""
+    left = [*_notes(state, "*.taken"), *_notes(state, "*.json")]
+    return [note for path in left if (note := _read(path)) is not None]
+
+
 def forget_taken(state: StateFolder) -> None:
     """The notes taken stand in the journal now."""
     for path in _notes(state, "*.taken"):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
 from ralph_ls.store.files import ChangedMeanwhile, resolve_inside, write_atomic
 from ralph_ls.store.layout import StateFolder
@@ -57,7 +58,13 @@ def edit_plan(
 
 
 def edit_as_person(
-    root: Path, state: StateFolder, path: str, change: Callable[[str], str], *, at: datetime
+    root: Path,
+    state: StateFolder,
+    path: str,
+    change: Callable[[str], str],
+    *,
+    at: datetime,
+    kind: PlanKind = PlanKind.MARKDOWN,
 ) -> bool:
     """Change the plan on a person's order, and keep that it was one; whether it had to change.
 
@@ -80,24 +87,33 @@ def edit_as_person(
         before.decode("utf-8", errors="replace"),
         after.decode("utf-8", errors="replace"),
         at=at,
+        kind=kind,
     )
     return True
 
 
-def record_edit(state: StateFolder, path: str, before: str, after: str, *, at: datetime) -> None:
-    """Keep what a person's edit of the plan did; raises ``StateUnusable`` where that cannot be."""
-    from ralph_ls.core.plan.comparing.guard import Powers, check
-    from ralph_ls.core.plan.markdown import parse
-    from ralph_ls.core.plan.select import newly_done
+def record_edit(
+    state: StateFolder,
+    path: str,
+    before: str,
+    after: str,
+    *,
+    at: datetime,
+    kind: PlanKind = PlanKind.MARKDOWN,
+) -> None:
+    """Keep what a person's edit of the plan did; raises ``StateUnusable`` where that cannot be.
 
-    old, new = parse(before).plan, parse(after).plan
-    guarded = check(old, before, new, after, powers=Powers())
+    ``kind`` is what it is written in where its name does not say so.
+    """
+    from ralph_ls.core.plan.orders import effects_of
+
+    ticked, decided = effects_of(kind_of_file(path, kind), before, after)
     saved = Saved(
         at=at,
         path=path,
         before=text_hash(before),
         sha256=text_hash(after),
-        ticked=newly_done(old, new),
-        decided=tuple((one.what.value, one.task.id) for one in guarded.violations),
+        ticked=ticked,
+        decided=decided,
     )
     record_save(state, saved)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ralph_ls.protocol.config import OnHalt
+from ralph_ls.protocol.config import OnHalt, ProfileName
 from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
+from ralph_ls.protocol.request import STDIN
 from ralph_ls.store.config_file import load_settings, require_one_profile
 from ralph_ls.store.launch import Launched, launch_detached
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, new_run_id
@@ -36,6 +37,8 @@ FLAGS = {
     "max_stuck": "--max-stuck",
     "timeout": "--timeout",
     "on_halt": "--on-halt",
+    "issue.file": "--issue",
+    "issue.github": "--issue",
 }
 
 
@@ -58,6 +61,8 @@ class StartOrder:
     """Go on with the last run that did not end with 0."""
     by: str | None = None
     """Who resumes it, where that is not the terminal."""
+    read_stdin: Callable[[], bytes] | None = None
+    """What came on standard input, for a request that is there; None: nothing can."""
     default_limit: int | None = None
     """Iterations, where neither the order nor the settings have a limit; None: refuse that."""
 
@@ -104,8 +109,13 @@ def start_detached(
     arguments += ["--resume"] if order.resume else []
     # In one word with its flag, so that a name which begins with a dash is still a name.
     arguments += [f"--by={order.by}"] if order.by else []
+    is_on_stdin = config.profile is ProfileName.ISSUE and config.issue.file == STDIN
     launched = launch_detached(
-        arguments, cwd=worktree.root, environment=order.environment, files=files
+        arguments,
+        cwd=worktree.root,
+        environment=order.environment,
+        files=files,
+        given=order.read_stdin() if order.read_stdin and is_on_stdin and not order.resume else b"",
     )
     if not launched.started:
         raise _refusal_of(launched, files)
@@ -118,10 +128,12 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
     arguments = ["run"]
     if overrides.get("max_iterations") is not None:
         arguments.append(str(overrides["max_iterations"]))
+    if overrides.get("skip_review"):
+        arguments.append("--skip-review")
     table = overrides.get("agents.command")
     for key, flag in FLAGS.items():
         value = overrides.get(key)
-        if value is not None and not (key == "agent" and table is not None):
+        if value not in {None, ""} and not (key == "agent" and table is not None):
             arguments += [flag, str(value)]
     if table is not None:
         arguments += ["--agent-command", shlex.join(table["argv"])]

@@ -6,19 +6,24 @@ whoever asks edits it, in the file or in a document that an editor has open. Eve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
-from ralph_ls.core.plan.editing.by_person import change_of, exact, reset_for_retry, words_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.editing.by_person import words_of
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.orders import change_of, exact, reset_for_retry
 from ralph_ls.protocol.commands import ResetTask, Skip
 from ralph_ls.protocol.errors import NoEngine, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.row_methods import TaskEdit
 from ralph_ls.store.ask import Reply, ask, new_command_id
+from ralph_ls.store.attempts_file import forget_in_project
+from ralph_ls.store.files import read_if_there
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.notes import leave_reset
-from ralph_ls.store.plan_file import edit_as_person, read_plan
+from ralph_ls.store.plan_file import edit_as_person
+from ralph_ls.store.plan_places import PlanPlace, find_task, issues_of, place_of
 from ralph_ls.store.runs import FoundRun, find_run
 from ralph_ls.store.steering import Hands, Steered, may_go_on, require_run, start_hint
 
@@ -37,7 +42,7 @@ def skip(hands: Hands, task: str) -> Steered:
             "no engine runs here, and a task is skipped only for as long as a run lasts; to leave "
             f"it out of every run, block it in the plan; {hint}"
         )
-    run, known = found.state.run, find_task(hands, found.state.plan, task)
+    run, known = found.state.run, _task_of_run(hands, found, task)
     if known.state in {TaskState.DONE, TaskState.SKIPPED}:
         text = f"the task {_name(known)} is {known.state.value} in the plan; nobody would take it"
         return Steered(reply=Reply(accepted=False, code="not-open", text=text), run=run)
@@ -45,21 +50,26 @@ def skip(hands: Hands, task: str) -> Steered:
     return Steered(reply=ask(hands.worktree, found, command), run=run)
 
 
-def reset_task(hands: Hands, task: str, *, plan: str) -> Steered:
-    """Open a task again in the plan's file, and count no attempts at it any more (SPEC §9).
+def reset_task(hands: Hands, task: str, *, plan: PlanPlace) -> Steered:
+    """Open a task again in the plan, and count no attempts at it any more (SPEC §9).
 
     Raises ``RalphError`` where the plan has no such task, or where it cannot be opened.
     """
-    known = find_task(hands, plan, task)
-    change = exact(lambda named: partial(reset_for_retry, task_id=named), task)
-    edit_as_person(hands.worktree.root, _state(hands), plan, change, at=hands.now)
-    return forget_attempts(hands, task, done=f"the task {_name(known)} is open in {plan}")
+    if plan.kind is PlanKind.BEADS:
+        return _reset_issue(hands, task, plan)
+    known = find_task(hands.worktree.root, plan, task)
+    change = exact(plan.kind, partial(reset_for_retry, plan.kind), task)
+    edit_as_person(
+        hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
+    )
+    return forget_attempts(hands, task, done=f"the task {_name(known)} is open in {plan.path}")
 
 
 def forget_attempts(hands: Hands, task: str, *, done: str) -> Steered:
     """Have the run count no attempts at a task; ``done`` says what was done to the plan before.
 
-    Without an engine it counts once the run goes on: a new one counts from nothing.
+    Without an engine it counts once the run goes on: a new one counts from nothing, or from what
+    is kept for all runs of the project, where the task is taken out at once.
     """
     found = find_run(hands.worktree, hands.state)
     if found is not None and found.live:
@@ -68,6 +78,7 @@ def forget_attempts(hands: Hands, task: str, *, done: str) -> Steered:
         reply = ask(hands.worktree, found, command)
         both = f"{done}; {reply.text}" if reply.accepted else f"{done}, but {reply.text}"
         return Steered(reply=Reply(accepted=reply.accepted, code=reply.code, text=both), run=run)
+    forget_in_project(hands.worktree.root, _state(hands), task)
     run_id = None if found is None else found.state.run
     if found is None or not may_go_on(found):
         return Steered(reply=Reply(accepted=True, code="written", text=done), run=run_id)
@@ -81,15 +92,18 @@ def edit_task(
     task: str,
     edit: TaskEdit,
     *,
-    plan: str,
+    plan: PlanPlace,
     reason: str = "",
     before: str | None = None,
 ) -> Steered:
     """Edit a task in the plan's file; raises ``RalphError`` where that cannot be done."""
-    known = find_task(hands, plan, task)
-    change = exact(lambda named: change_of(edit, named, reason=reason, before=before), task)
-    changed = edit_as_person(hands.worktree.root, _state(hands), plan, change, at=hands.now)
-    text = edited_words(known.title, edit, plan=plan, changed=changed)
+    make = partial(change_of, plan.kind, edit, reason=reason, before=before)
+    change = exact(plan.kind, make, task)
+    known = find_task(hands.worktree.root, plan, task)
+    changed = edit_as_person(
+        hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
+    )
+    text = edited_words(known.title, edit, plan=plan.path, changed=changed)
     return Steered(reply=Reply(accepted=True, code="written", text=text))
 
 
@@ -101,15 +115,30 @@ def edited_words(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str
     return f"the task {name} {words_of(edit)} in {plan}"
 
 
-def find_task(hands: Hands, plan: str, task: str) -> Task:
-    """The task in the plan's file; raises ``UsageError`` where there is none, and what to do."""
-    text = read_plan(hands.worktree.root, plan).decode("utf-8", errors="replace")
-    found = parse(text).plan.find(task)
-    if found is None:
-        raise UsageError(
-            f"{plan} has no task {task!r}; its tasks and their ids are shown by: ralph plan --json"
-        )
-    return found
+def _task_of_run(hands: Hands, found: FoundRun, task: str) -> Task:
+    """The task in the plan of a run; what ``bd`` has was read when the iteration began."""
+    place = place_of(found.state.plan, found.state.config, _NOWHERE)
+    kept = read_if_there(found.files.plan_before) if place.kind is PlanKind.BEADS else None
+    if place.kind is PlanKind.BEADS and kept is None:
+        kept = b""
+    text = None if kept is None else kept.decode("utf-8", errors="replace")
+    return find_task(hands.worktree.root, place, task, text=text)
+
+
+_NOWHERE: Mapping[str, str] = {}
+
+
+def _reset_issue(hands: Hands, task: str, plan: PlanPlace) -> Steered:
+    """The same for an issue, which ``bd`` opens."""
+    from ralph_ls.core.plan.beads import commands
+    from ralph_ls.store.bd import find_bd, perform
+
+    root = hands.worktree.root
+    issue = issues_of(root, plan).by_id().get(task)
+    if issue is None:
+        raise UsageError(f"bd has no issue {task!r}; see them all with: bd list")
+    perform(find_bd(root, plan.environment), [commands.reset_for_retry(issue)])
+    return forget_attempts(hands, task, done=f"the issue {task} is open in bd")
 
 
 def _name(task: Task) -> str:

@@ -19,6 +19,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import NotAllowed
@@ -31,8 +33,18 @@ from ralph_ls.store.files import (
 )
 from ralph_ls.store.layout import StateFolder
 
+COMMANDS = ("on_pr_ready", "on_question")
+"""Settings that name a command which is run beside the agent."""
+
 LARGEST_FILE = 64 << 20
 """Bytes of a file that can be shown and allowed."""
+
+BD_HOOKS = ".beads/hooks"
+"""Scripts of a repository that ``bd`` runs."""
+
+
+VERIFY = "verify: "
+"""What the key of a command begins with that a plan names (SPEC §8, Closing)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +58,8 @@ class Claim:
     digest: str
     agent: str | None = None
     """The agent that it belongs to; None for what every run uses."""
+    path: str | None = None
+    """The file of the tree whose content it is; None: it is a setting."""
 
 
 class TrustRecord(WireModel):
@@ -65,11 +79,14 @@ def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple
         text = json.dumps(table, ensure_ascii=False, indent=2, sort_keys=True)
         claims.append(_claim(f"agents.{name}", text.encode(), agent=name))
         claims.extend(
-            _claim(f"agents.{name}: {path}", data, agent=name)
+            _claim(f"agents.{name}: {path}", data, agent=name, path=path)
             for path, data in _files_named_by(root, table)
         )
+    for key in COMMANDS:
+        if from_file.get(key):
+            claims.extend(_claims_of_command(root, key, tuple(from_file[key])))
     claims.extend(
-        _claim(_told(path), read_regular(root / path, LARGEST_FILE) or b"")
+        claim_of_file(path, read_regular(root / path, LARGEST_FILE) or b"")
         for path in _scripts_and_prompts(root, config)
     )
     return tuple(sorted(claims, key=lambda claim: claim.key))
@@ -85,6 +102,37 @@ def claims_of_run(
         for claim in claims
         if claim.agent is None or (claim.agent == config.agent and not given)
     )
+
+
+def claim_of_file(path: str, data: bytes) -> Claim:
+    """The claim that a file of the tree makes, with the very bytes that are going to be used."""
+    return _claim(_told(path), data, path=_told(path))
+
+
+def require_same(root: Path, key: str, argv: tuple[str, ...], claims: Iterable[Claim]) -> None:
+    """Raise ``NotAllowed`` where a command of the repository is not what was allowed for the run.
+
+    ``claims`` are those that hold for the run. One that the repository did not bring is a person's
+    own, and needs no leave.
+    """
+    known = {claim.key: claim.digest for claim in claims}
+    if key not in known:
+        return
+    changed = [
+        claim.key
+        for claim in _claims_of_command(root, key, argv)
+        if known.get(claim.key) != claim.digest
+    ]
+    if changed:
+        raise NotAllowed(
+            f"{', '.join(changed)} changed since the run began, so it is not run; "
+            "look at it and allow it with: ralph allow"
+        )
+
+
+def claims_of_commands(commands: Iterable[str]) -> tuple[Claim, ...]:
+    """The claims of commands that a plan names, so that a run would verify its tasks with them."""
+    return tuple(_claim(f"{VERIFY}{command}", command.encode()) for command in commands)
 
 
 def require_allowed(state: StateFolder, claims: Iterable[Claim]) -> None:
@@ -105,8 +153,14 @@ def not_allowed(state: StateFolder, claims: Iterable[Claim]) -> tuple[Claim, ...
 
 
 def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
-    """Remember these claims as allowed, and no others."""
-    record = TrustRecord(root=str(root), allowed={claim.key: claim.digest for claim in claims})
+    """Remember these claims as allowed, and no others but a plan's commands.
+
+    Those come and go with its tasks, and each is known by all that it says.
+    """
+    known = read_record(state).allowed
+    kept = {key: digest for key, digest in known.items() if key.startswith(VERIFY)}
+    given = {claim.key: claim.digest for claim in claims}
+    record = TrustRecord(root=str(root), allowed={**kept, **given})
     make_private_folder(state.folder)
     data = record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
     write_atomic(_record_path(state), data, mode=PRIVATE_FILE)
@@ -132,6 +186,11 @@ def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
     prompts = root / config.paths.prompts
     if prompts.is_dir():
         found += [path.relative_to(root).as_posix() for path in sorted(prompts.glob("PROMPT_*.md"))]
+    if profile_of(config.profile).plan_kind is PlanKind.BEADS:
+        # bd runs them by itself whenever an issue changes, also when the loop changes one.
+        found += [
+            path.relative_to(root).as_posix() for path in sorted((root / BD_HOOKS).rglob("*"))
+        ]
     return [path for path in found if (root / path).is_file()]
 
 
@@ -167,10 +226,19 @@ def _told(path: str) -> str:
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
-def _claim(key: str, data: bytes, *, agent: str | None = None) -> Claim:
+def _claims_of_command(root: Path, key: str, argv: tuple[str, ...]) -> Iterator[Claim]:
+    """A command of the settings, and the files of the tree that it names."""
+    text = json.dumps(argv, ensure_ascii=False)
+    yield _claim(key, text.encode())
+    for path, data in _files_named_by(root, {"argv": argv}):
+        yield _claim(f"{key}: {path}", data, path=path)
+
+
+def _claim(key: str, data: bytes, *, agent: str | None = None, path: str | None = None) -> Claim:
     return Claim(
         key=key,
         text=data.decode("utf-8", errors="replace"),
         digest=hashlib.sha256(data).hexdigest(),
         agent=agent,
+        path=path,
     )

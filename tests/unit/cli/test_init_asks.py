@@ -49,10 +49,11 @@ class TestInAPipe:
         plan = "IMPLEMENTATION_PLAN.md"
         spec = "specs/let-people-reset-a-password-done-when-a.md"
         assert said.json["written"] == [
-            *(spec, "specs/README.md", plan, ".gitignore", ".ralph/config.toml"),
+            *(spec, "specs/README.md", plan, "ralph", ".ralph/prompts/PROMPT_build.md"),
+            *(".ralph/validate.sh.example", ".gitignore", ".ralph/config.toml"),
         ]
         assert said.json["notes"] == []
-        assert [file["action"] for file in said.json["files"]] == ["create"] * 5
+        assert [file["action"] for file in said.json["files"]] == ["create"] * 8
         assert tasks(bare, plan) == [
             (f"Send a mail ({spec})", "P0"),
             (f"Write it ({spec})", None),
@@ -131,7 +132,8 @@ class TestInAPipe:
             (["--agent-command", " "], "--agent-command is empty"),
             (["--agent", "a", "--agent-command", "b"], "not both"),
             (["--template", "x"], "there is no template 'x'; there is: bug-fix, "),
-            (["--template", "feature", "--profile", "beads"], "cannot be set up by this version"),
+            (["--issue", "issue.md"], "there is no request"),
+            (["--issue", "#1", "--profile", "spec"], "--issue belongs to the profile issue"),
             (["--profile", "waterfall"], "--profile 'waterfall': it must be one of"),
         ],
     )
@@ -139,13 +141,16 @@ class TestInAPipe:
         self, ralph: Ralph, bare: Path, flags: list[str], words: str
     ) -> None:
         said = ralph(bare, "init", *flags)
-        assert said.code in {64, 78}
+        assert said.code in {5, 64, 78}
         assert words in said.err
         assert git(bare, "status", "--porcelain") == ""
 
     def test_programs_can_ask_what_there_is_to_choose(self, ralph: Ralph, bare: Path) -> None:
         found = ralph(bare, "init", "--choices").json
-        assert [one["name"] for one in found["profiles"]] == ["fixplan", "spec"]
+        assert [one["name"] for one in found["profiles"]] == [
+            *("fixplan", "spec", "stories", "beads", "issue"),
+        ]
+        assert [one["needsItems"] for one in found["profiles"]] == [True, True, True, False, False]
         assert found["templates"][0]["id"] == "bug-fix"
         assert git(bare, "status", "--porcelain") == ""
 
@@ -153,6 +158,8 @@ class TestInAPipe:
 class TestInATerminal:
     def test_everything_is_asked_and_wrong_answers_are_asked_again(self, bare: Path) -> None:
         with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type("99\n")
             seen.wait_for("A number from 0 to")
@@ -188,9 +195,11 @@ class TestInATerminal:
 
     def test_nothing_to_do_gives_an_empty_plan(self, bare: Path) -> None:
         with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type("\n")
-            seen.wait_for("(nothing: only an empty plan)")
+            seen.wait_for("(nothing: only what the profile begins with)")
             seen.type("\n")
             assert seen.wait() == 0
         assert tasks(bare) == []
@@ -198,6 +207,8 @@ class TestInATerminal:
 
     def test_a_no_writes_nothing(self, bare: Path) -> None:
         with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type("2\n")
             seen.wait_for("(nothing: keep the template's)")
@@ -213,6 +224,8 @@ class TestInATerminal:
 
     def test_the_end_of_the_input_gives_up(self, bare: Path) -> None:
         with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type(CTRL_D)
             assert seen.wait() == 130

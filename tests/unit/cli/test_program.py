@@ -21,6 +21,7 @@ VERBS = [
     "replan",
     "watch",
     "status",
+    "prompt",
     "plan",
     "read",
     "simulate",
@@ -37,6 +38,7 @@ VERBS = [
     "init",
     "propose",
     "demo",
+    "hook",
 ]
 """Every verb but ``serve``, which says nothing of its own and works wherever it is started."""
 
@@ -83,7 +85,8 @@ class TestHelp:
         said = ralph(tmp_path, verb, "--help")
         assert said.code == 0
         assert said.out.startswith(f"Usage: ralph {verb} ")
-        assert "--json" in said.out
+        # What a hook says is for a program anyhow.
+        assert ("--json" in said.out) is (verb != "hook")
         assert "--run-id" not in said.out
 
     def test_the_version_is_told(self, ralph: Ralph, tmp_path: Path) -> None:
@@ -147,7 +150,6 @@ class TestErrors:
                 "this version has no agent 'nobody'; it has: claude",
             ),
             (["run", "--agent", "command"], 78, "the agent 'command' has no command; set argv"),
-            (["run", "--profile", "stories"], 78, "stories cannot be run by this version"),
             (["run", "--agent-command", "./nowhere"], 5, "nowhere does not exist; mend the path"),
             (["run", "--agent-command", "nowhere"], 5, "was not found on PATH, which holds:"),
             (["run", "--plan", "none.md", "--agent", "demo"], 5, "looked for none.md"),
@@ -164,7 +166,7 @@ class TestErrors:
         assert not said.err.rstrip("\n").endswith(".")
 
     @pytest.mark.parametrize(
-        "verb", [verb for verb in VERBS if verb not in {"read", "simulate", "demo"}]
+        "verb", [verb for verb in VERBS if verb not in {"read", "simulate", "demo", "hook"}]
     )
     def test_outside_a_repository_every_verb_says_so(
         self, ralph: Ralph, tmp_path: Path, verb: str

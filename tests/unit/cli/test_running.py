@@ -156,7 +156,9 @@ class TestDryRun:
 
     def test_programs_get_the_same(self, ralph: Ralph, repository: Path) -> None:
         shown = ralph(repository, "run", "--agent", "demo", "--dry-run", "--json").json
-        assert set(shown) == {"argv", "mode", "task", "plan", "prompt", "notAllowed", "settings"}
+        told = {"argv", "mode", "task", "plan", "prompt", "template", "instead", "settings"}
+        assert set(shown) == {*told, "notAllowed"}
+        assert (shown["template"], shown["instead"]) == (None, None)
         assert (shown["task"], shown["plan"]) == ("First task", "@fix_plan.md")
         assert shown["notAllowed"] == []
         assert shown["settings"]["maxIterations"] == 20
@@ -215,6 +217,7 @@ class TestBackground:
                     *("--max-stuck", "2", "--timeout", "90.0", "--on-halt", "wait"),
                 ],
             ),
+            ({"skip_review": True}, ["run", "--skip-review"]),
             (
                 {
                     "agent": "command",
@@ -223,7 +226,7 @@ class TestBackground:
                 ["run", "--agent-command", """'./a b' 'it'"'"'s'""", "--agent-prompt", "file"],
             ),
         ],
-        ids=["none", "agent", "all", "command"],
+        ids=["none", "agent", "all", "skip-review", "command"],
     )
     def test_its_process_gets_the_same_flags(
         self, overrides: dict[str, object], arguments: list[str]

@@ -12,7 +12,7 @@ from tests.engine.loop import git, make_repository, write_agent
 from tests.unit.cli.agents import IDLER
 from tests.unit.cli.calling import Ralph
 
-WRITTEN = ["@fix_plan.md", ".ralph/config.toml", ".gitignore"]
+WRITTEN = ["@fix_plan.md", ".gitignore", ".ralph/config.toml"]
 IGNORED = "/.ralph/logs/\n/.ralph/decide.txt\n/.ralph/blocked.txt\n"
 
 
@@ -52,8 +52,9 @@ class TestInit:
         assert (bare / ".ralph/logs").is_dir()
 
     def test_programs_are_told_what_was_written(self, ralph: Ralph, bare: Path) -> None:
-        assert ralph(bare, "init", "--json").json == {"written": WRITTEN, "workspace": str(bare)}
-        assert ralph(bare, "init", "--json").json == {"written": [], "workspace": str(bare)}
+        told = {"workspace": str(bare), "notes": []}
+        assert ralph(bare, "init", "--json").json == {"written": WRITTEN, **told}
+        assert ralph(bare, "init", "--json").json == {"written": [], **told}
 
     def test_a_second_time_changes_nothing(self, ralph: Ralph, bare: Path) -> None:
         ralph(bare, "init")
@@ -73,27 +74,6 @@ class TestInit:
         assert (bare / ".gitignore").read_bytes() == (
             b"*.pyc\r\n/.ralph/logs/\r\n\xff\r\n/.ralph/decide.txt\r\n/.ralph/blocked.txt\r\n"
         )
-
-    def test_for_specifications_it_writes_their_index(self, ralph: Ralph, bare: Path) -> None:
-        said = ralph(bare, "init", "--profile", "spec")
-        assert said.out == (
-            "Written: specs/README.md, .ralph/config.toml, .gitignore\n"
-            "Next: write what is to be built into specs/, such as specs/login.md, then: ralph run\n"
-        )
-        index = (bare / "specs/README.md").read_text(encoding="utf-8")
-        assert "## Implemented Specifications\n" in index
-        config = tomllib.loads((bare / ".ralph/config.toml").read_text(encoding="utf-8"))
-        assert config == {"profile": "spec", "commits": "agent", "push": False}
-        assert not (bare / "@fix_plan.md").exists()
-        # The index alone says nothing that could be built.
-        refused = ralph(bare, "run", "--agent", "demo")
-        assert "neither a plan nor a specification" in refused.err
-
-    def test_a_profile_that_cannot_be_set_up_is_refused(self, ralph: Ralph, bare: Path) -> None:
-        said = ralph(bare, "init", "--profile", "beads")
-        assert said.code == 78
-        assert "which sets up fixplan and spec" in said.err
-        assert not (bare / ".ralph").exists()
 
     def test_it_works_from_below_and_the_first_run_leaves_the_tree_clean(
         self, ralph: Ralph, bare: Path, tmp_path: Path

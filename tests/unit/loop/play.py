@@ -17,6 +17,7 @@ from ralph_ls.core.loop.fold import apply, fold
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
+    Announced,
     CommandArrived,
     EngineFacts,
     HaltFilesChanged,
@@ -24,6 +25,7 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     Resumed,
     Started,
+    TaskClaimed,
     TimeCame,
     ValidationFinished,
 )
@@ -116,6 +118,7 @@ def facts(world: World, config: Config, **fields: Any) -> EngineFacts:
         head=None,
         halt=world.halt,
         counts=world.plan().counts,
+        request=world.request,
         **fields,
     )
 
@@ -235,7 +238,7 @@ class Play:
         if answer is not None:
             self.queue.append(answer)
 
-    def _answer(self, effect: order.Effect) -> Input | None:
+    def _answer(self, effect: order.Effect) -> Input | None:  # noqa: PLR0912 - one for each effect
         world = self.world
         match effect:
             case order.PrepareIteration():
@@ -245,7 +248,12 @@ class Play:
                     plan=world.plan(self._left_out(effect)),
                     left_out=(*effect.skip, *effect.skipped),
                     mode=world.mode,
+                    must_claim=world.is_shared,
                 )
+            case order.ClaimTask(task=task):
+                return TaskClaimed(task=task, refused=world.claim(task.id))
+            case order.NoteSetAside(task=task):
+                world.noted.append(effect)
             case order.SetTaskAside(task=task, reason=reason):
                 world.tasks[task.id] = "blocked"
                 world.reasons[task.id] = reason
@@ -280,8 +288,8 @@ class Play:
                 world.blocked = reason
             case order.RemoveBlocked():
                 world.blocked = None
-            case order.CloseIteration():
-                pass
+            case order.Announce(occasion=occasion):
+                return Announced(code=f"{occasion}-told", message="it is done")
         return None
 
     def _agent_ends(self, iteration: int, attempt: int) -> AgentFinished:

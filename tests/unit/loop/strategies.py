@@ -12,6 +12,7 @@ from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
+    Announced,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -26,10 +27,12 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     Resumed,
     Started,
+    TaskClaimed,
     TimeCame,
     ValidationFinished,
 )
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
 from ralph_ls.protocol.config import AttemptCounts, Config, GateRule, OnBlocked
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
 from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
@@ -107,7 +110,13 @@ prepared = st.builds(
     baseline=st.builds(Baseline, fingerprint=fingerprints),
     plan=plans,
     mode=st.sampled_from([Mode.BUILD] * 4 + [*Mode]),
+    must_claim=st.sampled_from([False] * 3 + [True]),
     notices=notices,
+)
+claimed = st.builds(
+    TaskClaimed,
+    task=st.just(TaskRef(id="00000000", title="task 0")),
+    refused=st.sampled_from(["", "", "Bob has it"]),
 )
 finished = st.builds(
     AgentFinished,
@@ -118,6 +127,20 @@ finished = st.builds(
     seconds=seconds,
 )
 errors = st.lists(st.sampled_from(["error: a", "error: b"]), max_size=2, unique=True).map(tuple)
+verifications = st.builds(
+    Verification,
+    task=st.just(TaskRef(id="00000001", title="First")),
+    checked=st.lists(
+        st.builds(
+            Checked,
+            check=st.just(Check(criterion="It holds", command="make test")),
+            exit_code=st.sampled_from([0, 1]) | st.none(),
+            not_run=st.sampled_from(["", "it was never allowed"]),
+        ),
+        max_size=2,
+    ).map(tuple),
+    reopened=st.booleans(),
+)
 read = st.builds(
     IterationRead,
     report=st.none() | reports,
@@ -130,6 +153,7 @@ read = st.builds(
     tasks_done=st.lists(st.just("00000001"), max_size=1).map(tuple),
     plan=plans,
     halt=halts,
+    verified=st.lists(verifications, max_size=1).map(tuple),
     must_validate=st.booleans(),
     notices=notices,
     denied_tools=st.sampled_from([None, (), ("Bash",), ("Bash", "Bash", "Write")]),
@@ -209,6 +233,7 @@ resumes = st.builds(lambda start: Resumed(by="Ada", facts=start.facts), starts)
 halt_edits = halts.map(lambda halt: HaltFilesChanged(halt=halt))
 signals = st.sampled_from(["Ctrl-C", BY_TERM]).map(lambda by: Interrupted(by=by))
 failures = st.just(EffectFailed(message="the disk is full"))
+announced = st.just(Announced(code="on-pr-ready", message="it is done"))
 
 anything: st.SearchStrategy[Input] = st.one_of(
     commands,
@@ -216,7 +241,9 @@ anything: st.SearchStrategy[Input] = st.one_of(
     halt_edits,
     signals,
     failures,
+    announced,
     prepared,
+    claimed,
     st.just(LAUNCHED),
     finished,
     read,
@@ -229,6 +256,7 @@ anything: st.SearchStrategy[Input] = st.one_of(
 awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.START: starts,
     Awaits.PREPARED: prepared,
+    Awaits.CLAIM: claimed,
     Awaits.LAUNCH: st.just(LAUNCHED),
     Awaits.EXIT: finished,
     Awaits.READ: read,

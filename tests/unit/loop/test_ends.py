@@ -318,6 +318,12 @@ def test_a_task_that_is_done_already_needs_no_agent() -> None:
     )
 
 
+def test_a_task_of_its_own_that_waits_for_another_says_for_which() -> None:
+    waits = World(script=[], tasks={"a": "blocked"}, waits="waiting for b")
+    message = "the task a is waiting for b"
+    check_loop([], ends=("blocked", 2), message=message, iterations=0, world=waits, task="a")
+
+
 def test_a_task_of_its_own_that_is_blocked_is_named() -> None:
     check_loop(
         [],

@@ -38,6 +38,7 @@ def judged(
     said: Report | None = None,
     mode: Mode = Mode.BUILD,
     plan_changed: bool = False,
+    moved: tuple[str, ...] = (),
 ) -> Evidence:
     changes = Changes(commits=commits, files=files, fingerprint=fingerprint)
     return judge(
@@ -48,6 +49,7 @@ def judged(
         report=said,
         mode=mode,
         plan_changed=plan_changed,
+        moved=moved,
     )
 
 
@@ -95,6 +97,12 @@ def judged(
             "the report declares progress",
             id="a plan iteration that declares progress",
         ),
+        pytest.param(
+            judged(moved=("a",), fingerprint="start", kinds=HEAD),
+            "the review of 1 task went on",
+            id="a review that nobody committed",
+        ),
+        pytest.param(judged(own, moved=("a",), kinds=HEAD), "1 commit", id="one with a commit"),
     ],
 )
 def test_progress(evidence: Evidence, why: str) -> None:

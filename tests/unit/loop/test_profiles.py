@@ -10,13 +10,13 @@ from ralph_ls.core.loop.profile_matrix import matrix
 from ralph_ls.core.loop.profiles import (
     FIXPLAN,
     PROFILES,
-    PlanSource,
     hindrances,
     preset,
     profile_of,
     require_runnable,
     to_tables,
 )
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.config import Config, ProfileName
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.report import ReportKind
@@ -157,18 +157,18 @@ def test_there_is_a_profile_for_each_name() -> None:
 @pytest.mark.parametrize(
     ("name", "source", "first", "block"),
     [
-        ("spec", PlanSource.MARKDOWN, "IMPLEMENTATION_PLAN.md", ReportKind.RALPH_STATUS),
-        ("fixplan", PlanSource.MARKDOWN, "@fix_plan.md", ReportKind.RALPH_STATUS),
-        ("stories", PlanSource.STORIES, "ralph/tasks.json", ReportKind.RALPH_STATUS),
-        ("beads", PlanSource.BEADS, None, ReportKind.RALPH_STATUS),
-        ("issue", PlanSource.REQUEST, None, ReportKind.CLARITY_STATUS),
+        ("spec", PlanKind.MARKDOWN, "IMPLEMENTATION_PLAN.md", ReportKind.RALPH_STATUS),
+        ("fixplan", PlanKind.MARKDOWN, "@fix_plan.md", ReportKind.RALPH_STATUS),
+        ("stories", PlanKind.STORIES, "ralph/tasks.json", ReportKind.RALPH_STATUS),
+        ("beads", PlanKind.BEADS, None, ReportKind.RALPH_STATUS),
+        ("issue", PlanKind.REQUEST, None, ReportKind.CLARITY_STATUS),
     ],
 )
 def test_each_profile_has_its_plan_and_its_block(
-    name: str, source: PlanSource, first: str | None, block: ReportKind
+    name: str, source: PlanKind, first: str | None, block: ReportKind
 ) -> None:
     profile = profile_of(ProfileName(name))
-    assert profile.plan_source is source
+    assert profile.plan_kind is source
     assert next(iter(profile.plan_files), None) == first
     assert profile.own_block is block
 
@@ -191,6 +191,9 @@ class TestRunning:
             ("fixplan", {}),
             ("spec", {"commits": "agent", "push": False}),
             ("fixplan", {"gate.rule": "queue", "log_form": "iteration"}),
+            ("stories", {}),
+            ("issue", {}),
+            ("beads", {}),
         ],
     )
     def test_what_can_be_obeyed_runs(self, name: str, settings: dict[str, Any]) -> None:
@@ -224,33 +227,6 @@ class TestRunning:
                 {"push": True},
                 "push = true, but nothing is pushed; set push = false",
                 id="push",
-            ),
-            pytest.param(
-                "fixplan",
-                {"log_form": "jsonl"},
-                'log_form = "jsonl", but logs are written in frames only; set log_form = "run"',
-                id="log_form",
-            ),
-            pytest.param(
-                "stories",
-                {},
-                "it works on stories (tasks.json or prd.json), but only markdown plans can be "
-                'read; set profile = "fixplan" and gate.rule = "verified" for the same gate',
-                id="stories",
-            ),
-            pytest.param(
-                "beads",
-                {},
-                "it works on the issues of bd, but only markdown plans can be read; "
-                'set profile = "fixplan" and gate.rule = "queue" for the same gate',
-                id="beads",
-            ),
-            pytest.param(
-                "issue",
-                {"push": True},
-                "it works on the text of a request, but only markdown plans can be read; "
-                'set profile = "fixplan" and gate.rule = "status" for the same gate',
-                id="issue: what does not help is not asked for",
             ),
         ],
     )
@@ -335,7 +311,13 @@ class TestMatrix:
             ("agent if unset", ["cline", "claude", "claude", "claude", "claude"]),
             (
                 "runs in this version",
-                ['with `commits = "agent"` and `push = false`', "yes", "no", "no", "no"],
+                [
+                    'with `commits = "agent"` and `push = false`',
+                    "yes",
+                    "yes",
+                    "yes",
+                    "yes",
+                ],
             ),
         ],
     )

@@ -13,6 +13,7 @@ from ralph_ls.core.loop.evidence import Changes, judge
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
+    Announced,
     HaltFiles,
     Input,
     IterationRead,
@@ -82,7 +83,9 @@ def check_end(before: LoopState, given_input: Input, taken: Step) -> None:
     """An end is the last event; complete is only what the plan agrees with."""
     kinds = [event.kind for event in taken.events]
     if before.awaits is Awaits.NOTHING:
-        assert set(kinds) <= {"commandRejected"}
+        # What came of telling those outside is told also behind the end.
+        wanted = {"warned"} if isinstance(given_input, Announced) else {"commandRejected"}
+        assert set(kinds) <= wanted
     assert "runEnded" not in kinds[:-1]
     if not kinds or kinds[-1] != "runEnded":
         return

@@ -229,6 +229,12 @@ def test_a_completion_that_comes_too_early_is_refused() -> None:
             id="a claimed task",
         ),
         pytest.param([turn(ticks=ONE_TASK)], ["tick-without-change"], id="a tick alone"),
+        pytest.param([turn(ticks=ONE_TASK, moved=ONE_TASK)], [], id="an approval"),
+        pytest.param(
+            [turn(moved=ONE_TASK, FILES_MODIFIED=1, TASKS_COMPLETED_THIS_LOOP=1)],
+            [],
+            id="a move of a review, claimed",
+        ),
         pytest.param([turn(files=1, WORK_TYPE="testing")], ["test-only"], id="only tests"),
         pytest.param(
             [turn(files=1, promises=(promise("complete"),))], ["completion-not-gate"], id="COMPLETE"

@@ -11,6 +11,7 @@ from hypothesis import given
 from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
+    Announced,
     CommandUnreadable,
     EffectFailed,
     HaltFiles,
@@ -23,6 +24,7 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     Resumed,
     Started,
+    TaskClaimed,
     TimeCame,
     ValidationFinished,
 )
@@ -37,7 +39,7 @@ from ralph_ls.core.loop.transitions import (
 )
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run_words import Phase, TaskRef
 from tests.unit.loop.play import LAUNCHED, RUN, Play, check_step, command, facts, play
 from tests.unit.loop.strategies import anything
 from tests.unit.loop.test_commands import HELD
@@ -60,6 +62,7 @@ ONE_OF_EACH: list[Input] = [
     Started(run=RUN, facts=FACTS),
     Resumed(by="Ada", facts=FACTS),
     Prepared(baseline=Baseline(), plan=PlanFacts()),
+    TaskClaimed(task=TaskRef(id="a", title="a")),
     LAUNCHED,
     AgentFinished(exit_code=0),
     IterationRead(),
@@ -69,12 +72,13 @@ ONE_OF_EACH: list[Input] = [
     HaltFilesChanged(halt=HaltFiles(question="a or b?")),
     TimeCame(),
     Interrupted(by=BY_TERM),
+    Announced(code="on-pr-ready", message="done"),
     EffectFailed(message="the disk is full"),
 ]
 
 
 def test_every_phase_and_input_has_an_answer() -> None:
-    assert len(INPUTS) == 13
+    assert len(INPUTS) == 15
     assert set(TAKE_UP) == set(INPUTS)
     assert set(TRANSITIONS) == set(LIVE_PHASES)
     assert set(LIVE_PHASES) == set(Phase) - {Phase.STARTING, Phase.CRASHED}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.loop.effects import NoteSetAside
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -18,9 +19,11 @@ from ralph_ls.core.loop.inputs import (
     Notice,
     PlanFacts,
 )
+from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
 from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
+from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
 ONE_TASK = ("write the letter",)
@@ -33,6 +36,8 @@ class Turn:
     files: int = 0
     commit: bool = False
     ticks: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    """Tasks whose review it carried on."""
     adds: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     fields: dict[str, str] | None = field(default_factory=dict)
@@ -45,6 +50,8 @@ class Turn:
     deletes_decide: bool = True
     validates: tuple[bool, ...] = ()
     """What the validation says each time it runs; empty: there is no script."""
+    verified: tuple[Verification, ...] = ()
+    """What came of its tasks' checks; those that failed are open again."""
     notices: tuple[Notice, ...] = ()
     failure: str = ""
     """How it failed, where its structured output says so."""
@@ -59,6 +66,8 @@ class Turn:
     """Puts the completion marker into the plan, or takes it away."""
     reverts: bool = False
     """Leaves the tree as it was at the very first."""
+    reviews: tuple[str, ...] = ()
+    """Tasks that were set aside and that its plan iteration deals with."""
 
 
 def turn(**fields: object) -> Turn:
@@ -105,6 +114,8 @@ class World:
     """Everything outside the loop that a kill leaves as it is."""
 
     script: list[Turn]
+    request: RequestView | None = None
+    """What the run works on, where that is a request."""
     tasks: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ONE_TASK, "todo"))
     afterwards: Turn = field(default_factory=lambda: nothing_left)
     """What the agent does once its script is over."""
@@ -127,6 +138,14 @@ class World:
     mode: Mode = Mode.BUILD
     reasons: dict[str, str] = field(default_factory=dict)
     """Why each task was set aside in the plan."""
+    waits: str = ""
+    """What each blocked task waits for, in words; empty where it is blocked."""
+    is_shared: bool = False
+    """Others take tasks as well, so each is claimed."""
+    others: list[str] = field(default_factory=list)
+    """Tasks that somebody else takes right before they are claimed."""
+    noted: list[NoteSetAside] = field(default_factory=list)
+    """What was said in the plan of tasks that were set aside."""
 
     def copy(self) -> World:
         """The world as it is now, for another future."""
@@ -137,6 +156,8 @@ class World:
             plan_before=dict(self.plan_before),
             said=dict(self.said),
             reasons=dict(self.reasons),
+            others=list(self.others),
+            noted=list(self.noted),
         )
 
     @property
@@ -176,14 +197,24 @@ class World:
                 HeldTask(task=TaskRef(id=title, title=title), why=self._why_held(title, skip))
                 for title in [*held, *(title for title in todo if title in skip)][:10]
             ),
+            is_stuck=not ready and bool(todo),
         )
 
     def _why_held(self, title: str, skip: Mapping[str, int]) -> str:
         if self.tasks[title] != "blocked":
             return f"set aside after {count_of(skip[title], 'attempt')}"
-        return (
+        return self.waits or (
             f"blocked by {self.reasons[title]}" if title in self.reasons else "blocked in the plan"
         )
+
+    def claim(self, task: str) -> str:
+        """Take a task; why it cannot be had, where it cannot."""
+        if task not in self.others:
+            return ""
+        self.others.remove(task)
+        self.tasks[task] = "blocked"
+        self.reasons[task] = "Bob"
+        return "Bob has it"
 
     def work(self, iteration: int, attempt: int) -> AgentFinished:
         """Let the agent do its turn to the end."""
@@ -228,6 +259,7 @@ class World:
         if played.fields is not None:
             report = Report(kind=ReportKind.RALPH_STATUS, fields=played.fields)
         fingerprint = f"{self.content:016x}"
+        self.tasks.update((one.task.title, "todo") for one in played.verified if one.failed)
         return IterationRead(
             report=report,
             promises=played.promises,
@@ -256,9 +288,12 @@ class World:
                 for title, state in self.tasks.items()
                 if state == "done" and self.plan_before.get(title) != "done"
             ),
+            reviewed=played.reviews,
             plan=self.plan(skip),
             halt=self.halt,
+            verified=played.verified,
             must_validate=bool(played.validates) and not lost,
+            moved=played.moved,
             notices=played.notices,
         )
 

@@ -16,14 +16,12 @@ from ralph_ls.protocol.config import (
     AttemptCounts,
     Committer,
     Config,
-    Duration,
     EvidenceKind,
     GateRule,
     LogForm,
     OnBlocked,
-    TreePath,
-    to_seconds,
 )
+from ralph_ls.protocol.setting_types import Duration, TreePath, to_seconds
 
 DURATION: TypeAdapter[float] = TypeAdapter(Duration)
 (DURATION_PATTERN,) = (
@@ -187,6 +185,7 @@ class TestConfig:
         [
             ({"max_iterations": 0}, ("max_iterations",)),
             ({"max_stuck": 0}, ("max_stuck",)),
+            ({"review_cap": 0}, ("review_cap",)),
             ({"min_iterations": -1}, ("min_iterations",)),
             ({"profile": "mine"}, ("profile",)),
             ({"timeout": "soon"}, ("timeout",)),

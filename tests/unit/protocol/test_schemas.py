@@ -61,8 +61,8 @@ def generator() -> ModuleType:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """All that the generator writes, and the golden files that it reads."""
-    for part in ("schemas", "tests/golden"):
+    """All that the generator writes, and the golden files and histories that it reads."""
+    for part in ("schemas", "tests/golden", "tests/histories"):
         shutil.copytree(ROOT / part, tmp_path / part)
     (tmp_path / "docs").mkdir()
     for page in PAGES:

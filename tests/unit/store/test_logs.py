@@ -11,7 +11,8 @@ import pytest
 
 from ralph_ls.protocol.config import LogForm
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.logs import RunLog, move_earlier_logs, write_summary
+from ralph_ls.store.logs import RunLog, move_earlier_logs
+from ralph_ls.store.summary_file import write_summary
 from tests.unit.views.runs import iteration_ended
 from tests.unit.views.test_summary import S_FRAME
 
@@ -34,7 +35,7 @@ def iterate(log: RunLog, *numbers: int, said: bytes = b"said\n") -> None:
 
 
 def rows(log: RunLog) -> list[list[str]]:
-    with log.summary.open(newline="", encoding="utf-8") as file:
+    with log.summary_file.path.open(newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
 
 
@@ -138,14 +139,14 @@ class TestSummary:
     def test_it_grows_by_a_row_an_iteration(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
         iterate(log, 1)
-        first = log.summary.read_bytes()
+        first = log.summary_file.path.read_bytes()
         assert first == f"{HEADER}\n1,build,152,abc1234,2,5,0,2026-01-31T12:00:00Z\n".encode()
-        inode = log.summary.stat().st_ino
+        inode = log.summary_file.path.stat().st_ino
         iterate(log, 2)
         log.close()
-        assert log.summary.read_bytes().startswith(first)
+        assert log.summary_file.path.read_bytes().startswith(first)
         assert [row[0] for row in rows(log)] == ["iteration", "1", "2"]
-        assert log.summary.stat().st_ino == inode
+        assert log.summary_file.path.stat().st_ino == inode
 
     @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"x")])
     def test_what_somebody_removed_or_cut_is_written_again(
@@ -154,7 +155,7 @@ class TestSummary:
         assert callable(spoil)
         log = run_log(tmp_path)
         iterate(log, 1, 2)
-        spoil(log.summary)
+        spoil(log.summary_file.path)
         iterate(log, 3)
         log.close()
         assert [row[0] for row in rows(log)] == ["iteration", "1", "2", "3"]
@@ -163,19 +164,19 @@ class TestSummary:
         log = run_log(tmp_path)
         iterate(log, 1, 2)
         log.close()
-        before = log.summary.read_bytes()
+        before = log.summary_file.path.read_bytes()
         later = run_log(tmp_path)
-        later.recall([iteration_ended(1), iteration_ended(2)])
-        assert later.summary.read_bytes() == before
-        later.summary.unlink()
-        later.recall([iteration_ended(1), iteration_ended(2)])
-        assert later.summary.read_bytes() == before
+        later.summary_file.recall([iteration_ended(1), iteration_ended(2)])
+        assert later.summary_file.path.read_bytes() == before
+        later.summary_file.path.unlink()
+        later.summary_file.recall([iteration_ended(1), iteration_ended(2)])
+        assert later.summary_file.path.read_bytes() == before
         iterate(later, 3)
         later.close()
         assert [row[0] for row in rows(later)] == ["iteration", "1", "2", "3"]
 
     def test_without_rows_none_is_written(self, tmp_path: Path) -> None:
-        run_log(tmp_path).recall([])
+        run_log(tmp_path).summary_file.recall([])
         assert not (tmp_path / "logs").exists()
 
     def test_a_whole_one_can_be_written_at_once(self, tmp_path: Path) -> None:

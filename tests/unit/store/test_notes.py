@@ -7,7 +7,14 @@ import pytest
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.notes import forget_taken, leave_note, leave_reset, take_notes, take_resets
+from ralph_ls.store.notes import (
+    forget_taken,
+    leave_note,
+    leave_reset,
+    look_at_notes,
+    take_notes,
+    take_resets,
+)
 
 
 @pytest.fixture
@@ -31,6 +38,17 @@ def texts(state: StateFolder) -> list[str]:
 def test_where_nobody_left_one_there_is_none(state: StateFolder) -> None:
     assert take_notes(state) == []
     forget_taken(state)
+
+
+def test_they_can_be_looked_at_and_stay(state: StateFolder) -> None:
+    assert look_at_notes(state) == []
+    leave(state, "first")
+    taken = take_notes(state)
+    leave(state, "second")
+    leave_reset(state, "a", by="Ada")
+    seen = look_at_notes(state)
+    assert seen == [*taken, ("second", "Ada")]
+    assert look_at_notes(state) == take_notes(state) == seen
 
 
 def test_notes_come_out_as_they_were_left_in_their_order(state: StateFolder) -> None:

@@ -27,6 +27,7 @@ from ralph_ls.store import trust
 from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree
 from ralph_ls.store.lock import EngineLock
+from ralph_ls.store.prompt_texts import built_in_texts
 from ralph_ls.store.setting_up import SetupPlanned, plan_setup, write_setup
 from ralph_ls.store.specs import find_specs
 from tests.engine.loop import git
@@ -70,14 +71,14 @@ def actions(planned: SetupPlanned) -> dict[str, SetupFileAction]:
 
 
 def set_up(tree: Worktree, state: StateFolder, wanted: SetupParams) -> SetupPlanned:
-    planned = plan_setup(tree.root, wanted, today=TODAY)
+    planned = plan_setup(tree.root, wanted, environment={}, today=TODAY)
     write_setup(tree, state, planned, wanted)
     return planned
 
 
 class TestShowing:
     def test_nothing_is_written_and_every_file_is_shown_with_its_text(self, tree: Worktree) -> None:
-        planned = plan_setup(tree.root, order(), today=TODAY)
+        planned = plan_setup(tree.root, order(), environment={}, today=TODAY)
         assert everything(tree.root) == {}
         assert actions(planned) == dict.fromkeys(
             [SPEC_FILE, "@fix_plan.md", ".gitignore", ".ralph/config.toml"], SetupFileAction.CREATE
@@ -110,12 +111,14 @@ class TestDescription:
         context = PromptContext(
             iteration=1,
             max_iterations=20,
+            profile=profile,
             plan_path=plan_path,
             decide_path=".ralph/decide.txt",
             blocked_path=".ralph/blocked.txt",
             task="Send a mail",
         )
-        assert f"Read `{plan_path}`, the specifications in `specs/`" in render(context)
+        told = render(context, built_in_texts())
+        assert f"Read `{plan_path}`, the specifications in `specs/`" in told
         assert DESCRIPTION in (tree.root / "specs" / name).read_text(encoding="utf-8")
         assert f"specs/{name}" in (tree.root / plan_path).read_text(encoding="utf-8")
 
@@ -164,7 +167,7 @@ class TestPlan:
 
     def test_one_that_is_not_there_is_told(self, tree: Worktree) -> None:
         with pytest.raises(PlanMissing, match=r"there is no plan .*TODO\.md"):
-            plan_setup(tree.root, order(existing_plan="TODO.md"), today=TODAY)
+            plan_setup(tree.root, order(existing_plan="TODO.md"), environment={}, today=TODAY)
 
     def test_with_a_plan_neither_items_nor_a_description_are_needed(
         self, tree: Worktree, state: StateFolder
@@ -205,6 +208,20 @@ class TestSettings:
         assert (config.max_iterations, config.max_cost_usd) == (7, 2.5)
         assert config.breaker.no_progress_open == 5
 
+    def test_only_what_differs_from_the_profile_is_written(
+        self, tree: Worktree, state: StateFolder
+    ) -> None:
+        chosen = {"agent": "claude", "max_iterations": 20, "timeout": "30m"}
+        wanted = order(completion_phrase="COMPLETE", **chosen)
+        config = set_up(tree, state, wanted).config
+        assert load_settings(tree.root, {}, {}).from_file == {"profile": "fixplan"}
+        assert (config.agent, config.max_iterations, config.timeout) == ("claude", 20, 1800)
+        path = tree.root / ".ralph" / "config.toml"
+        path.write_text('profile = "fixplan"\nmax_iterations = 5\n', encoding="utf-8")
+        set_up(tree, state, wanted)
+        written = load_settings(tree.root, {}, {}).from_file
+        assert written == {"profile": "fixplan", "max_iterations": 20}
+
     def test_a_profile_is_set_up_so_that_it_can_run(
         self, tree: Worktree, state: StateFolder
     ) -> None:
@@ -216,12 +233,6 @@ class TestSettings:
         (tree.root / "IMPLEMENTATION_PLAN.md").write_text("- [ ] a\n", encoding="utf-8")
         assert set_up(tree, state, order()).config.profile is ProfileName.SPEC
 
-    @pytest.mark.parametrize("name", ["stories", "beads", "issue"])
-    def test_one_that_cannot_be_set_up_is_refused_kindly(self, tree: Worktree, name: str) -> None:
-        wanted = order(profile=ProfileName(name))
-        with pytest.raises(ConfigError, match="cannot be set up by this version, which sets up"):
-            plan_setup(tree.root, wanted, today=TODAY)
-
     def test_a_command_that_was_given_needs_no_second_leave_and_others_do(
         self, tree: Worktree, state: StateFolder
     ) -> None:
@@ -231,7 +242,7 @@ class TestSettings:
         validate = tree.root / ".ralph" / "validate.sh"
         validate.write_text("#!/bin/sh\n")
         wanted = order(agent_command=("./agent.sh", "a b"), agent_prompt="file")
-        planned = plan_setup(tree.root, wanted, today=TODAY)
+        planned = plan_setup(tree.root, wanted, environment={}, today=TODAY)
         (note,) = write_setup(tree, state, planned, wanted)
         assert "(.ralph/validate.sh): ralph allow" in note
         settings = load_settings(tree.root, {}, {})
@@ -248,7 +259,7 @@ class TestSettings:
         settings = load_settings(tree.root, {}, {})
         trust.allow(state, tree.root, trust.claims_of(tree.root, settings.config, {}))
         wanted = order(agent_command=("agent",))
-        planned = plan_setup(tree.root, wanted, today=TODAY)
+        planned = plan_setup(tree.root, wanted, environment={}, today=TODAY)
         assert write_setup(tree, state, planned, wanted) == ()
 
 
@@ -264,19 +275,19 @@ class TestRefused:
     )
     def test_an_order_with_errors(self, tree: Worktree, said: dict[str, Any], words: str) -> None:
         with pytest.raises(UsageError, match=words):
-            plan_setup(tree.root, order(**said), today=TODAY)
+            plan_setup(tree.root, order(**said), environment={}, today=TODAY)
         assert everything(tree.root) == {}
 
     def test_an_item_that_is_no_task(self, tree: Worktree) -> None:
         wanted = order(items=(DraftItem(title="[x] done"),))
         with pytest.raises(RalphError, match="would not be read as an open task"):
-            plan_setup(tree.root, wanted, today=TODAY)
+            plan_setup(tree.root, wanted, environment={}, today=TODAY)
 
     def test_settings_that_cannot_be_read(self, tree: Worktree) -> None:
         (tree.root / ".ralph").mkdir()
         (tree.root / ".ralph" / "config.toml").write_text("profile = ")
         with pytest.raises(ConfigError, match="line 1: this is not TOML"):
-            plan_setup(tree.root, order(), today=TODAY)
+            plan_setup(tree.root, order(), environment={}, today=TODAY)
 
     @pytest.mark.parametrize("name", ["@fix_plan.md", ".ralph", "specs", ".gitignore"])
     def test_a_link_out_of_the_tree(self, tree: Worktree, tmp_path: Path, name: str) -> None:
@@ -287,12 +298,12 @@ class TestRefused:
             outside.mkdir()
         (tree.root / name).symlink_to(outside)
         with pytest.raises(StateUnusable, match="leads out of the work tree"):
-            plan_setup(tree.root, order(), today=TODAY)
+            plan_setup(tree.root, order(), environment={}, today=TODAY)
 
     def test_while_an_engine_owns_the_tree_nothing_is_written(
         self, tree: Worktree, state: StateFolder
     ) -> None:
-        planned = plan_setup(tree.root, order(), today=TODAY)
+        planned = plan_setup(tree.root, order(), environment={}, today=TODAY)
         with EngineLock(tree.git_dir), pytest.raises(WorkspaceBusy):
             write_setup(tree, state, planned, order())
         assert everything(tree.root) == {}
@@ -302,7 +313,7 @@ class TestRefused:
         self, tree: Worktree, state: StateFolder, name: str
     ) -> None:
         (tree.root / ".gitignore").write_text("mine\n")
-        planned = plan_setup(tree.root, order(), today=TODAY)
+        planned = plan_setup(tree.root, order(), environment={}, today=TODAY)
         (tree.root / name).parent.mkdir(exist_ok=True)
         (tree.root / name).write_text("# theirs\n")
         with pytest.raises(StateUnusable, match="was changed by somebody else meanwhile"):
@@ -310,9 +321,9 @@ class TestRefused:
         assert everything(tree.root) == {".gitignore": b"mine\n", name: b"# theirs\n"}
 
     def test_a_folder_that_cannot_be_made(self, tree: Worktree, state: StateFolder) -> None:
-        planned = plan_setup(tree.root, order(), today=TODAY)
+        planned = plan_setup(tree.root, order(), environment={}, today=TODAY)
         (tree.root / ".ralph").write_text("in the way")
-        with pytest.raises(StateUnusable, match="cannot be written"):
+        with pytest.raises(StateUnusable, match="cannot be made"):
             write_setup(tree, state, planned, order())
         assert everything(tree.root) == {".ralph": b"in the way"}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.config import Config, PathsConfig
+from ralph_ls.protocol.config import Config, PathsConfig, ProfileName
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.trust import (
@@ -16,6 +16,7 @@ from ralph_ls.store.trust import (
     not_allowed,
     read_record,
     require_allowed,
+    require_same,
 )
 
 
@@ -194,3 +195,57 @@ class TestRecord:
         state.folder.mkdir(parents=True)
         (state.folder / "trust.json").write_bytes(data)
         assert not_allowed(state, [claim("a")]) == (claim("a"),)
+
+
+class TestHooksOfBd:
+    def test_are_claims_where_bd_is_used(self, root: Path) -> None:
+        put(root, ".beads/hooks/on_update", ".beads/hooks/more/on_close", ".beads/issues.jsonl")
+        assert keys(root, Config(profile=ProfileName.BEADS)) == [
+            ".beads/hooks/more/on_close",
+            ".beads/hooks/on_update",
+        ]
+
+    def test_are_none_elsewhere(self, root: Path) -> None:
+        put(root, ".beads/hooks/on_update")
+        assert keys(root) == []
+
+
+class TestCommands:
+    """Commands that the settings of the repository have run beside the agent."""
+
+    def claims(self, root: Path, *argv: str) -> list[Claim]:
+        return list(claims_of(root, Config(), {"on_pr_ready": list(argv)}))
+
+    def test_a_command_is_a_claim_and_so_is_each_file_of_the_tree_that_it_names(
+        self, root: Path
+    ) -> None:
+        put(root, "pr.sh", "other.sh")
+        found = self.claims(root, "./pr.sh", "--draft")
+        assert [(claim.key, claim.path) for claim in found] == [
+            ("on_pr_ready", None),
+            ("on_pr_ready: ./pr.sh", "./pr.sh"),
+        ]
+        assert found[0].text == '["./pr.sh", "--draft"]'
+        assert found[1].text == "what ./pr.sh holds\n".replace("./", "")
+
+    def test_none_is_none(self, root: Path) -> None:
+        assert claims_of(root, Config(), {"on_pr_ready": [], "on_question": ()}) == ()
+
+    def test_every_run_would_use_it(self, root: Path) -> None:
+        claims = self.claims(root, "make", "pr")
+        assert list(claims_of_run(claims, Config(), ())) == claims
+
+    def test_what_is_as_it_was_may_run(self, root: Path) -> None:
+        put(root, "pr.sh")
+        require_same(root, "on_pr_ready", ("./pr.sh",), self.claims(root, "./pr.sh"))
+
+    def test_what_changed_since_may_not(self, root: Path) -> None:
+        put(root, "pr.sh")
+        claims = self.claims(root, "./pr.sh")
+        (root / "pr.sh").write_text("something else", encoding="utf-8")
+        with pytest.raises(NotAllowed, match=r"on_pr_ready: \./pr\.sh changed since.*ralph allow"):
+            require_same(root, "on_pr_ready", ("./pr.sh",), claims)
+
+    def test_a_persons_own_command_needs_no_leave(self, root: Path) -> None:
+        put(root, "pr.sh")
+        require_same(root, "on_pr_ready", ("./pr.sh",), ())

@@ -141,7 +141,8 @@ def seen(*events: EventBase, text: str = PLAN, **fields: Any) -> Seen:
     state = fold(told) if told else None
     shown = Phase.ENDED if state is None else state.phase
     values: dict[str, Any] = {"phase": shown, "pid": None if state is None else PID, **fields}
-    return Seen(text=text, parsed=parse(text), state=state, history=history(told), **values)
+    values.setdefault("parsed", parse(text))
+    return Seen(text=text, state=state, history=history(told), **values)
 
 
 def seen_by_chance(data: st.DataObject) -> Seen:

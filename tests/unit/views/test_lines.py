@@ -121,6 +121,13 @@ class TestIterations:
             "Iteration 1: make the plan (2/5 tasks done)",
         )
 
+    @pytest.mark.parametrize("mode", [Mode.REVIEW, Mode.REVIEW_FIX])
+    def test_one_of_a_review_says_so(self, mode: Mode) -> None:
+        check(
+            iteration_started(4, max_iterations=15, mode=mode),
+            f"Iteration 4 of 15: {mode.value} Round half a cent up (2/5 tasks done)",
+        )
+
     @pytest.mark.parametrize(
         ("outcome", "commit", "text", "weight"),
         [
@@ -158,6 +165,11 @@ class TestPutBack:
             ("dropped", 1, "1 open task dropped from p.md: Round half a cent up"),
             ("skipped", 2, "2 open tasks marked skipped in p.md: Round half a cent up, …"),
             ("criteria", 1, "criteria of 1 task changed in p.md: Round half a cent up"),
+            ("review", 1, "review of 1 task moved against the cycle in p.md: Round half a cent up"),
+            ("priority", 2, "priority of 2 tasks changed in p.md: Round half a cent up, …"),
+            ("dependency", 1, "dependencies of 1 task dropped from p.md: Round half a cent up"),
+            ("type", 1, "type of 1 task changed in p.md: Round half a cent up"),
+            ("verify", 0, "the commands that verify the work, changed in p.md"),
             ("changed", 0, "p.md, which was changed"),
             ("deleted", 0, "p.md, which was deleted"),
             ("created", 0, "p.md, which was created, is away again"),

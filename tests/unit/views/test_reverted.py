@@ -77,6 +77,7 @@ def test_the_agents_version_is_kept() -> None:
     ("what", "lines", "agents", "refusal"),
     [
         ("changed", (), PLAN, "make the change in @fix_plan.md yourself"),
+        ("review", (ROUND,), PLAN, "make the change in @fix_plan.md yourself"),
         ("dropped", (), PLAN, "not in the plan any more"),
         ("skipped", (CHOOSE,), None, "is not kept any more"),
         ("criteria", (ROUND,), "[redacted token]", "held a secret"),

@@ -8,6 +8,7 @@ import pytest
 from ralph_ls.core.views.summary import (
     CSV_HEADER,
     NEXT_STEPS,
+    STEPS_WITH_BD,
     csv_row,
     format_duration,
     frame_foot,
@@ -15,7 +16,7 @@ from ralph_ls.core.views.summary import (
     next_step,
     summary_lines,
 )
-from ralph_ls.protocol.config import PathsConfig
+from ralph_ls.protocol.config import PathsConfig, ProfileName
 from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import EndReason, PlanCountsView
 from ralph_ls.protocol.state import Blocker, End, RunState
@@ -145,8 +146,18 @@ class TestNextStep:
             "unblock a task in @fix_plan.md, then: ralph run --resume"
         )
 
+    @pytest.mark.parametrize("reason", [EndReason.LIMIT, EndReason.BLOCKED, EndReason.STOPPED])
+    def test_where_bd_keeps_the_plan_one_looks_there_first(self, reason: EndReason) -> None:
+        state = ended(reason, 1)
+        config = state.config.model_copy(update={"profile": ProfileName.BEADS})
+        step = next_step(state.model_copy(update={"config": config})) or ""
+        assert "bd blocked" in step
+        assert "bd list --status in_progress" in step
+        assert "ralph " in step
+
     def test_no_step_is_left_over(self) -> None:
         reasons = {reason.value for reason in EndReason} - {"complete"}
+        assert set(STEPS_WITH_BD) < set(NEXT_STEPS)
         assert set(NEXT_STEPS) == reasons | {"plan-blocked"}
 
 

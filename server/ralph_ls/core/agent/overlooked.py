@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from ralph_ls.core.agent.apart import Apart, set_apart
 from ralph_ls.core.agent.block_fields import is_known_field_line
 from ralph_ls.core.agent.decode.elsewhere import Elsewhere
 from ralph_ls.core.agent.phrases import SIGNS, find_uses
@@ -93,6 +94,8 @@ class _Looked:
     blocks: tuple[Block, ...]
     holes: tuple[Span, ...]
     """Fences, blocks and tags of promises."""
+    apart: Apart
+    """As the readers of prose take it."""
 
     def entry(self, what: What, span: Span, why: str) -> Overlooked:
         start, end = span
@@ -108,8 +111,15 @@ def _look(text: str) -> _Looked:
     fences = fence_spans(text)
     blocks = find_blocks(text, lowered)
     tags = find_promise_tags(text)
-    spans = (*fences, *(block.span for block in blocks), *(tag.span for tag in tags))
-    return _Looked(text=text, lowered=lowered, fences=fences, blocks=blocks, holes=merged(spans))
+    parting = (*fences, *(block.span for block in blocks))
+    return _Looked(
+        text=text,
+        lowered=lowered,
+        fences=fences,
+        blocks=blocks,
+        holes=merged((*parting, *(tag.span for tag in tags))),
+        apart=set_apart(text, lowered, parting, tags),
+    )
 
 
 def _short(text: str) -> str:
@@ -198,13 +208,14 @@ def _words(looked_at: _Looked, counted: set[str]) -> Iterator[Overlooked]:
         following = bisect_right(ends, fence[0])
         if following == len(apart) or apart[following][0] >= fence[1]:
             yield from _quoted_words(looked_at, fence, "a code fence", counted)
-    for start, end in stretches_with(looked_at.text, looked_at.lowered, looked_at.holes, SIGNS):
+    prose = looked_at.apart
+    for start, end in stretches_with(prose.text, prose.lowered, prose.holes, SIGNS):
         yield from _stretch_words(looked_at, (start, end), counted)
 
 
 def _stretch_words(looked_at: _Looked, span: Span, counted: set[str]) -> Iterator[Overlooked]:
     start, end = span
-    stretch = looked_at.text[start:end]
+    stretch = looked_at.apart.text[start:end]
     left, quotes = split_quotes(stretch)
     searched = lower(left)
     prose = to_prose(stretch, ())
@@ -231,9 +242,10 @@ def _quoted_words(
 ) -> Iterator[Overlooked]:
     """The phrases in something that is no prose, each once."""
     start, end = span
-    if SIGNS.shape.search(looked_at.lowered, start, end) is None:
+    lowered = looked_at.apart.lowered
+    if SIGNS.shape.search(lowered, start, end) is None:
         return
-    quoted = _BARE.sub(" ", looked_at.lowered[start:end]).strip()
+    quoted = _BARE.sub(" ", lowered[start:end]).strip()
     names = dict.fromkeys(use.name for use in find_uses(quoted) if not use.why_not)
     for name in names:
         if name not in counted:

@@ -70,6 +70,11 @@ def judge_tag(
     return place or _to_promise(tag.body.strip(), complete_word)
 
 
+def stands_alone(text: str, span: Span) -> bool:
+    """Say whether a tag has a line, or lines, of its own."""
+    return not _why_not_alone(text, span)
+
+
 def promise_checked_first(promises: Sequence[Promise]) -> Promise | None:
     """Give the one that R's order of checks meets first: COMPLETE, BLOCKED, DECIDE (R4)."""
     for kind in (PromiseKind.COMPLETE, PromiseKind.BLOCKED, PromiseKind.DECIDE):
@@ -100,13 +105,42 @@ def _why_not_alone(text: str, span: Span) -> str:
     before = _BEFORE.fullmatch(text, line_start, start)
     after = _AFTER.match(text, end)
     if before is not None and after is not None and before[1] == after[1]:
-        return ""
+        return "it stands in a quote" if _is_between_marks(text, span) else ""
     leading = text[line_start:start]
     if leading.lstrip().startswith(">") or leading.endswith(("`", '"', "'")):
         return "it stands in a quote"
     if leading and not leading.strip() and after is not None:
         return "it is indented like code"
     return "it has no line of its own"
+
+
+def _is_between_marks(text: str, span: Span) -> bool:
+    """Say whether a tag is all that stands between marks of a quote in the lines around it."""
+    start, end = span
+    opening = _OPENS.search(text[max(0, start - _LONGEST_MARK) : start])
+    closing = None if opening is None else _CLOSES.match(text, end)
+    if opening is None or closing is None:
+        return False
+    mark = opening["mark"]
+    return closing["mark"] == _PARTNERS.get(mark, mark.replace("<", "</"))
+
+
+_LONGEST_MARK = 40
+_PARTNERS = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": "\u201d",
+    "\u00ab": "\u00bb",
+    "\u2018": "\u2019",
+}
+_HTML = r"(?:blockquote|pre|code|q)>"
+_OPENS = re.compile(
+    rf"(?<![^\s(])(?P<mark>[\"'`\u201c\u00ab\u2018]|<{_HTML})[^\S\n]*+\n\s*+[*_]{{0,3}}\Z"
+)
+_CLOSES = re.compile(
+    rf"[*_]{{0,3}}[^\S\n]*+\n\s*+(?P<mark>[\"'`\u201d\u00bb\u2019](?!\w)|</{_HTML})"
+)
 
 
 def _to_promise(body: str, complete_word: str) -> Promise | str:

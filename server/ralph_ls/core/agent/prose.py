@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 from ralph_ls.core.agent.text import LiteralHits, Span, without_spans
 
+MENTION = "\ue000"
+"""Stands for each character of what is only mentioned, a promise in prose; no text has it."""
+
 
 def to_prose(text: str, spans: Iterable[Span]) -> str:
     """Give the prose outside the spans: lower case, one blank between words, no emphasis marks.
 
-    Inline code and quoted words become ``_``, which no phrase holds, so that the grammar around
-    them stays. Lines of block quotes, tables and check lists become empty. A newline in the
+    Inline code, quoted words and mentions become ``_``, which no phrase holds, so that the grammar
+    around them stays. Lines of block quotes, tables and check lists become empty. A newline in the
     middle of a wrapped sentence becomes a blank.
     """
     prose = without_spans(text, spans)
@@ -27,7 +30,9 @@ def to_prose(text: str, spans: Iterable[Span]) -> str:
             prose = shape.sub("", prose)
     for sign, shape, _ in _QUOTES:
         if sign in prose:
-            prose = shape.sub("_", prose)
+            prose = _without(prose, shape)
+    if MENTION in prose:
+        prose = _MENTIONS.sub("_", prose)
     prose = prose.replace("*", "").replace("\u2019", "'").replace("\u0130", "I")
     prose = _EMPHASIS.sub("", prose.replace("\u00a0", " "))
     prose = _INDENTATION.sub("\n", _WRAP.sub(" ", prose))
@@ -115,10 +120,38 @@ def split_quotes(text: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
     left = text
     quotes: list[tuple[Span, str]] = []
     for sign, shape, what in (*_TAKEN_OUT, *_QUOTES):
-        if sign in left:
-            quotes.extend((match.span(), what) for match in shape.finditer(left))
+        for _ in range(_DEEPEST if sign in left else 0):
+            found = [match.span() for match in shape.finditer(left)]
+            quotes.extend((span, what) for span in found)
             left = shape.sub(lambda match: " " * len(match[0]), left)
-    return left, tuple(sorted(quotes))
+            if not found:
+                break
+    return left, _outermost(quotes)
+
+
+def _outermost(quotes: Iterable[tuple[Span, str]]) -> tuple[tuple[Span, str], ...]:
+    """What stands in none of the others, in text order."""
+    kept: list[tuple[Span, str]] = []
+    for span, what in sorted(quotes, key=lambda quote: (quote[0][0], -quote[0][1])):
+        if not kept or span[0] >= kept[-1][0][1]:
+            kept.append((span, what))
+    return tuple(kept)
+
+
+def spans_of_quotes(paragraph: str) -> Iterator[Span]:
+    """Find the inline code and the quotes of a paragraph that go over the ends of its lines."""
+    for sign, shape in _OVER_LINES:
+        if sign in paragraph:
+            yield from (match.span() for match in shape.finditer(paragraph) if "\n" in match[0])
+
+
+def _without(prose: str, shape: re.Pattern[str]) -> str:
+    """Put ``_`` for what is quoted, from the inmost quote outwards."""
+    for _ in range(_DEEPEST):
+        prose, n_found = shape.subn("_", prose)
+        if not n_found:
+            break
+    return prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +188,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?]++(?=[\s\"')\]]|$)|;|\n")
 _TAKEN_OUT = (
     (
         ">",
-        re.compile(r"^[^\S\n]*+(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]++)?>[^\n]*", re.MULTILINE),
+        re.compile(r"^[^\S\n]*+(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]++)*+>[^\n]*", re.MULTILINE),
         "a quote",
     ),
     ("|", re.compile(r"^[^\S\n]*+\|[^\n]*", re.MULTILINE), "a table"),
@@ -168,19 +201,59 @@ _TAKEN_OUT = (
 )
 """What is no prose, each with the sign it cannot lack."""
 
+_SOFT = r"(?:\n(?![^a-z*_~\"'`\u201c\u00ab\u2018\ue000\s]|\n))"
+"""A line end within a sentence: no ``_BREAK``."""
+
+
+def _quoted(start: str, end: str, *, marks: str = "") -> re.Pattern[str]:
+    """A quote, which may be wrapped over a few lines; ``marks`` are those that it cannot hold."""
+    inner = rf"[^{marks or end}\n]*+"
+    return re.compile(rf"{start}{inner}(?:{_SOFT}{inner}){{0,3}}{end}")
+
+
 _QUOTES = (
     # Only one run of each length can lack its partner in a line, so this stays linear.
     ("`", re.compile(r"(?<!`)(`{1,3})(?!`)[^\n]*?(?<!`)\1(?!`)"), "code"),
+    ("</", re.compile(r"<(code|kbd|samp|q|pre|blockquote)>[^<\n]*+</\1>"), "code"),
     ('"', re.compile(r'"[^"\n]*+"'), "a quote"),
-    ("\u201c", re.compile(r"\u201c[^\u201c\u201d\n]*+\u201d"), "a quote"),
-    ("\u00ab", re.compile(r"\u00ab[^\u00ab\u00bb\n]*+\u00bb"), "a quote"),
-    ("'", re.compile(r"(?<!\w)'[^'\n]++'(?!\w)"), "a quote"),
-    ("\u2018", re.compile(r"\u2018[^\u2018\u2019\n]++\u2019(?!\w)"), "a quote"),
+    ("\u201c", _quoted("\u201c", "\u201d", marks="\u201c\u201d"), "a quote"),
+    ("\u201e", _quoted("\u201e", "[\u201c\u201d]", marks="\u201e\u201c\u201d"), "a quote"),
+    ("\u00ab", _quoted("\u00ab", "\u00bb", marks="\u00ab\u00bb"), "a quote"),
+    ("'", re.compile(r"(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)"), "a quote"),
+    (
+        "\u2018",
+        re.compile("\u2018(?:[^\u2018\u2019\n]|(?<=\\w)\u2019(?=\\w))++\u2019(?!\\w)"),
+        "a quote",
+    ),
+    # What is left of a mark in its line may have its partner in one of the next.
+    (
+        "`",
+        re.compile(rf"(?<![\w`])`(?=[^\s`])[^`\n]*+(?:{_SOFT}[^`\n]*+){{1,3}}(?<=\S)`(?![\w`])"),
+        "code",
+    ),
+    (
+        '"',
+        re.compile(rf'(?<!\w)"(?=\S)[^"\n]*+(?:{_SOFT}[^"\n]*+){{1,3}}(?<=\S)"(?!\w)'),
+        "a quote",
+    ),
+)
+"""Each with the sign it cannot lack, and what it is."""
+
+_DEEPEST = 4
+"""Quotes in quotes that are looked into."""
+
+_ANY_LINES = r"(?:[^\n]|\n(?![^\S\n]*\n))"
+_OVER_LINES = (
+    ("`", re.compile(rf"(?<!`)(`{{1,3}})(?!`){_ANY_LINES}*?(?<!`)\1(?!`)")),
+    ('"', re.compile(r'"[^"]*+"')),
+    ("\u201c", re.compile("\u201c[^\u201d]*+\u201d")),
+    ("\u00ab", re.compile("\u00ab[^\u00bb]*+\u00bb")),
 )
 
+_MENTIONS = re.compile("\ue000+")
 _STRUCK_OUT = "~~"
 """What is struck out may leave a sign of what stood around it."""
-_BREAK = re.compile(r"\n(?=[^a-z*_~\"'`\u201c\u00ab\u2018\s]|\n)")
+_BREAK = re.compile(r"\n(?=[^a-z*_~\"'`\u201c\u00ab\u2018\ue000\s]|\n)")
 """A line end that joins no sentence: behind it stands nothing that could be a small letter."""
 
 _EMPHASIS = re.compile(

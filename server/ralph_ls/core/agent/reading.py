@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ralph_ls.core.agent.apart import set_apart
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.errors import find_error_lines, normalise
@@ -145,8 +146,9 @@ def read_text(
     report = choose_report(blocks, preferred=preferred)
     errors = find_error_lines(text, lowered) + find_error_lines(clean(stderr))
     promises = find_promises(text, tags, fences, complete_word=complete_word)
-    not_prose = merged((*fences, *(block.span for block in blocks), *(tag.span for tag in tags)))
-    prose = to_prose_with(text, lowered, not_prose, SIGNS)
+    parting = (*fences, *(block.span for block in blocks))
+    apart = set_apart(text, lowered, parting, tags)
+    prose = to_prose_with(apart.text, apart.lowered, apart.holes, SIGNS)
     completion = find_completion(prose)
     return Reading(
         text=text,
@@ -157,7 +159,9 @@ def read_text(
         completion=completion,
         clarification=find_clarification(prose),
         confidence=_confidence(report, completion),
-        question="" if _asks_by_signal(report, promises) else find_question(text, not_prose),
+        question=""
+        if _asks_by_signal(report, promises)
+        else find_question(text, merged((*parting, *(tag.span for tag in tags)))),
     )
 
 

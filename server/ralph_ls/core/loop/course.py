@@ -11,6 +11,7 @@ from math import ceil
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop import attempts, budget
 from ralph_ls.core.loop import breaker as breaker_rules
+from ralph_ls.core.loop.announcing import announce_end
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
 from ralph_ls.core.loop.gate import queue_is_empty, wanted
 from ralph_ls.core.loop.inputs import PlanFacts
@@ -66,6 +67,7 @@ def end(draft: Draft, reason: EndReason, message: str, *, by: str = "") -> None:
         iterations=run.iteration,
         seconds=round(run.active_seconds, 3),
     )
+    announce_end(draft, reason)
     draft.order(Finish(exit_code=code))
 
 
@@ -175,6 +177,16 @@ def pause(draft: Draft) -> None:
     draft.expect(Awaits.PERSON)
 
 
+def mode_of(run: RunState, plan: PlanFacts, wanted: Mode) -> Mode:
+    """What the next iteration is for; ``wanted`` is what settings and plan ask for (SPEC §8).
+
+    A plan with nothing left but tasks that were set aside is planned anew, once between two build
+    iterations that made progress: planning that helped nothing helps no better a second time.
+    """
+    may_plan = run.config.plan_when_stuck and run.config.task is None and not run.has_planned
+    return Mode.PLAN if may_plan and plan.is_stuck and wanted is Mode.BUILD else wanted
+
+
 def end_before_iteration(draft: Draft, plan: PlanFacts, mode: Mode = Mode.BUILD) -> bool:
     """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
 
@@ -246,15 +258,20 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
     question, task = run.question, started.task
     return PromptContext(
         iteration=started.iteration,
+        profile=run.config.profile,
         mode=started.mode,
         max_iterations=run.config.max_iterations,
         plan_path=run.plan,
         decide_path=run.config.paths.decide,
         blocked_path=run.config.paths.blocked,
+        progress_path=run.config.paths.progress,
         complete_word=run.config.promise.complete,
         completion=wanted(run.config.gate, run.config.promise.complete),
         task=task.title if task is not None else None,
+        task_id=task.id if task is not None else None,
         confirming=started.confirming,
+        skip_review=run.config.skip_review,
+        review_cap=run.config.review_cap,
         question=question.question if question is not None else None,
         answer=question.answer if question is not None else None,
         answered_by=question.answered_by if question is not None else None,
@@ -269,10 +286,13 @@ SHOWN_TASKS = 3
 
 def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
     """That nothing is left which could be taken, and what keeps each task (B, Exit Condition 1)."""
+    if plan.left:
+        return f"nothing is ready; {plan.left}"
     if run.config.task is not None:
         was_skipped = run.config.task in run.skipped
+        waits = [one.why for one in plan.held if one.why.startswith("waiting for ")]
         why = "is skipped on your order" if was_skipped else "is blocked in the plan"
-        return f"the task {run.config.task} {why}"
+        return f"the task {run.config.task} {f'is {waits[0]}' if waits else why}"
     n_open, n_blocked = plan.counts.open_required, plan.counts.blocked_required
     how = "blocked" if n_blocked == n_open else "blocked or set aside"
     if run.skipped and n_blocked != n_open:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.protocol.events import IterationEnded
@@ -21,6 +22,13 @@ class PrepareIteration:
     """Ids of tasks that are set aside without being marked in the plan."""
     skipped: tuple[str, ...] = ()
     """Ids of tasks that a person wants skipped in this run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTask:
+    """Take a task where others may take it too; answered by ``TaskClaimed``."""
+
+    task: TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +81,29 @@ class SetTaskAside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetAttempts:
+    """Take a task's attempts out of where they are kept beyond the run."""
+
+    task: str
+    """Its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteSetAside:
+    """Say in the plan that a task was set aside, without a mark that keeps it from being taken.
+
+    Nothing hangs on it: its count of attempts does that. So it is no loss where an engine dies
+    before it is written.
+    """
+
+    task: TaskRef
+    attempts: int
+    at: datetime
+    said: str = ""
+    """Why its agent gave it up by itself; empty where it merely did not come off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteDecide:
     """Write ``decide.txt``, with the answer once there is one."""
 
@@ -118,6 +149,37 @@ class WatchHaltFiles:
     """Tell of changes to the halt files until the next iteration."""
 
 
+class Occasion(StrEnum):
+    """What those outside are told of."""
+
+    QUESTION = "question"
+    """The agent asks something that only a person can say (A20)."""
+    PR_READY = "prReady"
+    """The run is complete, and the agent reports that a pull request is ready (A24)."""
+
+
+class Channel(StrEnum):
+    """How they are told."""
+
+    COMMAND = "command"
+    """The command of the settings: ``on_question``, ``on_pr_ready``."""
+    COMMENT = "comment"
+    """A comment on the issue on GitHub that the run works on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announce:
+    """Tell those outside, beside the loop; answered by ``Announced``.
+
+    It happens once at most: an engine that dies meanwhile leaves it to nobody.
+    """
+
+    occasion: Occasion
+    channel: Channel
+    iteration: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
     """The run is over: let everything go."""
@@ -127,11 +189,14 @@ class Finish:
 
 Effect = (
     PrepareIteration
+    | ClaimTask
     | LaunchAgent
     | StopAgent
     | ReadIteration
     | Validate
     | SetTaskAside
+    | ForgetAttempts
+    | NoteSetAside
     | WriteDecide
     | RemoveDecide
     | WriteBlocked
@@ -139,6 +204,7 @@ Effect = (
     | CloseIteration
     | WaitUntil
     | WatchHaltFiles
+    | Announce
     | Finish
 )
 

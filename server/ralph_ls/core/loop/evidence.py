@@ -45,10 +45,12 @@ def judge(
     report: Report | None,
     mode: Mode = Mode.BUILD,
     plan_changed: bool = False,
+    moved: Collection[str] = (),
 ) -> Evidence:
     """Say whether there was progress, and why, in words (SPEC §6, Evidence).
 
-    ``seen`` are the fingerprints of this run's earlier end states and of its start.
+    ``seen`` are the fingerprints of this run's earlier end states and of its start. ``moved`` are
+    the tasks whose review went on by a legal move, which is progress whatever else was changed.
     ``plan_changed`` says that the plan's text differs from what it was at the start.
     """
     why = _by_head(changes, tasks_done, kinds)
@@ -57,6 +59,8 @@ def judge(
         progress, why = _of_plan_iteration(kinds, report, plan_changed=plan_changed)
     elif not progress:
         progress, why = _by_content(changes, tasks_done, seen, kinds, report)
+    if not progress and moved:
+        progress, why = True, f"the review of {count_of(len(moved), 'task')} went on"
     return Evidence(
         commits=changes.commits,
         files=changes.files,
@@ -75,19 +79,24 @@ def new_head(evidence: Evidence) -> str | None:
 
 
 def contradiction(
-    report: Report | None, evidence: Evidence, *, plan_changed: bool = False
+    report: Report | None,
+    evidence: Evidence,
+    *,
+    plan_changed: bool = False,
+    moved: Collection[str] = (),
 ) -> str | None:
     """What the report claims and evidence does not bear out; None where they agree.
 
-    A changed plan is a modified file to the agent that changed it.
+    A changed plan is a modified file to the agent that changed it, and to have carried a task
+    through its part of the review (``moved``) is to have completed it.
     """
     if report is None:
         return None
     claims: list[str] = []
-    modified = evidence.files or _by_agent(evidence.commits) or plan_changed
+    modified = evidence.files or _by_agent(evidence.commits) or plan_changed or moved
     if report.files_modified > 0 and not modified:
         claims.append(count_of(report.files_modified, "modified file"))
-    if report.tasks_completed > 0 and not evidence.tasks_done:
+    if report.tasks_completed > 0 and not (evidence.tasks_done or moved):
         claims.append(count_of(report.tasks_completed, "completed task"))
     return f"the report claims {' and '.join(claims)}, none was seen" if claims else None
 

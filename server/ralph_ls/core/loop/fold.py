@@ -2,7 +2,8 @@
 
 The engine folds each event it tells, a viewer folds the same events out of the journal, and a
 resumed run folds them once more, so all three always agree (SPEC §2). Counters move only with
-``iterationEnded``: an engine that dies while it settles leaves nothing half counted.
+``iterationEnded``: an engine that dies while it settles leaves nothing half counted. Attempts that
+are kept beyond the run also come with ``iterationStarted``, where others have changed them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
     CommandRejected,
+    CriteriaVerified,
     Event,
     EventBase,
     EvidenceGathered,
@@ -42,7 +44,7 @@ from ralph_ls.protocol.events import (
     Warned,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Outcome, Phase, TaskRef
+from ralph_ls.protocol.run_words import Mode, Outcome, Phase, TaskRef
 from ralph_ls.protocol.state import (
     Blocker,
     CurrentIteration,
@@ -157,6 +159,7 @@ def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
             "workspace": event.workspace,
             "state_dir": event.state_dir,
             "plan": event.plan,
+            "request": event.request,
             "started_at": event.at,
             "stale_marker": event.counts.marker,
         }
@@ -191,6 +194,7 @@ def _iteration_moved(
                 "counts": event.counts,
                 "seen": seen,
                 "verdict": None,
+                "attempts": state.attempts if event.attempts is None else event.attempts,
             }
         case AgentStarted() if state.current is not None:
             return {"current": state.current.model_copy(update={"agent": event, "exit": None})}
@@ -232,6 +236,10 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
     # What the agent was told is used up only by an iteration that came to its end.
     if event.outcome in UNHEARD:
         return changes
+    if event.mode is Mode.PLAN:
+        changes["has_planned"] = True
+    elif event.outcome is Outcome.PROGRESS:
+        changes["has_planned"] = False
     began = state.current.started.seq if state.current is not None else event.seq
     changes["stuck_iterations"] = state.stuck_iterations + (1 if event.commit is None else 0)
     changes["notes"] = tuple(note for note in state.notes if note.seq > began)
@@ -358,6 +366,8 @@ def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
     if current is None or getattr(event, "iteration", None) != current.started.iteration:
         return {}
     changes: dict[str, Any] = {"told": (*current.told, told_name(event))}
+    if isinstance(event, CriteriaVerified):
+        changes["verified"] = (*current.verified, event)
     if isinstance(event, Validated):
         changes["validated"] = event
     return {"current": current.model_copy(update=changes)}

@@ -8,11 +8,13 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config, Dialect
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
 
@@ -35,6 +37,10 @@ class PlanFacts:
     """The first required ones that are open, at most ten."""
     held: tuple[HeldTask, ...] = ()
     """The first required ones that are not done and cannot be taken, at most ten."""
+    is_stuck: bool = False
+    """None can be taken, and some were set aside, which planning may help (B, Stuck Detection)."""
+    left: str = ""
+    """What is left and why, where the plan has better words for it than ``held``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +106,8 @@ class EngineFacts:
     workspace: str
     state_dir: str
     plan_path: str
+    request: RequestView | None = None
+    """The request, where the plan is one."""
     counts: PlanCountsView = PlanCountsView()
     branch: str | None
     head: str | None
@@ -134,8 +142,23 @@ class Prepared:
     plan: PlanFacts
     left_out: tuple[str, ...] = ()
     """Ids of the tasks that were not to be chosen, as it was ordered."""
+    attempts: Mapping[str, int] | None = None
+    """Failed attempts by task id, where they are kept beyond the run; the plan is by these."""
+    attempts_before: Mapping[str, int] = field(default_factory=dict)
+    """As the run had counted them when that was looked at."""
     mode: Mode = Mode.BUILD
+    must_claim: bool = False
+    """Others may take the next task too, so it is claimed before anybody works at it."""
     notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskClaimed:
+    """The task is this run's, or somebody else was quicker."""
+
+    task: TaskRef
+    refused: str = ""
+    """Why it cannot be had; empty where it can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,10 +219,16 @@ class IterationRead:
     """The plan's text differs from what it was at the iteration's start."""
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
+    reviewed: tuple[str, ...] = ()
+    """Ids of tasks that were set aside and that planning has changed: they are tried anew."""
+    moved: tuple[str, ...] = ()
+    """Ids of the tasks whose review the agent carried on as it may."""
     renamed: Mapping[str, TaskRef] = field(default_factory=dict)
     """What tasks are called now whose id has changed since the last one was read, by that id."""
     plan: PlanFacts = PlanFacts()
     halt: HaltFiles = HaltFiles()
+    verified: tuple[Verification, ...] = ()
+    """What came of the commands that the criteria of closed tasks name; a refuted one is open."""
     must_validate: bool = False
     """There is a validation script that may run."""
     reverted: tuple[Reverted, ...] = ()
@@ -254,6 +283,14 @@ class Interrupted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Announced:
+    """What became of telling those outside; it moves no run."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EffectFailed:
     """Something the loop ordered could not be done; the message says what and why."""
 
@@ -264,6 +301,7 @@ Input = (
     Started
     | Resumed
     | Prepared
+    | TaskClaimed
     | AgentLaunched
     | AgentFinished
     | IterationRead
@@ -273,5 +311,6 @@ Input = (
     | HaltFilesChanged
     | TimeCame
     | Interrupted
+    | Announced
     | EffectFailed
 )

@@ -8,12 +8,10 @@ from ralph_ls.core.loop.gate import wanted
 from ralph_ls.core.loop.profiles import (
     PROFILES,
     SOURCES,
-    PlanSource,
     Profile,
     WithoutPlan,
     hindrances,
     preset,
-    profile_of,
 )
 from ralph_ls.protocol.config import Config, OnBlocked
 
@@ -28,7 +26,7 @@ def matrix() -> tuple[tuple[str, ...], ...]:
 
 def _plan(profile: Profile, _config: Config) -> str:
     files = ", ".join(f"`{name}`" for name in profile.plan_files)
-    return files or SOURCES[profile.plan_source]
+    return files or SOURCES[profile.plan_kind]
 
 
 def _signs(profile: Profile, _config: Config) -> str:
@@ -93,8 +91,6 @@ def _runs(_profile: Profile, config: Config) -> str:
     found = hindrances(config)
     if not found:
         return "yes"
-    if profile_of(config.profile).plan_source is not PlanSource.MARKDOWN:
-        return "no"
     return "with " + " and ".join(f"`{one.instead}`" for one in found)
 
 

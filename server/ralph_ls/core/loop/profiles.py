@@ -15,26 +15,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.config import (
     Committer,
     Config,
-    LogForm,
     ProfileName,
 )
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.report import ReportKind
-
-
-class PlanSource(StrEnum):
-    """Where the tasks come from (SPEC §8)."""
-
-    MARKDOWN = "markdown"
-    STORIES = "stories"
-    """``tasks.json`` or ``prd.json`` (R)."""
-    BEADS = "beads"
-    """``bd`` (B)."""
-    REQUEST = "request"
-    """The text of a request (A)."""
 
 
 class WithoutPlan(StrEnum):
@@ -52,7 +40,7 @@ class Profile:
     """One preset."""
 
     name: ProfileName
-    plan_source: PlanSource
+    plan_kind: PlanKind
     plan_files: tuple[str, ...]
     """Where its plan is looked for, first match wins; empty where it is no file."""
     signs: tuple[str, ...] = ()
@@ -68,7 +56,7 @@ class Profile:
 
 SPEC = Profile(
     name=ProfileName.SPEC,
-    plan_source=PlanSource.MARKDOWN,
+    plan_kind=PlanKind.MARKDOWN,
     plan_files=("IMPLEMENTATION_PLAN.md",),
     signs=("IMPLEMENTATION_PLAN.md",),
     faint_signs=("specs",),
@@ -98,7 +86,7 @@ SPEC = Profile(
 
 FIXPLAN = Profile(
     name=ProfileName.FIXPLAN,
-    plan_source=PlanSource.MARKDOWN,
+    plan_kind=PlanKind.MARKDOWN,
     plan_files=("@fix_plan.md", ".ralph/fix_plan.md", "fix_plan.md"),
     signs=("@fix_plan.md", ".ralph/fix_plan.md", "fix_plan.md"),
     without_plan=WithoutPlan.SKELETON,
@@ -125,7 +113,7 @@ FIXPLAN = Profile(
 
 STORIES = Profile(
     name=ProfileName.STORIES,
-    plan_source=PlanSource.STORIES,
+    plan_kind=PlanKind.STORIES,
     plan_files=(
         "ralph/tasks.json",
         "ralph/prd.json",
@@ -144,6 +132,8 @@ STORIES = Profile(
             "max_stuck": 3,
             "on_blocked": "nothing",
             "attempts.limit": 0,
+            # Stories have no state for one that was given up.
+            "attempts.mark": False,
             "progress.evidence": ("head",),
             "guard.planning_is_free": True,
             "commits": "agent",
@@ -164,7 +154,7 @@ STORIES = Profile(
 
 BEADS = Profile(
     name=ProfileName.BEADS,
-    plan_source=PlanSource.BEADS,
+    plan_kind=PlanKind.BEADS,
     plan_files=(),
     signs=(".beads",),
     settings=MappingProxyType(
@@ -183,6 +173,7 @@ BEADS = Profile(
             "attempts.limit": 3,
             "attempts.counts": "not-done",
             "attempts.mark": False,
+            "plan_when_stuck": True,
             "progress.evidence": ("commits", "worktree", "tasks"),
             "guard.planning_is_free": True,
             "commits": "agent",
@@ -197,7 +188,7 @@ BEADS = Profile(
 
 ISSUE = Profile(
     name=ProfileName.ISSUE,
-    plan_source=PlanSource.REQUEST,
+    plan_kind=PlanKind.REQUEST,
     plan_files=(),
     own_block=ReportKind.CLARITY_STATUS,
     settings=MappingProxyType(
@@ -260,24 +251,12 @@ class Hindrance:
 
 def hindrances(config: Config) -> tuple[Hindrance, ...]:
     """What keeps this version from running with these settings; empty where nothing does."""
-    source = profile_of(config.profile).plan_source
-    if source is not PlanSource.MARKDOWN:
-        same_gate = f'gate.rule = "{config.gate.rule.value}" for the same gate'
-        return (
-            Hindrance(
-                why=f"it works on {SOURCES[source]}, but only markdown plans can be read",
-                instead=f'profile = "fixplan" and {same_gate}',
-            ),
-        )
     found: list[Hindrance] = []
     if config.commits is Committer.LOOP:
         why = 'commits = "loop", but only the agent commits'
         found.append(Hindrance(why=why, instead='commits = "agent"'))
     if config.push:
         found.append(Hindrance(why="push = true, but nothing is pushed", instead="push = false"))
-    if config.log_form is LogForm.JSONL:
-        why = 'log_form = "jsonl", but logs are written in frames only'
-        found.append(Hindrance(why=why, instead='log_form = "run"'))
     return tuple(found)
 
 
@@ -293,11 +272,11 @@ def require_runnable(config: Config) -> None:
         )
 
 
-SOURCES: Mapping[PlanSource, str] = MappingProxyType(
+SOURCES: Mapping[PlanKind, str] = MappingProxyType(
     {
-        PlanSource.MARKDOWN: "a markdown plan",
-        PlanSource.STORIES: "stories (tasks.json or prd.json)",
-        PlanSource.BEADS: "the issues of bd",
-        PlanSource.REQUEST: "the text of a request",
+        PlanKind.MARKDOWN: "a markdown plan",
+        PlanKind.STORIES: "stories (tasks.json or prd.json)",
+        PlanKind.BEADS: "the issues of bd",
+        PlanKind.REQUEST: "the text of a request",
     }
 )

@@ -48,6 +48,7 @@ from ralph_ls.core.loop.rehearsal import (
     facts_of,
 )
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.loop.verification import verification_of
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import (
     AgentExited,
@@ -55,6 +56,7 @@ from ralph_ls.protocol.events import (
     BlockedRaised,
     BlockedResolved,
     CommandAccepted,
+    CriteriaVerified,
     EventBase,
     EvidenceGathered,
     IterationEnded,
@@ -256,7 +258,9 @@ def _prepared(rehearsal: Rehearsal, started: IterationStarted) -> Prepared:
     if task is not None and task.id in rehearsal.set_aside:
         task = UNKNOWN_TASK
     plan = PlanFacts(counts=started.counts, next_task=task)
-    return Prepared(baseline=started.baseline, plan=plan, mode=started.mode)
+    return Prepared(
+        baseline=started.baseline, plan=plan, mode=started.mode, attempts=started.attempts
+    )
 
 
 def _look_once_more(rehearsal: Rehearsal, chapter: _Chapter) -> None:
@@ -327,6 +331,7 @@ def _read(
         ),
         tasks_done=evidence.tasks_done,
         plan=_plan_after(ended, following),
+        verified=tuple(verification_of(event) for event in chapter.all(CriteriaVerified)),
         must_validate=chapter.find(Validated) is not None,
     )
 

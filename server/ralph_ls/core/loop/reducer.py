@@ -22,15 +22,17 @@ stop or to pause dies with the engine: whoever resumes a run wants it to go on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop import attempts, course, settle, steering
-from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration, StopAgent
+from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
 from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
+    Announced,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -42,6 +44,7 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     Resumed,
     Started,
+    TaskClaimed,
     TimeCame,
     ValidationFinished,
 )
@@ -84,12 +87,14 @@ def _take_up(draft: Draft, given: Input) -> None:
             draft.ignore("no engine has taken up the run yet")
 
 
-def _dispatch(draft: Draft, given: Input) -> None:
+def _dispatch(draft: Draft, given: Input) -> None:  # noqa: PLR0912 - one branch for each input
     match given:
         case Started() | Resumed():
             draft.ignore("the run has an engine already")
         case Prepared():
-            _begin_iteration(draft, given)
+            _prepared(draft, given)
+        case TaskClaimed():
+            _task_claimed(draft, given)
         case AgentLaunched():
             _agent_launched(draft, given)
         case AgentFinished():
@@ -108,6 +113,8 @@ def _dispatch(draft: Draft, given: Input) -> None:
             _time_came(draft)
         case Interrupted(by=by):
             steering.interrupt(draft, by)
+        case Announced():
+            draft.tell(Warned, code=given.code, message=given.message)
         case EffectFailed(message=message):
             _effect_failed(draft, message)
         case _:  # pragma: no cover
@@ -120,6 +127,8 @@ def _after_the_end(draft: Draft, given: Input) -> None:
             steering.obey(draft, command)
         case CommandUnreadable():
             steering.refuse_unreadable(draft, given)
+        case Announced():
+            draft.tell(Warned, code=given.code, message=given.message)
         case _:
             draft.ignore("the run has ended")
 
@@ -139,6 +148,7 @@ def _start(draft: Draft, given: Started) -> None:
         branch=facts.branch,
         head=facts.head,
         plan=facts.plan_path,
+        request=facts.request,
         config=facts.config,
         overrides=facts.overrides,
         counts=facts.counts,
@@ -206,17 +216,48 @@ def _tell_resets(draft: Draft, facts: EngineFacts) -> None:
         steering.reset_task(draft, reset.task, command=reset.command, by=reset.by)
 
 
-def _begin_iteration(draft: Draft, given: Prepared) -> None:
+def _prepared(draft: Draft, given: Prepared) -> None:
     if not draft.is_awaited(Awaits.PREPARED):
         return
     for notice in given.notices:
         draft.tell(Warned, code=notice.code, message=notice.message)
-    if set(given.left_out) != set(course.left_out(draft.run)):
-        # A person had a task skipped or reset while the next one was being chosen.
+    if _is_outdated(draft, given):
         course.go_on(draft)
         return
+    given = replace(given, mode=course.mode_of(draft.run, given.plan, given.mode))
     if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode):
         return
+    task = given.plan.next_task
+    if given.must_claim and task is not None and given.mode is not Mode.PLAN:
+        draft.keep_prepared(given)
+        draft.order(ClaimTask(task=task))
+    else:
+        _begin_iteration(draft, given)
+
+
+def _is_outdated(draft: Draft, given: Prepared) -> bool:
+    """Whether a person had a task skipped or reset while the next one was being chosen."""
+    run = draft.run
+    is_recounted = given.attempts is not None and given.attempts_before != run.attempts
+    return is_recounted or set(given.left_out) != set(course.left_out(run))
+
+
+def _task_claimed(draft: Draft, given: TaskClaimed) -> None:
+    """Begin with the task; one that somebody else has makes room for the next one."""
+    prepared = draft.state.prepared
+    if not draft.is_awaited(Awaits.CLAIM) or prepared is None:
+        return
+    draft.keep_prepared(None)
+    if given.refused:
+        message = f"{given.task.title} ({given.task.id}) is not taken: {given.refused}"
+        draft.tell(Warned, code="claim-refused", message=message)
+    if given.refused or _is_outdated(draft, prepared):
+        course.go_on(draft)
+    elif not course.hold(draft):
+        _begin_iteration(draft, prepared)
+
+
+def _begin_iteration(draft: Draft, given: Prepared) -> None:
     is_planning, config = given.mode is Mode.PLAN, draft.config
     task = None if is_planning else given.plan.next_task
     started = draft.tell(
@@ -228,6 +269,7 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
         confirming=task is None and not is_planning and config.gate.rule in CONFIRMING,
         counts=given.plan.counts,
         baseline=given.baseline,
+        attempts=None if given.attempts == draft.run.attempts else given.attempts,
     )
     attempt = attempts.begin(draft.run.attempts, task, config.attempts)
     if attempt is not None:

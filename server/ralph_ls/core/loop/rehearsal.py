@@ -165,7 +165,8 @@ class Rehearsal:
             # Nobody did what the run waits for, so this is where it stops.
             self._obey(Stop(**self._who()))
         if self.awaits is Awaits.PREPARED:
-            self.feed(replace(prepared, left_out=left_out(self.run)))
+            run = self.run
+            self.feed(replace(prepared, left_out=left_out(run), attempts_before=run.attempts))
         return not self.is_over
 
     def play(self, turn: Turn) -> None:

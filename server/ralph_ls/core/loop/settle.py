@@ -11,9 +11,11 @@ from dataclasses import replace
 
 from ralph_ls.core.loop import attempts, course
 from ralph_ls.core.loop import breaker as breaker_rules
+from ralph_ls.core.loop.announcing import announce_question
 from ralph_ls.core.loop.effects import (
     CloseIteration,
     LaunchAgent,
+    NoteSetAside,
     RemoveDecide,
     SetTaskAside,
     Validate,
@@ -28,6 +30,7 @@ from ralph_ls.core.loop.telling import (
     gate_inputs,
     tell_decisions,
     tell_reverted,
+    tell_verified,
     tell_what_was_read,
     warn_once,
 )
@@ -71,6 +74,7 @@ def read(draft: Draft, given: IterationRead) -> None:
     for notice in given.notices:
         warn_once(draft, number, notice.code, notice.message)
     tell_reverted(draft, number, given)
+    tell_verified(draft, number, given)
     evidence = _evidence(draft, current, given)
     if (
         exit_event is not None
@@ -125,6 +129,7 @@ def _evidence(draft: Draft, current: CurrentIteration, given: IterationRead) -> 
         report=given.report,
         mode=current.started.mode,
         plan_changed=given.plan_changed,
+        moved=given.moved,
     )
 
 
@@ -173,7 +178,7 @@ def _close(
     if answered and draft.run.question is None and given.halt.question is not None:
         draft.order(RemoveDecide())
     if settlement.set_aside is not None:
-        _mark_in_plan(draft, settlement.set_aside)
+        _say_in_plan(draft, settlement.set_aside)
     if draft.run.verdict is not None:
         course.follow(draft, draft.run.verdict)
     elif settlement.limit is not None:
@@ -225,25 +230,29 @@ def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
     if task is not None:
         task = given.renamed.get(task.id, task)
     done = task is not None and task.id in given.tasks_done
+    # Whoever closes what does not hold has failed at it, whatever else was done (B11).
+    refuted = {one.task.id for one in given.verified if one.failed}
+    refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
+    is_progress = settlement.evidence.progress and not (task and task.id in refuted)
     counted = attempts.settle(
         attempts.rename(draft.run.attempts, given.renamed),
         task,
         done=done,
-        progress=settlement.evidence.progress,
+        progress=is_progress,
         counts=not settlement.cut_short,
         config=config,
-        others_done=given.tasks_done,
+        others_done=(*given.tasks_done, *given.reviewed),
     )
-    after, why = counted.attempts, ""
+    after, why, said = counted.attempts, "", ""
     if counted.set_aside:
         why = f"{count_of(counted.count, 'attempt')} without success"
     gives_up = draft.config.on_blocked is OnBlocked.SET_ASIDE and not settlement.cut_short
     if report is not None and report.status == "BLOCKED" and gives_up and task and not done:
-        why = report.recommendation or "the agent reports BLOCKED and gives no reason"
+        why = said = report.recommendation or "the agent reports BLOCKED and gives no reason"
         after = attempts.give_up(after, task, config)
     if task is None or not why:
         return replace(settlement, attempts=after)
-    set_aside = SetAside(task=task, reason=why, attempts=counted.count)
+    set_aside = SetAside(task=task, reason=why, attempts=counted.count, said=said)
     return replace(settlement, attempts=after, set_aside=set_aside)
 
 
@@ -264,10 +273,12 @@ def _facts(draft: Draft, settlement: Settlement) -> breaker_rules.IterationFacts
     )
 
 
-def _mark_in_plan(draft: Draft, set_aside: SetAside) -> None:
+def _say_in_plan(draft: Draft, set_aside: SetAside) -> None:
+    task, reason, n_attempts = set_aside.task, set_aside.reason, set_aside.attempts
     if attempts.is_marked(draft.config.attempts):
-        task, reason = set_aside.task, set_aside.reason
         draft.order(SetTaskAside(task=task, reason=reason, needs=MARKED_BLOCKED))
+    else:
+        draft.order(NoteSetAside(task=task, attempts=n_attempts, at=draft.now, said=set_aside.said))
 
 
 def _raise_promises(draft: Draft, settlement: Settlement) -> None:
@@ -279,13 +290,14 @@ def _raise_promises(draft: Draft, settlement: Settlement) -> None:
     asked = draft.run.question
     question = question_of(settlement.read)
     if question is not None and (asked is None or asked.iteration != number):
-        draft.tell(
+        told = draft.tell(
             QuestionAsked,
             iteration=number,
             question=question,
             path=paths.decide,
             asked_at=draft.now.replace(microsecond=0),
         )
+        announce_question(draft, told)
     for promise in settlement.read.promises:
         was_raised = "blockedRaised" in settlement.current.told
         is_new = draft.run.blocked is None and not was_raised

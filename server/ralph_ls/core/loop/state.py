@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ralph_ls.core.loop.effects import (
     WRITTEN_FIRST,
+    ClaimTask,
     Effect,
     Finish,
     LaunchAgent,
@@ -19,7 +20,7 @@ from ralph_ls.core.loop.effects import (
     WatchHaltFiles,
 )
 from ralph_ls.core.loop.fold import apply
-from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.inputs import IterationRead, Prepared
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import Event, EventBase
 from ralph_ls.protocol.state import RunState
@@ -32,6 +33,7 @@ class Awaits(StrEnum):
 
     START = "an engine that takes up the run"
     PREPARED = "a look at the tree and the plan"
+    CLAIM = "the task to be claimed"
     LAUNCH = "the agent to start"
     EXIT = "the agent to end"
     READ = "what the agent said and changed"
@@ -43,6 +45,7 @@ class Awaits(StrEnum):
 
 _ANSWERS: dict[type[Effect], Awaits] = {
     PrepareIteration: Awaits.PREPARED,
+    ClaimTask: Awaits.CLAIM,
     LaunchAgent: Awaits.LAUNCH,
     ReadIteration: Awaits.READ,
     Validate: Awaits.VALIDATION,
@@ -58,6 +61,8 @@ class LoopState:
 
     run: RunState = field(default_factory=RunState)
     awaits: Awaits = Awaits.START
+    prepared: Prepared | None = None
+    """What the next iteration begins with, while its task is claimed."""
     settlement: IterationRead | None = None
     """What was read of the open iteration, while its validation runs."""
     stopping_agent: bool = False
@@ -141,6 +146,10 @@ class Draft:
     def keep(self, *, settlement: IterationRead | None) -> None:
         """Hold what was read until the validation is through."""
         self._state = replace(self._state, settlement=settlement)
+
+    def keep_prepared(self, prepared: Prepared | None) -> None:
+        """Hold what the next iteration begins with until its task is claimed."""
+        self._state = replace(self._state, prepared=prepared)
 
     def mark_agent(self, *, stopping: bool) -> None:
         self._state = replace(self._state, stopping_agent=stopping)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ralph_ls.core.loop import course
+from ralph_ls.core.loop import attempts, course
 from ralph_ls.core.loop.effects import (
+    ForgetAttempts,
     RemoveBlocked,
     RemoveDecide,
     StopAgent,
@@ -146,6 +147,8 @@ def reset_task(draft: Draft, task: str, *, command: str, by: str) -> None:
         text="no attempts are counted for the task any more, and it is not skipped",
         task=task,
     )
+    if not attempts.is_marked(draft.config.attempts):
+        draft.order(ForgetAttempts(task=task))
 
 
 def _obey(draft: Draft, command: Command) -> None:

@@ -17,10 +17,12 @@ from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
+from ralph_ls.core.loop.verification import checks_told
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CompletionRefused,
+    CriteriaVerified,
     EventBase,
     EvidenceGathered,
     GuardReverted,
@@ -65,6 +67,19 @@ def tell_reverted(draft: Draft, number: int, given: IterationRead) -> None:
             n_tasks=one.n_tasks,
             text=one.text,
             kept=one.kept,
+        )
+
+
+def tell_verified(draft: Draft, number: int, given: IterationRead) -> None:
+    """Tell what was run for closed tasks; a second reading runs only what has not held yet."""
+    for one in given.verified:
+        draft.tell(
+            CriteriaVerified,
+            iteration=number,
+            task=one.task,
+            ok=one.ok,
+            reopened=one.reopened,
+            checks=checks_told(one),
         )
 
 
@@ -190,9 +205,11 @@ def _warn_of_claims(draft: Draft, number: int, given: IterationRead, evidence: E
     current = draft.run.current
     is_planning = current is not None and current.started.mode is Mode.PLAN
     plan_changed = is_planning and given.plan_changed
-    if claim := contradiction(given.report, evidence, plan_changed=plan_changed):
+    claim = contradiction(given.report, evidence, plan_changed=plan_changed, moved=given.moved)
+    if claim is not None:
         warn_once(draft, number, "claim-without-evidence", claim)
-    if is_tick_alone(evidence):
+    # To approve what others did is a review's whole work.
+    if is_tick_alone(evidence) and not set(evidence.tasks_done) <= set(given.moved):
         ticked = ", ".join(evidence.tasks_done[:SHOWN_TASKS])
         warn_once(draft, number, "tick-without-change", f"ticked with no other change: {ticked}")
     if given.report is not None and given.report.work_type == "TESTING":

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
+    Announced,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -28,6 +29,7 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     Resumed,
     Started,
+    TaskClaimed,
     TimeCame,
     ValidationFinished,
 )
@@ -61,6 +63,7 @@ _SET_OUT = frozenset({Phase.PREPARING, Phase.PARKED, Phase.ENDED})
 """Where the start of an engine can lead, with no iteration open."""
 
 _HAS_ENGINE = "the run has an engine already"
+_NOT_CLAIMING = "no task is being claimed"
 _NO_AGENT_DUE = "no agent is being started"
 _NO_AGENT = "no agent runs"
 _NOTHING_TO_READ = "no iteration waits to be read"
@@ -83,6 +86,7 @@ def _row(
         Started: _HAS_ENGINE,
         Resumed: _HAS_ENGINE,
         Prepared: _NOT_PREPARING,
+        TaskClaimed: _NOT_CLAIMING,
         AgentLaunched: _NO_AGENT_DUE,
         AgentFinished: _NO_AGENT,
         IterationRead: _NOTHING_TO_READ,
@@ -92,6 +96,7 @@ def _row(
         HaltFilesChanged: _NO_PERSON_AWAITED,
         TimeCame: _NOT_WAITING,
         Interrupted: _to(Phase.ENDED),
+        Announced: _to(phase),
         EffectFailed: _to(Phase.ENDED),
     }
     return {**defaults, **answers}
@@ -103,6 +108,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             Phase.PREPARING,
             {
                 Prepared: _SET_OUT | {Phase.RUNNING, Phase.PAUSED},
+                TaskClaimed: _to(Phase.PREPARING, Phase.RUNNING, Phase.PAUSED),
                 CommandArrived: _to(Phase.PREPARING, Phase.ENDED),
             },
         ),
@@ -157,7 +163,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             {
                 kind: _HAS_ENDED
                 for kind in INPUTS
-                if kind not in {Started, Resumed, CommandArrived, CommandUnreadable}
+                if kind not in {Started, Resumed, CommandArrived, CommandUnreadable, Announced}
             },
         ),
     }

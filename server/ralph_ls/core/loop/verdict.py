@@ -39,6 +39,8 @@ class SetAside:
     reason: str
     attempts: int
     """Failed ones, with this."""
+    said: str = ""
+    """Why its agent gave it up by itself; empty where it merely did not come off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ralph_ls.protocol.config import to_seconds
+from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.protocol.setup import (
     DraftItem,
     SetupField,

@@ -237,8 +237,9 @@ def _ended(seen: Seen, state: RunState, kind: str, tone: Tone) -> Card:
     summary = [
         count_of(state.iteration, "iteration"),
         format_duration(state.active_seconds),
-        f"{counts.required_done} of {count_of(counts.required, 'task')} done",
     ]
+    if state.request is None:
+        summary.append(f"{counts.required_done} of {count_of(counts.required, 'task')} done")
     if seen.history.cost_usd is not None:
         summary.append(f"${seen.history.cost_usd:.2f}")
     said = [] if state.end is None else [_shown(state.end.message)]

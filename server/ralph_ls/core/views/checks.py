@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ralph_ls.core.plan.checking.checks import COMPLETION_MARKER, check
+from ralph_ls.core.plan.checking.checks import COMPLETION_MARKER
 from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
+from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.diagnostics import Diagnostic, Severity
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.core.views.visible import tame
@@ -39,7 +40,7 @@ def remarks_on(seen: Seen) -> tuple[Remark, ...]:
     if seen.file is not FileKind.PLAN:
         return ()
     marker = COMPLETION_MARKER if seen.state is None else seen.state.config.gate.marker
-    return check(seen.parsed, seen.text, marker=marker)
+    return check_plan(seen.parsed, seen.text, seen.kind, marker=marker)
 
 
 def _shown(remark: Remark) -> Diagnostic:

@@ -14,7 +14,9 @@ from enum import StrEnum
 from typing import assert_never
 
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
+from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.checking.remarks import Related
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.reverted import put_back
 from ralph_ls.core.views.seen import (
     FileKind,
@@ -27,10 +29,12 @@ from ralph_ls.core.views.seen import (
     waiting_question,
 )
 from ralph_ls.core.views.tasks import after_attempts, set_aside
+from ralph_ls.core.views.verified import refuted, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import claims_of, facts_of, one_line, reverted_words
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import Report
 from ralph_ls.protocol.run_words import Phase
@@ -56,6 +60,8 @@ class Code(StrEnum):
     TICK_WITHOUT_CHANGE = "tick-without-change"
     TESTS_FAILING = "tests-failing"
     VALIDATION_FAILED = "validation-failed"
+    VERIFICATION_FAILED = "verification-failed"
+    """A task was closed, a command that its criteria name failed, and it is open again."""
     COMPLETION_REFUSED = "completion-refused"
     BREAKER_HALF_OPEN = "breaker-half-open"
     BREAKER_OPEN = "breaker-open"
@@ -165,6 +171,7 @@ def _on_plan(seen: Seen, at: Places) -> Iterator[Diagnostic]:
     yield from _claims(seen.state, at)
     yield from _missing_report(seen.state, at)
     yield from _validation(seen.state, at)
+    yield from _refuted(at)
     yield from _refusal(seen.state, at)
     yield from _reverted(seen.state, at)
     yield from _warnings(seen.state, at)
@@ -283,13 +290,19 @@ def _claims(state: RunState, at: Places) -> Iterator[Diagnostic]:
     if claim := contradiction(report, evidence):
         span = at.of_iteration(iteration)
         yield _at(span, Severity.WARNING, Code.CLAIM_WITHOUT_EVIDENCE, claim, link)
-    if is_tick_alone(evidence):
+    if is_tick_alone(evidence) and not _is_approval(state, evidence):
         message = f"ticked in iteration {iteration} with no other change"
         tasks = at.tasks(evidence.tasks_done)
         for task_id in evidence.tasks_done:
             if task_id in tasks:
                 span = at.of_task(tasks[task_id])
                 yield _at(span, Severity.WARNING, Code.TICK_WITHOUT_CHANGE, message, link)
+
+
+def _is_approval(state: RunState, evidence: Evidence) -> bool:
+    """Whether what became done is a story that a review approved, which changes nothing else."""
+    has_reviews = profile_of(state.config.profile).plan_kind is PlanKind.STORIES
+    return has_reviews and evidence.progress and not state.config.skip_review
 
 
 def _missing_report(state: RunState, at: Places) -> Iterator[Diagnostic]:
@@ -313,6 +326,13 @@ def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
         message += f":\n{tail[-SHOWN_TAIL:]}"
     span, link = at.of_iteration(validated.iteration), _cause(validated.iteration)
     yield _at(span, Severity.WARNING, Code.VALIDATION_FAILED, message, link)
+
+
+def _refuted(at: Places) -> Iterator[Diagnostic]:
+    for task, told in refuted(at.seen):
+        message = f"closed in iteration {told.iteration}: {verified_words(told)}"
+        span, link = at.of_task(task), _cause(told.iteration)
+        yield _at(span, Severity.WARNING, Code.VERIFICATION_FAILED, message, link)
 
 
 def _refusal(state: RunState, at: Places) -> Iterator[Diagnostic]:

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from ralph_ls.core.loop.budget import is_nearly_used
 from ralph_ls.core.loop.evidence import contradiction
 from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.plan.checking.remarks import Remark
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import Parsed, Plan
+from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.budgets import (
     cost_words,
     duration_words,
@@ -20,6 +25,8 @@ from ralph_ls.core.views.budgets import (
 from ralph_ls.core.views.card import breaker_reason, environment_lines
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.tasks import aside_words, set_aside
+from ralph_ls.core.views.verified import refuted, verified_words
+from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import cut, facts_of, one_line, some_lines
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
@@ -32,6 +39,8 @@ from ralph_ls.protocol.state import RunState
 SHOWN_LINES = 2
 SHOWN_NEXT = 160
 """Characters of a recommendation: two lines of a narrow panel, and some more."""
+
+SHOWN_REMARKS = 20
 
 SHOWN_WORD = 40
 """Characters of a value that should have been one word."""
@@ -67,12 +76,15 @@ def facts(seen: Seen, now: datetime | None = None) -> tuple[Fact, ...]:
     """
     state = seen.state
     if state is None:
-        return ()
+        return tuple(_remarks(seen))
     report, evidence = _newest(state)
     return (
+        *_request(state),
         *_report(report),
         _breaker(seen, state),
         *_set_aside(seen),
+        *_remarks(seen),
+        *_refuted(seen),
         *_tests(report),
         *_work(report, evidence),
         *_evidence(evidence),
@@ -99,6 +111,33 @@ def _newest(state: RunState) -> tuple[Report | None, Evidence | None]:
         state.report if state.report_iteration == newest else None,
         state.evidence if state.evidence_iteration == newest else None,
     )
+
+
+def _request(state: RunState) -> Iterator[Fact]:
+    """What is worked on where that is no plan."""
+    if state.request is not None:
+        text = one_line(state.request.title, limit=SHOWN_TITLE)
+        yield Fact(key="request", heading="Request", text=text, more=tame(state.request.source))
+
+
+def _remarks(seen: Seen) -> Iterator[Fact]:
+    """What is wrong with a plan that is no document, so that it has no lines to say it at."""
+    if seen.kind is not PlanKind.BEADS:
+        return
+    told = [problem.message for problem in seen.parsed.problems]
+    told += [remark.message for remark in _remarks_on_issues(seen.text)]
+    if told:
+        lines = [one_line(message, limit=SHOWN_TITLE) for message in told[:SHOWN_REMARKS]]
+        rest = len(told) - len(lines)
+        more = "\n".join([*lines, *([f"and {rest} more: ralph plan"] if rest else [])])
+        text = count_of(len(told), "remark")
+        yield Fact(key="plan", heading="Issues", text=text, tone=Tone.WARNING, more=more)
+
+
+@lru_cache(maxsize=4)
+def _remarks_on_issues(text: str) -> tuple[Remark, ...]:
+    """The same text is looked at again with every event of a run."""
+    return check_plan(Parsed(plan=Plan()), text, PlanKind.BEADS) if text else ()
 
 
 def _report(report: Report | None) -> Iterator[Fact]:
@@ -139,6 +178,14 @@ def _set_aside(seen: Seen) -> Iterator[Fact]:
         ]
         text, more = count_of(len(held), "task"), "\n".join(lines)
         yield Fact(key="aside", heading="Set aside", text=text, tone=Tone.WARNING, more=more)
+
+
+def _refuted(seen: Seen) -> Iterator[Fact]:
+    """The tasks that were closed and did not hold, as far as they are not done by now."""
+    lines = [verified_words(told) for _, told in refuted(seen)]
+    if lines:
+        text, more = f"{count_of(len(lines), 'task')} refuted", "\n".join(lines)
+        yield Fact(key="verified", heading="Verified", text=text, tone=Tone.WARNING, more=more)
 
 
 def _tests(report: Report | None) -> Iterator[Fact]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.views.controls import log_of
 from ralph_ls.core.views.history import Done
-from ralph_ls.core.views.seen import Seen, Span, places
+from ralph_ls.core.views.seen import Places, Seen, Span, places
 from ralph_ls.core.views.words import SHORT_HASH
 from ralph_ls.protocol.plan import TaskState
 
@@ -44,10 +45,17 @@ def hints(seen: Seen) -> tuple[Hint, ...]:
     at = places(seen)
     tasks = seen.plan.some(ids=set(known)) if known else ()
     return tuple(
-        _hint(seen, known[task.id], at.of_task(task))
+        _hint(seen, known[task.id], _place(at, task))
         for task in tasks
         if task.state is TaskState.DONE
     )
+
+
+def _place(at: Places, task: Task) -> Span:
+    """Behind a task's words, or behind what a story begins with: in quotes it would be a part."""
+    if task.kind is not TaskKind.STORY:
+        return at.of_task(task)
+    return Span(line=task.line, start=0, end=task.end - task.start)
 
 
 def _hint(seen: Seen, done: Done, words: Span) -> Hint:

@@ -17,6 +17,7 @@ from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
     CompletionRefused,
+    CriteriaVerified,
     EventBase,
     EvidenceGathered,
     GuardReverted,
@@ -68,6 +69,8 @@ class History:
     """Tools that were not permitted, in the iterations that the breaker counts for that."""
     refused: CompletionRefused | None = None
     """The last completion that was refused."""
+    verified: Mapping[str, CriteriaVerified] = field(default_factory=dict)
+    """Task id to what came of its checks when it was last closed."""
     validated: Validated | None = None
     """The last validation."""
     reverted: tuple[GuardReverted, ...] = ()
@@ -100,6 +103,7 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
         set_aside=book.set_aside,
         denied=book.denied,
         refused=book.refused,
+        verified=book.verified,
         validated=book.validated,
         reverted=book.reverted,
         cost_usd=book.cost_usd,
@@ -119,6 +123,7 @@ class _Book:
     set_aside: dict[str, TaskSetAside]
     denied: tuple[str, ...]
     refused: CompletionRefused | None
+    verified: dict[str, CriteriaVerified]
     validated: Validated | None
     reverted: tuple[GuardReverted, ...]
     cost_usd: float | None
@@ -135,6 +140,7 @@ def _open(known: History) -> _Book:
         set_aside=dict(known.set_aside),
         denied=known.denied,
         refused=known.refused,
+        verified=dict(known.verified),
         validated=known.validated,
         reverted=known.reverted,
         cost_usd=known.cost_usd,
@@ -158,6 +164,8 @@ def _enter(book: _Book, event: EventBase) -> None:
             _finish(book, iteration, evidence)
         case CompletionRefused():
             book.refused = event
+        case CriteriaVerified(task=task):
+            book.verified[task.id] = event
         case Validated():
             book.validated = event
         case GuardReverted():
@@ -166,6 +174,7 @@ def _enter(book: _Book, event: EventBase) -> None:
             book.set_aside[task.id] = event
         case CommandAccepted(command_kind=kind, task=str(task)) if kind == RESET_TASK:
             book.attempts.pop(task, None)
+            book.verified.pop(task, None)
             book.set_aside.pop(task, None)
         case CircuitBreakerStateChange(iteration=None):
             book.denied = ()

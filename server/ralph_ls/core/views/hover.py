@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.views.reviews import reviews
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.tasks import (
@@ -65,6 +66,7 @@ def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     yield f"- State: {', '.join(_state_words(seen, at, task))}"
     if task.blocked_by is not None:
         yield f"- Blocked by: {_plain(task.blocked_by)}"
+    yield from _review(seen, task)
     waits = waiting_question(seen)
     if waits is not None and at.task_of(waits.iteration) == task:
         yield f"- Asks: {_plain(waits.text)}"
@@ -76,6 +78,20 @@ def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     yield from _attempts(seen, task)
     yield from _last_told(seen, task)
     yield from _criteria(task)
+
+
+def _review(seen: Seen, task: Task) -> Iterator[str]:
+    """How a story stands in its reviews, with all of the feedback that fits."""
+    known = reviews(seen)
+    story = known.stories.get(task.id)
+    if story is None:
+        return
+    if words := known.review(task):
+        yield f"- Review: {_plain(words.partition(':')[0])}"
+    if story.feedback:
+        yield f"- Feedback: {_plain(story.feedback)}"
+    if words := known.waiting(task):
+        yield f"- {_plain(words[0].upper() + words[1:])}"
 
 
 def _state_words(seen: Seen, at: Places, task: Task) -> Iterator[str]:

@@ -13,10 +13,12 @@ from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.budgets import cost_words, limit_words, tokens_words
 from ralph_ls.core.views.controls import is_pausing, log_of
+from ralph_ls.core.views.reviews import Reviews, reviews
 from ralph_ls.core.views.seen import FileKind, Seen, places
 from ralph_ls.core.views.tasks import (
     SKIPPED,
@@ -143,13 +145,14 @@ def _on_tasks(seen: Seen, wanted: TaskLenses) -> Iterator[Lens]:
     at = places(seen)
     asked, blocked, current = at.asked(), at.blocking(), at.in_work()
     waiting = {task.id for task in (asked, blocked, current) if task is not None}
+    known = reviews(seen)
     for task in _wanted(seen, wanted, waiting):
         # The first line has these already.
         if task == asked and task.line > 0:
             yield from _answer(seen, task.line)
         if task == blocked and task.line > 0:
             yield from _resolve(seen, task.line)
-        yield from _on_task(seen, task, in_work=task == current)
+        yield from _on_task(seen, known, task, in_work=task == current)
 
 
 def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
@@ -160,7 +163,9 @@ def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]
         case TaskLenses.CURRENT:
             return seen.plan.some(ids=waiting)
         case TaskLenses.TOUCHED:
-            found = seen.plan.some(ids=touched, states={TaskState.BLOCKED})
+            # A story in progress is in review, which is somebody's turn.
+            reviewed = {TaskState.IN_PROGRESS} if seen.kind is PlanKind.STORIES else set()
+            found = seen.plan.some(ids=touched, states={TaskState.BLOCKED, *reviewed})
             # What is done says so in a hint.
             return [one for one in found if one.state is not TaskState.DONE or one.id in waiting]
         case TaskLenses.ALL:
@@ -169,13 +174,15 @@ def _wanted(seen: Seen, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]
             assert_never(wanted)
 
 
-def _on_task(seen: Seen, task: Task, *, in_work: bool) -> Iterator[Lens]:
+def _on_task(seen: Seen, known: Reviews, task: Task, *, in_work: bool) -> Iterator[Lens]:
     line, numbers = task.line, seen.history.attempts.get(task.id, ())
     if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
         only = {"task": task.id}
         yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
     if is_skipped(seen, task) and task.state is not TaskState.DONE:
         yield Lens(line=line, title=SKIPPED, command=Verb.NONE)
+    for words in filter(None, (known.review(task), known.waiting(task))):
+        yield Lens(line=line, title=words, command=Verb.NONE)
     if (aside := set_aside(seen, task)) is not None:
         log = log_of(seen, aside.iteration)
         yield Lens(line=line, title=aside_words(aside), command=Verb.SHOW_LOG, arguments=log)

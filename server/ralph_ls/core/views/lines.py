@@ -10,8 +10,9 @@ from ralph_ls.core.loop.gate import wanted
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import aside_words
+from ralph_ls.core.views.verified import last_words, verified_words
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import OUTCOME_WORDS, reverted_words
+from ralph_ls.core.views.words import OUTCOME_WORDS, request_words, reverted_words, with_mode
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.config import Config
@@ -61,12 +62,17 @@ def header_lines(state: RunState) -> list[str]:
         limits.append(dollars(config.max_cost_usd))
     return [
         f"Run: {state.run}",
-        f"Profile: {config.profile.value}   Agent: {config.agent}   Plan: {state.plan}",
+        f"Profile: {config.profile.value}   Agent: {config.agent}   {_works_on(state)}",
         f"Branch: {state.branch or '(detached HEAD)'}",
         f"State: {state.state_dir}",
         f"Limits: {', '.join(limits)}",
         f"Complete: {_completing(config)}",
     ]
+
+
+def _works_on(state: RunState) -> str:
+    request = state.request
+    return f"Plan: {state.plan}" if request is None else f"Request: {request_words(request)}"
 
 
 def _completing(config: Config) -> str:
@@ -104,8 +110,8 @@ def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
             return Line(text=text, weight=Weight.WARNING)
         case e.GuardReverted():
             return Line(text=f"Put back: {reverted_words(event)}", weight=Weight.WARNING)
-        case e.Validated():
-            return _validated(event)
+        case e.CriteriaVerified() | e.Validated():
+            return _checked(event)
         case e.IterationEnded():
             return _iteration_ended(event)
         case e.RunEnded(reason=reason, message=message):
@@ -156,12 +162,19 @@ def _about_people(event: e.EventBase) -> Line | None:
 _TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.STOPPING})
 
 
+def _is_of_request(event: e.IterationStarted) -> bool:
+    """Where there is no task at all and nothing is confirmed, what is asked for is worked on."""
+    return event.task is None and not event.confirming and not event.counts.total
+
+
 def _iteration_started(event: e.IterationStarted) -> str:
     limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
+    if event.mode is Mode.BUILD and _is_of_request(event):
+        return f"Iteration {event.iteration}{limit}: work on the request"
     without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
     what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
-    return f"Iteration {event.iteration}{limit}: {what} ({done})"
+    return f"Iteration {event.iteration}{limit}: {with_mode(what, event.mode)} ({done})"
 
 
 def _agent_exited(event: e.AgentExited) -> Line | None:
@@ -183,7 +196,10 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
     return Line(text=text, weight=Weight.WARNING)
 
 
-def _validated(event: e.Validated) -> Line:
+def _checked(event: e.CriteriaVerified | e.Validated) -> Line:
+    if isinstance(event, e.CriteriaVerified):
+        text = "\n  ".join([verified_words(event), *last_words(event)])
+        return Line(text=text, weight=Weight.GOOD if event.ok else Weight.WARNING)
     if event.ok:
         return Line(text="Validation passed", weight=Weight.GOOD)
     if event.timed_out:

@@ -104,6 +104,12 @@ def read_outline(text: str, task_lines: Collection[int]) -> Outline:
     )
 
 
+def flat_outline(text: str) -> Outline:
+    """That of a text which is no markdown, so that it has neither headings nor fences."""
+    lines = tuple(line for _, line in lines_of(text))
+    return Outline(lines=lines, headings=(), blocks=(), front_matter=FrontMatter())
+
+
 _CODE_INDENT = 4
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
 _ITEM_FIRST = frozenset("-*+0123456789")

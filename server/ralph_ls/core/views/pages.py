@@ -13,7 +13,7 @@ from enum import StrEnum
 from ralph_ls.core.plan.lines import find_marks
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.specs import FOLDER, INDEX, is_spec
-from ralph_ls.core.views.outline import Outline, read_outline
+from ralph_ls.core.views.outline import Outline, flat_outline, read_outline
 
 
 class PageKind(StrEnum):
@@ -62,8 +62,12 @@ def page_kind(name: str, progress: str) -> PageKind | None:
     return PageKind.SPEC if is_spec(within) and not is_hidden else None
 
 
-def read_page(kind: PageKind, name: str, text: str, plan: Plan) -> Page:
+def read_page(
+    kind: PageKind, name: str, text: str, plan: Plan, *, is_markdown: bool = True
+) -> Page:
     """Look a text over; ``plan`` was read from it. Total."""
+    if not is_markdown:
+        return Page(kind=kind, name=name, text=text, plan=plan, outline=flat_outline(text))
     if kind in {PageKind.SPEC, PageKind.INDEX}:
         plan = Plan(tasks=tuple(task for task in plan.tasks if _has_box(task, text)))
     outline = read_outline(text, {task.line for task in plan.tasks})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import one_line
+from ralph_ls.core.views.words import one_line, with_mode
 from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.protocol.state import RunState
 
@@ -62,6 +62,7 @@ def _doing(state: RunState, phase: Phase) -> str:
             )
             title = without if started.task is None else started.task.title
             attempt = attempt_words(state)
+            title = with_mode(title, started.mode)
             return one_line(title, limit=SHOWN) + (f" · {attempt}" if attempt else "")
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.comparing.keeping import Kept, keep
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.stories import keeping as stories
 from ralph_ls.core.views.seen import Places, Seen, Span, places
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
 from ralph_ls.protocol.events import GuardReverted
@@ -21,6 +23,9 @@ CODE = "guard-reverted"
 OF_PLANS = frozenset({Forbidden.DROPPED, Forbidden.SKIPPED, Forbidden.CRITERIA})
 """What is about tasks; the rest is about whole files."""
 
+OF_STORIES = frozenset({Forbidden.REVIEW, Forbidden.PRIORITY, Forbidden.DEPENDENCY})
+"""The same that only a file of stories has; what is about issues is for ``bd``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutBack:
@@ -30,6 +35,8 @@ class PutBack:
     task: TaskRef | None
     """None where it is about no task that is in the plan."""
     span: Span
+    kind: PlanKind = PlanKind.MARKDOWN
+    """Of the plan."""
 
 
 def put_back(state: RunState, at: Places) -> Iterator[PutBack]:
@@ -41,9 +48,11 @@ def put_back(state: RunState, at: Places) -> Iterator[PutBack]:
         known = at.tasks({one.id for one in told.tasks})
         for one in told.tasks:
             if one.id in known:
-                yield PutBack(told=told, task=one, span=at.of_task(known[one.id]))
+                yield PutBack(
+                    told=told, task=one, span=at.of_task(known[one.id]), kind=at.seen.kind
+                )
         if not known:
-            yield PutBack(told=told, task=None, span=at.top)
+            yield PutBack(told=told, task=None, span=at.top, kind=at.seen.kind)
 
 
 def all_put_back(seen: Seen) -> tuple[PutBack, ...]:
@@ -57,6 +66,10 @@ def keep_title(one: PutBack) -> str:
         Forbidden.DROPPED: "Keep it dropped",
         Forbidden.SKIPPED: "Keep it marked as skipped",
         Forbidden.CRITERIA: "Keep the agent's criteria",
+        Forbidden.REVIEW: "Keep the agent's review",
+        Forbidden.PRIORITY: "Keep the agent's priority",
+        Forbidden.DEPENDENCY: "Keep it without that dependency",
+        Forbidden.TYPE: "Keep the agent's type",
     }.get(one.told.what, f"Keep the agent's version of {one.told.path}")
     if one.task is None:
         return words
@@ -65,7 +78,8 @@ def keep_title(one: PutBack) -> str:
 
 def keep_it(one: PutBack, text: str, agents: str | None) -> Kept:
     """The plan as the agent had it where this is about; ``agents`` is the whole plan it left."""
-    if one.told.what not in OF_PLANS:
+    are_stories = one.kind is PlanKind.STORIES
+    if one.told.what not in OF_PLANS and not (are_stories and one.told.what in OF_STORIES):
         return Kept(refusal=f"make the change in {one.told.path} yourself")
     if one.task is None:
         return Kept(refusal="the task is not in the plan any more")
@@ -73,5 +87,7 @@ def keep_it(one: PutBack, text: str, agents: str | None) -> Kept:
         return Kept(refusal="the agent's version is not kept any more")
     if one.told.what is Forbidden.CRITERIA and "[redacted " in (agents or ""):
         return Kept(refusal="the agent's version held a secret, and is kept without it")
+    if are_stories:
+        return stories.keep(text, agents or "", one.told.what, one.task.id)
     dropped = [task.id for task in one.told.tasks]
     return keep(text, agents or "", one.told.what, one.task.id, dropped=dropped)

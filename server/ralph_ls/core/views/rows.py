@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence import new_head
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.views.reviews import Reviews, reviews
 from ralph_ls.core.views.seen import Places, Seen, places
 from ralph_ls.core.views.tasks import (
     SKIPPED,
@@ -46,17 +48,21 @@ SHOWN_WHY = 300
 def plan_rows(seen: Seen, *, uri: str | None, path: str) -> PlanRows:
     """The plan's tree: each task with what the newest run has to say of it. Total.
 
-    ``uri`` is None where there is no plan; ``path`` is relative to the work tree.
+    ``uri`` is None where no file is the plan. ``path`` is relative to the work tree, or what the
+    plan is called that is no file; empty where there is none.
     """
-    if uri is None:
+    if uri is None and not path:
         return PlanRows()
     at = places(seen)
     asked, blocking, in_work = at.asked(), at.blocking(), at.in_work()
+    known = reviews(seen)
     return PlanRows(
         uri=uri,
         path=path,
         tasks=tuple(
-            _task_row(at, task, asks=task == asked, blocks=task == blocking, works=task == in_work)
+            _task_row(
+                at, known, task, asks=task == asked, blocks=task == blocking, works=task == in_work
+            )
             for task in seen.plan.tasks
         ),
         problems=tuple(
@@ -105,15 +111,17 @@ def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[Itera
     return tuple(marked)
 
 
-def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) -> TaskRow:
-    known = at.seen.history
-    tried = known.attempts.get(task.id, ())
-    done = known.done.get(task.id) if task.state is TaskState.DONE else None
+def _task_row(
+    at: Places, known: Reviews, task: Task, *, asks: bool, blocks: bool, works: bool
+) -> TaskRow:
+    history = at.seen.history
+    tried = history.attempts.get(task.id, ())
+    done = history.done.get(task.id) if task.state is TaskState.DONE else None
     last = tried[-1] if tried else None
     words = [
         *(["asks"] if asks else []),
         *(["blocks the run"] if blocks else []),
-        *_task_words(at, task, works=works),
+        *_task_words(at, known, task, works=works),
     ]
     return TaskRow(
         id=task.id,
@@ -131,11 +139,12 @@ def _task_row(at: Places, task: Task, *, asks: bool, blocks: bool, works: bool) 
         asks=asks,
         blocks=blocks,
         skipped=is_skipped(at.seen, task),
+        can_block=at.seen.kind is PlanKind.MARKDOWN,
         words=" · ".join(words),
     )
 
 
-def _task_words(at: Places, task: Task, *, works: bool) -> Iterator[str]:
+def _task_words(at: Places, known: Reviews, task: Task, *, works: bool) -> Iterator[str]:
     if task.state is TaskState.DONE:
         done = at.seen.history.done.get(task.id)
         if done is not None:
@@ -148,6 +157,7 @@ def _task_words(at: Places, task: Task, *, works: bool) -> Iterator[str]:
         return
     if task.state is TaskState.BLOCKED:
         yield blocked_words(task)
+    yield from filter(None, (known.review(task), known.waiting(task)))
     if tried := tried_words(at.seen, task, in_work=works):
         yield tried
 

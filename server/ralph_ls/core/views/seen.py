@@ -14,7 +14,9 @@ from enum import StrEnum
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.waiting import is_stuck
-from ralph_ls.core.plan.lines import find_marks, lines_of
+from ralph_ls.core.plan.checking.remarks import words_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.model import Parsed, Plan, Task
 from ralph_ls.core.views.history import History
 from ralph_ls.protocol.breaker import BreakerState
@@ -38,6 +40,8 @@ class Seen:
     file: FileKind = FileKind.PLAN
     parsed: Parsed = field(default_factory=lambda: Parsed(plan=Plan()))
     """What was read from ``text``, if it is the plan's; otherwise it is not looked at."""
+    kind: PlanKind = PlanKind.MARKDOWN
+    """What the text of the plan is written in."""
     state: RunState | None = None
     """None: no run has ever been here."""
     phase: Phase = Phase.ENDED
@@ -153,11 +157,8 @@ class Places:
         """The task's words, without marker and box."""
         if task is None:
             return self.top
-        line = self.seen.text[task.start : task.end]
-        marks = find_marks(line)
-        start = len(line) - len(line.lstrip()) if marks is None else marks.text
-        end = len(line.rstrip())
-        return Span(line=task.line, start=min(start, end), end=end)
+        place = words_of(task, self.seen.text)
+        return Span(line=place.line, start=place.start, end=place.end)
 
     def asked(self) -> Task | None:
         """The task that the open question is about."""

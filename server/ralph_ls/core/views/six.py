@@ -70,6 +70,11 @@ def _doing(seen: Seen, run: RunState) -> str:
     task = None if number is None else seen.history.tasks.get(number)
     if task is not None:
         return one_line(task.title, limit=SHOWN_TITLE)
+    if run.request is not None:
+        title = one_line(run.request.title, limit=SHOWN_TITLE)
+        return (
+            title if run.current is not None and seen.live else f"nothing now; asked for: {title}"
+        )
     text = one_line(doing(run, seen.phase), limit=SHOWN_TITLE)
     began = run.current.started if run.current is not None and seen.live else None
     if began is None or began.task is None or began.mode is Mode.BUILD:
@@ -92,6 +97,6 @@ def _next(seen: Seen, run: RunState) -> str:
         return "nothing, it goes on by itself"
     settling = controls.settling(seen)
     if run.end is not None and run.end.reason is EndReason.COMPLETE:
-        return "nothing, the plan is done"
+        return f"nothing, the {'plan' if run.request is None else 'request'} is done"
     title = (*settling, *controls.running(seen))[0].title.rstrip("…")
     return title[0].lower() + title[1:]

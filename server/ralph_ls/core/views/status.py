@@ -13,6 +13,7 @@ from ralph_ls.core.views.budgets import budget_words
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
+from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import IterationStarted
 from ralph_ls.protocol.run_words import EndReason, Mode, Phase
@@ -31,7 +32,7 @@ def answer_six(
     """
     return [
         ("Running", _running(state, phase, pid, zone)),
-        ("Doing", doing(state, phase)),
+        ("Doing", _with_mode(doing(state, phase), state, phase)),
         ("Last change", _last_change(state)),
         ("Needs you", _needs_you(state, phase)),
         ("Stopped", _stopped(state, phase)),
@@ -54,9 +55,13 @@ def needs_person(state: RunState, phase: Phase) -> bool:
 def doing(state: RunState, phase: Phase) -> str:
     """What is worked on now, or how far the plan is."""
     if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
+        if state.request is not None:
+            return f"nothing now; the request is {request_words(state.request)}"
         done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
         return f"nothing now; {done}"
     task, attempt = state.current.started.task, attempt_words(state)
+    if task is None and state.request is not None:
+        return request_words(state.request)
     if task is None:
         return without_task(state.current.started)
     return f"{task.title} ({attempt})" if attempt else task.title
@@ -65,6 +70,12 @@ def doing(state: RunState, phase: Phase) -> str:
 def without_task(started: IterationStarted) -> str:
     """What an iteration without a task does."""
     return PLANNING if started.mode is Mode.PLAN else CONFIRMING
+
+
+def _with_mode(what: str, state: RunState, phase: Phase) -> str:
+    if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
+        return what
+    return with_mode(what, state.current.started.mode)
 
 
 def phase_words(state: RunState, phase: Phase, zone: tzinfo | None = UTC) -> str:
@@ -133,5 +144,7 @@ def _next(state: RunState, phase: Phase) -> str:
             EndReason.BLOCKED.value: "ralph resume, once the blocker is solved",
         }.get(state.phase_reason or "", "ralph reset")
     if state.end is not None:
-        return next_step(state) or "nothing: the plan is done"
+        of_request = "nothing: the request is fulfilled"
+        complete = "nothing: the plan is done" if state.request is None else of_request
+        return next_step(state) or complete
     return "ralph watch, or ralph stop"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.views.words import request_words
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.state import RunState
 
@@ -33,6 +36,20 @@ NEXT_STEPS = {
 """What to type after each end that is not 0 (SPEC §7)."""
 
 
+_OF_ISSUES = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
+
+STEPS_WITH_BD = {
+    "limit": f"{_OF_ISSUES}; then: {NEXT_STEPS['limit']}",
+    "plan-blocked": (
+        "see what holds each issue: bd blocked, bd list --status in_progress; "
+        "then plan anew: ralph replan, or try one again: ralph reset-task ID"
+    ),
+    "stopped": f"{_OF_ISSUES}; then: {NEXT_STEPS['stopped']}",
+}
+"""The same where ``bd`` keeps the plan, after which one looks there first (B, Exit Condition 3;
+Abort and Review)."""
+
+
 def format_duration(seconds: float) -> str:
     """``53s``, ``47m 23s``, ``2h 3m 5s``."""
     whole = max(0, round(seconds))
@@ -57,7 +74,9 @@ def summary_lines(state: RunState, log_path: str) -> list[str]:
         f"Exit:        {name}{code}",
         f"Iterations:  {state.iteration} / {'unlimited' if limit is None else limit}",
         f"Duration:    {format_duration(state.active_seconds)}",
-        f"Stories:     {counts.required_done}/{counts.required} complete",
+        f"Stories:     {counts.required_done}/{counts.required} complete"
+        if state.request is None
+        else f"Request:     {request_words(state.request)}",
         f"Avg/iter:    {format_duration(average)}",
         f"Stuck iters: {state.stuck_iterations}",
         f"Log:         {log_path}",
@@ -69,15 +88,23 @@ def next_step(state: RunState) -> str | None:
     if state.end is None or state.end.reason.value not in NEXT_STEPS:
         return None
     paths, reason = state.config.paths, state.end.reason.value
-    text = NEXT_STEPS["plan-blocked" if reason == "blocked" and state.blocked is None else reason]
+    ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
+    has_issues = profile_of(state.config.profile).plan_kind is PlanKind.BEADS
+    text = (STEPS_WITH_BD if has_issues else {}).get(ending, NEXT_STEPS[ending])
+    if state.request is not None and text.endswith("ralph run"):
+        # A new run would have to be given the request again.
+        text += " --resume"
     return text.format(blocked=paths.blocked, decide=paths.decide, plan=state.plan)
 
 
-def csv_row(ended: IterationEnded) -> tuple[str, ...]:
-    """One iteration as R's row: the commit short or empty, the time UTC in whole seconds."""
+def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:
+    """One iteration as R's row: the commit short or empty, the time UTC in whole seconds.
+
+    ``mode`` is what its mode is called in this plan's files, where that is another word.
+    """
     return (
         str(ended.iteration),
-        ended.mode.value,
+        mode or ended.mode.value,
         str(round(ended.seconds)),
         (ended.commit or "")[:7],
         str(ended.counts.required_done),

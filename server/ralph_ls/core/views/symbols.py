@@ -52,8 +52,9 @@ class Symbol:
     """From 0; the whole of it reaches from the beginning of this line to the end of the last."""
     end_line: int
     start: int
-    """Its words, in characters of its first line."""
+    """Its words, in characters of the line that they stand on: mostly its first."""
     end: int
+    words_line: int
     children: tuple[Symbol, ...] = ()
 
 
@@ -150,6 +151,7 @@ class _Tree:
                     end_line=max(last, task.end_line),
                     start=place.start,
                     end=place.end,
+                    words_line=place.line,
                     children=children,
                 )
             case Heading() as heading:
@@ -163,6 +165,7 @@ class _Tree:
                     end_line=max(last, heading.last_line),
                     start=heading.start,
                     end=heading.end,
+                    words_line=heading.line,
                     children=children,
                 )
             case never:

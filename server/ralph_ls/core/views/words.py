@@ -15,7 +15,8 @@ from ralph_ls.protocol.events import GuardReverted
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import Report
-from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.request import RequestView
+from ralph_ls.protocol.run_words import Mode, Outcome
 from ralph_ls.protocol.state import IterationFacts
 
 SHORT_HASH = 7
@@ -40,6 +41,12 @@ def one_line(text: str, *, limit: int) -> str:
     """A stranger's text on one line of at most ``limit`` characters, harmless to show."""
     folded = tame(" ".join(text.split()))
     return folded if len(folded) <= limit else f"{folded[: _parting(folded, limit - 1)].rstrip()}…"
+
+
+def request_words(request: RequestView) -> str:
+    """``Letters get lost (owner/name#12)``: a request by its title, and where it comes from."""
+    title = one_line(request.title, limit=SHOWN_REASON)
+    return f"{title} ({one_line(request.source, limit=SHOWN_REASON)})"
 
 
 def some_lines(text: str) -> str:
@@ -93,12 +100,23 @@ def facts_of(evidence: Evidence) -> str:
     return tame(seen if evidence.progress else f"{seen}, no progress: {evidence.why}")
 
 
+def with_mode(what: str, mode: Mode) -> str:
+    """``review Round half a cent up``: what an iteration is for, where it is a review's."""
+    return f"{mode.value} {what}" if mode in {Mode.REVIEW, Mode.REVIEW_FIX} else what
+
+
 def reverted_words(told: GuardReverted) -> str:
     """``2 open tasks were dropped from @fix_plan.md: Read the law, Round half a cent up``."""
+    tasks = count_of(told.n_tasks, "task")
     words = {
         Forbidden.DROPPED: f"{count_of(told.n_tasks, 'open task')} dropped from {told.path}",
         Forbidden.SKIPPED: f"{count_of(told.n_tasks, 'open task')} marked skipped in {told.path}",
-        Forbidden.CRITERIA: f"criteria of {count_of(told.n_tasks, 'task')} changed in {told.path}",
+        Forbidden.CRITERIA: f"criteria of {tasks} changed in {told.path}",
+        Forbidden.REVIEW: f"review of {tasks} moved against the cycle in {told.path}",
+        Forbidden.PRIORITY: f"priority of {tasks} changed in {told.path}",
+        Forbidden.DEPENDENCY: f"dependencies of {tasks} dropped from {told.path}",
+        Forbidden.TYPE: f"type of {tasks} changed in {told.path}",
+        Forbidden.VERIFY: f"the commands that verify the work, changed in {told.path}",
         Forbidden.CHANGED: f"{told.path}, which was changed",
         Forbidden.DELETED: f"{told.path}, which was deleted",
         Forbidden.CREATED: f"{told.path}, which was created, is away again",

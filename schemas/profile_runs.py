@@ -1,0 +1,72 @@
+"""The generated runs of docs/profiles.md: what a terminal shows of a recorded run, and its endings.
+
+They come from the histories, which the real engine has told, so the page shows nothing that a run
+would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from pathlib import Path
+
+from ralph_ls.core.loop.fold import apply, fold
+from ralph_ls.core.views.lines import header_lines, line_of
+from ralph_ls.core.views.summary import next_step, summary_lines
+from ralph_ls.protocol.config import LogForm, ProfileName
+from ralph_ls.protocol.events import Event, RunEnded, RunStarted, UnknownEvent
+from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.journal import read_journal
+from tests.histories import profiles
+
+
+def run_parts(root: Path) -> dict[str, str]:
+    """For each profile the run that completes, and the table of its endings."""
+    folder = root / "tests" / "histories"
+    parts: dict[str, str] = {}
+    for profile in ProfileName:
+        names = profiles.ENDINGS[profile]
+        complete = _read(folder, names[EndReason.COMPLETE])
+        parts[f"run-{profile.value}"] = "\n".join(["```text", *_terminal(complete), "```"])
+        parts[f"endings-{profile.value}"] = "\n".join(_endings(folder, profile))
+    parts["modes-spec"] = "\n\n".join(
+        "\n".join([play.shows, "", "```text", *_terminal(_read(folder, name)), "```"])
+        for name, play in profiles.MORE.items()
+    )
+    return parts
+
+
+def _terminal(events: Sequence[Event]) -> Iterator[str]:
+    """What ``ralph run`` writes into a pipe, without what the agent itself prints."""
+    for event in events:
+        if isinstance(event, RunStarted):
+            yield from (f"▸ {text}" for text in header_lines(apply(RunState(), event)))
+        elif (line := line_of(event, zone=UTC)) is not None:
+            yield f"▸ {line.text}"
+    state = fold(events)
+    yield ""
+    yield from summary_lines(state, _summary_of(state))
+    if (step := next_step(state)) is not None:
+        yield f"Next:        {step}"
+
+
+def _summary_of(state: RunState) -> str:
+    is_outside = state.config.log_form is LogForm.JSONL
+    return "/state/runs/…/summary.csv" if is_outside else f"{state.config.paths.logs}/summary.csv"
+
+
+def _endings(folder: Path, profile: ProfileName) -> Iterator[str]:
+    yield "| code | ending | how it came about here | what the run says | iterations |"
+    yield "| --- | --- | --- | --- | --- |"
+    for ending, name in profiles.ENDINGS[profile].items():
+        state = fold(_read(folder, name))
+        end = next(event for event in _read(folder, name) if isinstance(event, RunEnded))
+        shows = profiles.shown_by(profile, ending)
+        said = end.message.replace("|", "\\|").replace("<", "&lt;")
+        yield f"| {end.exit_code} | {ending.value} | {shows} | {said} | {state.iteration} |"
+
+
+def _read(folder: Path, name: str) -> list[Event]:
+    journal = read_journal(folder / f"{name}.jsonl")
+    return [event for event in journal.events if not isinstance(event, UnknownEvent)]

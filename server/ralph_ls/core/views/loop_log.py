@@ -1,0 +1,146 @@
+"""B's log: one JSON object a line, the loop's own between those of the agent (B, Log Format).
+
+Every line is an object, so that ``jq`` goes through a whole log whatever an agent prints: what is
+no record of the agent's becomes one that holds its text. Nobody but the loop can write a line that
+looks like the loop's. This module must never know where a log lies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from ralph_ls.core.agent.decode.lines import Pieces
+
+LONGEST_LINE = 16 << 20
+"""Bytes of a line that is held; a longer one is written in pieces, each a text."""
+
+DEEPEST = 200
+"""Values in values of a record; older releases of ``jq`` read 256."""
+
+
+def iteration_start(*, iteration: int, issue: str | None, mode: str, at: datetime) -> bytes:
+    """The loop's line before an iteration; ``issue`` is the id of its task."""
+    data = {"iteration": iteration, "issue_id": issue, "mode": mode}
+    return _meta("iteration_start", data, at)
+
+
+def iteration_end(*, iteration: int, exit_code: int | None, seconds: float, at: datetime) -> bytes:
+    """The loop's line after an iteration; the code is None where nobody saw the agent's end."""
+    data = {
+        "iteration": iteration,
+        "exit_code": exit_code,
+        "duration_seconds": round(seconds),
+    }
+    return _meta("iteration_end", data, at)
+
+
+class AgentLines:
+    """Makes lines of JSON of what one stream of bytes brings, however it is cut into pieces."""
+
+    def __init__(self, *, has_records: bool) -> None:
+        """``has_records``: lines that are objects already stay as they are."""
+        self._has_records = has_records
+        self._held = Pieces()
+        self._is_rest = False
+        """The line that is held began in a piece which is written already."""
+
+    def feed(self, data: bytes, at: datetime) -> bytes:
+        """The lines that are whole now, each with its newline."""
+        whole, newline, last = data.rpartition(b"\n")
+        written: list[bytes] = []
+        if newline:
+            self._held.add(whole)
+            written.extend(self._lines(self._held.take(), at))
+        self._held.add(last)
+        if self._held.n_bytes > LONGEST_LINE:
+            written.append(self._piece(at))
+        return b"".join(written)
+
+    def finish(self, at: datetime) -> bytes:
+        """The last line, where the stream ended without a newline."""
+        if not self._held.n_bytes:
+            self._is_rest = False
+            return b""
+        return b"".join(self._lines(self._held.take(), at))
+
+    def _lines(self, whole: bytes, at: datetime) -> Iterator[bytes]:
+        for line in whole.split(b"\n"):
+            if self._has_records and not self._is_rest and _is_record(line):
+                yield line.strip() + b"\n"
+            else:
+                yield _text(line, at)
+            self._is_rest = False
+
+    def _piece(self, at: datetime) -> bytes:
+        held = self._held.take()
+        cut = len(held)
+        while cut > len(held) - _LONGEST_CHARACTER and held[cut - 1] & _CONTINUES == _CONTINUATION:
+            cut -= 1
+        if held[cut - 1] & _CONTINUES == _CONTINUES:
+            cut -= 1
+        self._held.add(held[cut:])
+        self._is_rest = True
+        return _text(held[:cut], at)
+
+
+_LONGEST_CHARACTER = 4
+_CONTINUES, _CONTINUATION = 0xC0, 0x80
+"""In UTF-8: the bits that tell the bytes of a character apart, and those of all but its first."""
+
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LOOPS_OWN = {"loop_meta", "iteration_start", "iteration_end"}
+
+
+def _meta(event: str, data: Mapping[str, object], at: datetime) -> bytes:
+    return _line({"type": "loop_meta", "event": event, "timestamp": _time(at), "data": data})
+
+
+def _text(line: bytes, at: datetime) -> bytes:
+    text = line.decode("utf-8", errors="replace").rstrip("\r")
+    return _line({"type": "agent_text", "timestamp": _time(at), "text": text})
+
+
+def _line(value: dict[str, object]) -> bytes:
+    # Without a blank anywhere, for people look for '"type":"loop_meta"'.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _time(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _is_record(line: bytes) -> bool:
+    """Whether a line is an object that everybody can read, and not one of the loop's."""
+    stripped = line.strip()
+    if not stripped.startswith(b"{") or b'"loop_meta"' in stripped:
+        return False
+    try:
+        stripped.decode()
+        fields = _FIELDS.decode(stripped)
+        if stripped.count(b"{") + stripped.count(b"[") > DEEPEST and _is_deep(stripped):
+            return False
+        return not any(_is_own(fields[name]) for name in ("type", "event") if name in fields)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return False
+
+
+def _is_own(value: msgspec.Raw) -> bool:
+    word = msgspec.json.decode(value) if bytes(value).lstrip().startswith(b'"') else None
+    return word in _LOOPS_OWN
+
+
+def _is_deep(line: bytes) -> bool:
+    left: list[tuple[Any, int]] = [(msgspec.json.decode(line), 1)]
+    while left:
+        value, depth = left.pop()
+        if depth > DEEPEST:
+            return True
+        if isinstance(value, dict | list):
+            inner = value.values() if isinstance(value, dict) else value
+            left.extend((one, depth + 1) for one in inner)
+    return False

@@ -1,0 +1,97 @@
+"""What is started for an iteration, and what its agent is told.
+
+Nothing is started here, so that ``iteration`` has every running process in one hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph_ls.core.loop.effects import LaunchAgent
+from ralph_ls.core.loop.inputs import AgentLaunched
+from ralph_ls.engine import process
+from ralph_ls.engine.agent_choice import fill_argv, resume_flags
+from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.looking import Looking
+from ralph_ls.engine.prompts import fill_template, which_wins
+from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.config import Dialect, PromptBy
+from ralph_ls.store import trust
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
+from ralph_ls.store.prompt_texts import PromptSource, find_template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What an agent is told."""
+
+    text: str
+    passed_over: str | None
+    """Which templates were passed over for the one that was used, in words."""
+
+
+def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Prompt:
+    """The prompt of an iteration; ``plan`` is the plan's text.
+
+    Raises ``NotAllowed`` where the repository brings a template that nobody allowed.
+    """
+    root, config, mode = workspace.root, workspace.config, effect.context.mode
+    found = find_template(root, config, mode, workspace.environment)
+    if found.source is PromptSource.REPOSITORY and found.path and found.data is not None:
+        claim = trust.claim_of_file(found.path, found.data)
+        trust.require_allowed(workspace.state, [claim])
+    text = fill_template(found, workspace.source.told(effect.context, plan))
+    return Prompt(text=text, passed_over=which_wins(found))
+
+
+def launch_of(
+    workspace: Workspace, effect: LaunchAgent, prompt: Prompt, looking: Looking
+) -> process.Launch:
+    """What to start; writes the prompt where the agent may read it as a file.
+
+    Raises ``AgentUnavailable`` where there is no such program.
+    """
+    prompt_file = workspace.files.prompt(effect.iteration)
+    prompt_file.touch(mode=PRIVATE_FILE)
+    prompt_file.write_bytes(prompt.text.encode())
+    agent = workspace.agent
+    environment = agent_environment(
+        workspace.environment,
+        marker=workspace.marker(effect.iteration),
+        iteration=effect.iteration,
+        max_iterations=workspace.config.max_iterations,
+        scratch=make_private_folder(workspace.files.scratch),
+        extra=agent.env,
+        only=workspace.config.env.only,
+    )
+    environment = looking.traced(environment, effect.iteration)
+    argv = fill_argv(agent, prompt.text, prompt_file, resume_flags(agent, effect.session))
+    program = find_program(argv[0], environment, workspace.root)
+    return process.Launch(
+        argv=(str(program), *argv[1:]),
+        cwd=workspace.root,
+        environment=environment,
+        stdin=prompt.text.encode() if agent.prompt is PromptBy.STDIN else None,
+        stdout_path=workspace.files.output(effect.iteration, effect.attempt, "out"),
+        stderr_path=workspace.files.output(effect.iteration, effect.attempt, "err"),
+        marker=workspace.marker(effect.iteration),
+        timeout_seconds=workspace.config.timeout or None,
+        idle_timeout_seconds=workspace.config.idle_timeout or None,
+        grace_seconds=process.GRACE_SECONDS,
+    )
+
+
+def tell_launch(
+    workspace: Workspace, effect: LaunchAgent, prompt: Prompt, started: process.RunningProcess
+) -> AgentLaunched:
+    """What the loop is told of an agent that lives; the prompt stands in no argument there."""
+    agent = workspace.agent
+    return AgentLaunched(
+        agent=agent.name,
+        argv=(*agent.argv, *resume_flags(agent, effect.session)),
+        pid=started.pid,
+        process_start_time=started.start_time,
+        group=started.group,
+        prompt_bytes=len(prompt.text.encode()),
+        dialect=None if agent.dialect is Dialect.TEXT else agent.dialect,
+    )

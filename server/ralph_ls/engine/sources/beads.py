@@ -1,0 +1,397 @@
+"""The issues of ``bd`` as a run's plan (B; SPEC §8, Beads).
+
+Every look costs several calls of a program that may take a while, so what was read a moment ago is
+taken by the next who asks, and nothing is read twice. What others have claimed is not taken. An
+issue that its agent closed without evidence is opened again, since nothing else of B's holds a
+build iteration to the criteria that it may not change.
+
+It must never give ``bd`` a line for a shell: each word of a plan goes as a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ralph_ls.core.loop.effects import NoteSetAside, SetTaskAside
+from ralph_ls.core.loop.inputs import HeldTask, Notice, PlanFacts
+from ralph_ls.core.plan.beads.claims import actor_of, taken_by_others
+from ralph_ls.core.plan.beads.closing import newly_closed, tell_closing
+from ralph_ls.core.plan.beads.commands import block, note_stuck, reopen, reset_for_replanning
+from ralph_ls.core.plan.beads.guard import check, put_back
+from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status
+from ralph_ls.core.plan.beads.queue import Queue, read_queue, tell_left
+from ralph_ls.core.plan.beads.reading import parse
+from ralph_ls.core.plan.beads.reviewing import dealt_with
+from ralph_ls.core.plan.beads.snapshot import Snapshot, from_text, parts_of, to_text
+from ralph_ls.core.plan.closing.beads import closings, commands_for
+from ralph_ls.core.plan.closing.checks import Closing, Verification, commands_of
+from ralph_ls.core.plan.model import Parsed, Task
+from ralph_ls.core.words import count_of
+from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_task
+from ralph_ls.engine.sources.beads_powers import (
+    SHOWN,
+    name_of,
+    not_put_back,
+    offences_of,
+    try_each,
+    unproven,
+    worth_of,
+)
+from ralph_ls.engine.sources.source import (
+    NOBODY,
+    Claimed,
+    Finished,
+    Guarded,
+    Offence,
+    PlanFound,
+    PlanSource,
+    Watched,
+    Written,
+)
+from ralph_ls.protocol.config import Config, FirstMode
+from ralph_ls.protocol.errors import IssuesRefused, PlanMissing, UsageError
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.bd import FOLDER, Bd, claim_issue, find_bd, perform, read_snapshot
+from ralph_ls.store.config_file import Settings
+from ralph_ls.store.git_command import run_git
+from ralph_ls.store.specs import find_specs
+
+CALLED = "bd"
+"""What this plan is called, since it is no file."""
+
+KEPT_SNAPSHOTS = 4
+"""As ``source.KEPT_READINGS``."""
+
+
+class BeadsSource(PlanSource):
+    """The issues that ``bd`` keeps for this work tree."""
+
+    def __init__(
+        self, root: Path, config: Config, path: str, environment: Mapping[str, str]
+    ) -> None:
+        super().__init__(root, config, path, environment)
+        self._found: Bd | None = None
+        self._last: Snapshot | None = None
+        """The newest that is known."""
+        self._just_read: str | None = None
+        """What was read a moment ago, for the next who asks."""
+        self._snapshots: dict[str, Snapshot] = {}
+        self._own_names: set[str] | None = None
+        """Under which this run claims issues; None: nobody has looked yet."""
+        self._refused: dict[str, str] = {}
+        """Issues that could not be claimed since an iteration began, and why."""
+        self._is_planning = False
+        """What is being settled is a plan iteration."""
+        self._to_tell: list[Notice] = []
+        self._told: set[Oddity] = set()
+
+    @classmethod
+    def look(
+        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+    ) -> PlanFound:
+        """Ask ``bd`` for everything; raises ``PlanMissing`` where there is none, or no answer."""
+        del resume
+        config = settings.config
+        if config.task is not None and config.mode is FirstMode.PLAN:
+            raise UsageError(
+                "a plan iteration is for the whole plan, so --task and --mode plan do not go "
+                "together; leave one of them out"
+            )
+        source = cls(root, config, CALLED, environment)
+        text = source.read()
+        parent = config.beads.parent
+        if parent is not None and parent not in source._snapshot(text).by_id():
+            raise PlanMissing(
+                f"bd has no issue {parent} in {root}, whose parts are to be done; "
+                "look at the issues with: bd list, and set beads.parent to one of them"
+            )
+        if config.task is not None:
+            require_task(source.plan(text), config.task)
+        return PlanFound(path=CALLED, text=text)
+
+    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+        """Before planning anew, open what is in progress (B, Force a Full Replan)."""
+        self._just_read, self._last = found.text, self._snapshot(found.text)
+        self._names()
+        if settings.config.mode is not FirstMode.PLAN or resume:
+            return []
+        taken = self._taken(self._last)
+        begun = [
+            issue
+            for issue in self._last.in_scope()
+            if issue.status == Status.IN_PROGRESS and issue.id not in taken
+        ]
+        if not begun:
+            return []
+        perform(self._bd, reset_for_replanning(begun))
+        self._just_read = None
+        n_more = len(begun) - SHOWN
+        shown = [name_of(issue) for issue in begun[:SHOWN]]
+        shown += [f"and {count_of(n_more, 'more issue')}"] if n_more > 0 else []
+        message = f"opened again for planning: {'; '.join(shown)}"
+        return [Notice(code="plan-reset", message=message)]
+
+    @property
+    def file(self) -> str | None:
+        return None
+
+    @property
+    def own_folders(self) -> tuple[str, ...]:
+        return (FOLDER,)
+
+    def read(self) -> str:
+        text, self._just_read = self._just_read, None
+        return self._read() if text is None else text
+
+    def _parse(self, text: str) -> Parsed:
+        return parse(text)
+
+    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
+        return counts_view(self.plan(text, task=task), "", self.config)
+
+    def facts(
+        self,
+        text: str,
+        *,
+        task: str | None = None,
+        set_aside: Mapping[str, int] = NOBODY,
+        skipped: Collection[str] = (),
+    ) -> PlanFacts:
+        queue = self._queue(self._snapshot(text), set_aside, skipped)
+        unfinished = [
+            one
+            for one in self.plan(text, task=task).tasks
+            if one.state not in {TaskState.DONE, TaskState.SKIPPED}
+        ]
+        held = queue.held[:SHOWN_TASKS]
+        return PlanFacts(
+            counts=self.counts(text, task=task),
+            next_task=None if queue.next_task is None else _reference(queue.next_task),
+            open_tasks=tuple(_reference(one) for one in unfinished[:SHOWN_TASKS]),
+            held=tuple(HeldTask(task=_reference(one.task), why=one.why) for one in held),
+            is_stuck=queue.is_stuck,
+            left="" if queue.next_task is not None else tell_left(queue),
+        )
+
+    def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
+        """Planning comes first where somebody asks for it, or where there is nothing but a wish.
+
+        Without any issue the specifications are all that says what is to be done; where planning
+        found nothing in them, there is nothing.
+        """
+        del facts
+        config = self.config
+        if config.task is not None:
+            return Mode.BUILD
+        wanted = config.mode is FirstMode.PLAN and run.counted == 0
+        has_none = not self._snapshot(text).issues and not run.has_planned
+        return Mode.PLAN if wanted or (has_none and find_specs(self.root)) else Mode.BUILD
+
+    def must_claim(self, text: str, task: TaskRef) -> bool:
+        issue = self._snapshot(text).by_id().get(task.id)
+        return issue is not None and issue.status != Status.IN_PROGRESS
+
+    def claim(self, text: str, task: TaskRef) -> Claimed:
+        snapshot = self._snapshot(text)
+        issue = snapshot.by_id()[task.id]
+        try:
+            taken = claim_issue(self._bd, issue)
+        except IssuesRefused as error:
+            # The next look shows who has it; where it does not, this one is passed over.
+            self._refused[task.id] = str(error)
+            return Claimed(text=text, refused=str(error))
+        self._refused.clear()
+        if taken.assignee:
+            self._names().add(taken.assignee)
+        issues = tuple(taken if one.id == taken.id else one for one in snapshot.issues)
+        ready = snapshot.ready and tuple(one for one in snapshot.ready if one != taken.id)
+        return Claimed(text=self._keep(replace(snapshot, issues=issues, ready=ready)))
+
+    def finished(
+        self, before: str, after: str, *, task: str | None = None, now: str | None = None
+    ) -> Finished:
+        """Closed issues; one that nothing speaks for is closed, and is no evidence (SPEC §6)."""
+        del task, now
+        snapshot = self._snapshot(after)
+        closed = self._closed(self._snapshot(before), snapshot)
+        notices, self._to_tell = self._to_tell, []
+        if self._is_planning:
+            return Finished(notices=tuple(notices))
+        containers = parts_of(snapshot.issues)
+        done, without = [], []
+        for issue in closed:
+            closing = worth_of(issue, verifies=self.config.verify)
+            if issue.id in containers or not closing.says_nothing:
+                done.append(issue.id)
+            if issue.id not in containers and not closing.is_verified:
+                without.append(f"{name_of(issue)} {tell_closing(closing)}")
+        if without:
+            notices.append(unproven("; ".join(without)))
+        return Finished(tasks=tuple(done), notices=tuple(notices))
+
+    def reviewed(self, before: str, after: str, tasks: Collection[str]) -> tuple[str, ...]:
+        return dealt_with(self._snapshot(before), self._snapshot(after), tasks)
+
+    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+        """What in the answers of ``bd`` could not be read as meant."""
+        del tell_changes
+        found = self._snapshot(text).oddities
+        fresh = [one for one in dict.fromkeys(found) if one not in self._told]
+        self._told.update(fresh)
+        return tuple(Notice(code=one.code, message=one.message) for one in fresh)
+
+    def set_aside(self, order: SetTaskAside) -> str:
+        """Mark an issue as blocked, where settings want that instead of B's note."""
+        issue = self._issue(order.task.id)
+        if issue is not None:
+            perform(self._bd, [block(issue, order.reason, order.needs)])
+        return self._read()
+
+    def note_set_aside(self, order: NoteSetAside) -> None:
+        """B's note, word for word (B, Stuck Detection)."""
+        issue = self._issue(order.task.id)
+        if issue is not None and not issue.is_closed:
+            noted = note_stuck(issue, order.attempts, order.at, reason=order.said)
+            perform(self._bd, [noted])
+
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+        closed = self._closed(self._snapshot(before), self._snapshot(after))
+        return closings(issue for issue in closed if issue.id in done)
+
+    def commands(self, text: str) -> tuple[str, ...]:
+        open_ones = (one for one in self._snapshot(text).in_scope() if not one.is_closed)
+        return commands_of(check for one in closings(open_ones) for check in one.checks)
+
+    def close(self, verifications: Sequence[Verification], before: str) -> Written:
+        """Have ``bd`` say what was run: B's lines as the reason, or an issue that is open again."""
+        del before
+        seen: list[Verification] = []
+        problems: list[str] = []
+        for one in verifications:
+            issue = self._issue(one.task.id)
+            refused = [] if issue is None else try_each(self._bd, commands_for(issue, one))
+            problems += refused
+            seen.append(replace(one, reopened=bool(one.failed) and not refused))
+        notices = [Notice(code="not-written", message=problem) for problem in problems[:1]]
+        return Written(text=self._read(), verifications=tuple(seen), notices=tuple(notices))
+
+    def stop(self) -> None:
+        if self._found is not None:
+            self._found.ending.end()
+
+    def guarded(self, before: str, after: str, seen: Watched) -> Guarded:
+        """Undo at once what a build iteration may not do; what cannot be undone is told."""
+        self._is_planning = seen.mode is Mode.PLAN
+        is_ordered = self.config.mode is FirstMode.PLAN
+        text = after
+        offences: tuple[Offence, ...] = ()
+        if not self._is_planning or not (is_ordered or self.config.guard.planning_is_free):
+            text, offences = self._put_back(before, after, seen)
+        if not self._is_planning and seen.task is not None:
+            text = self._open_unproven(before, text, seen.task.id)
+        self._just_read = text
+        return Guarded(text=text, offences=offences)
+
+    @property
+    def _bd(self) -> Bd:
+        if self._found is None:
+            self._found = find_bd(self.root, self.environment)
+        return self._found
+
+    def _read(self) -> str:
+        found = read_snapshot(self._bd, parent=self.config.beads.parent, before=self._last)
+        return self._keep(found)
+
+    def _keep(self, snapshot: Snapshot) -> str:
+        text = to_text(snapshot)
+        self._last = self._snapshots[text] = snapshot
+        self._forget()
+        return text
+
+    def _snapshot(self, text: str) -> Snapshot:
+        known = self._snapshots.get(text)
+        if known is None:
+            known = self._snapshots[text] = from_text(text)
+            self._forget()
+        return known
+
+    def _forget(self) -> None:
+        while len(self._snapshots) > KEPT_SNAPSHOTS:
+            del self._snapshots[next(iter(self._snapshots))]
+
+    def _issue(self, issue_id: str) -> Issue | None:
+        return None if self._last is None else self._last.by_id().get(issue_id)
+
+    def _queue(
+        self, snapshot: Snapshot, set_aside: Mapping[str, int], skipped: Collection[str]
+    ) -> Queue:
+        return read_queue(
+            snapshot,
+            set_aside=set_aside,
+            skipped=skipped,
+            taken=self._taken(snapshot) | self._refused,
+            only=self.config.task,
+        )
+
+    def _taken(self, snapshot: Snapshot) -> dict[str, str]:
+        return taken_by_others(snapshot, self._names())
+
+    def _names(self) -> set[str]:
+        if self._own_names is None:
+            printed = run_git(self.root, "config", "user.name", accept=(0, 1))
+            git_name = printed.decode("utf-8", "replace").strip()
+            agent = self.config.agents.get(self.config.agent)
+            around = dict(self.environment)
+            names = [actor_of(around, git_name)]
+            names += [] if agent is None else [actor_of(around | agent.env, git_name)]
+            self._own_names = {name for name in names if name}
+        return self._own_names
+
+    def _closed(self, before: Snapshot, after: Snapshot) -> list[Issue]:
+        inside = {issue.id for issue in after.in_scope()}
+        only = self.config.task
+        return [
+            issue
+            for issue in newly_closed(before, after)
+            if issue.id in inside and only in {None, issue.id}
+        ]
+
+    def _put_back(self, before: str, after: str, seen: Watched) -> tuple[str, tuple[Offence, ...]]:
+        was, now = self._snapshot(before), self._snapshot(after)
+        found = check(was, now, decided=seen.decided)
+        if not found:
+            return after, ()
+        problems = try_each(self._bd, put_back(was, now, found))
+        text = self._read()
+        left = check(was, self._snapshot(text), decided=seen.decided)
+        if left:
+            self._to_tell.append(not_put_back(left, problems))
+        return text, offences_of(found, left)
+
+    def _open_unproven(self, before: str, after: str, task: str) -> str:
+        """Open the iteration's own issue again where its reason does not say how it was verified.
+
+        An attempt whose criteria were not all verified has failed (B, What Constitutes a Failed
+        Attempt), and a failed one is not over. Issues that others may have closed are left alone.
+        """
+        now = self._snapshot(after)
+        containers = parts_of(now.issues)
+        closed = self._closed(self._snapshot(before), now)
+        for issue in closed:
+            closing = worth_of(issue, verifies=self.config.verify)
+            if issue.id != task or issue.id in containers or closing.is_verified:
+                continue
+            said = tell_closing(closing)
+            problems = try_each(self._bd, [reopen(issue, f"Opened again: it {said}.")])
+            then = f"and stays closed: {problems[0]}" if problems else "and is open again"
+            self._to_tell.append(unproven(f"{name_of(issue)} {said}, {then}"))
+            return self._read()
+        return after
+
+
+def _reference(task: Task) -> TaskRef:
+    return TaskRef(id=task.id, title=task.title)

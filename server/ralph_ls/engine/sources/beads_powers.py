@@ -1,0 +1,104 @@
+"""What an agent may do to issues, carried out: undoing what it may not, and telling what is left.
+
+It must never decide by itself what is allowed (``core.plan.beads.guard``), nor read the issues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.plan.beads.closing import Closing, check_closing
+from ralph_ls.core.plan.beads.commands import Command
+from ralph_ls.core.plan.beads.criteria import criterion_key
+from ralph_ls.core.plan.beads.guard import Violation
+from ralph_ls.core.plan.beads.issues import Issue
+from ralph_ls.core.plan.closing.beads import closings
+from ralph_ls.core.plan.titles import fold
+from ralph_ls.engine.sources.source import Offence
+from ralph_ls.protocol.errors import IssuesRefused
+from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.store.bd import Bd, perform
+
+SHOWN = 5
+
+
+def try_each(bd: Bd, several: Iterable[Command]) -> list[str]:
+    """Do each of these, whatever becomes of the others; what ``bd`` refused, in its words."""
+    problems = []
+    for command in several:
+        try:
+            perform(bd, [command])
+        except IssuesRefused as error:
+            problems.append(str(error))
+    return problems
+
+
+def worth_of(issue: Issue, *, verifies: bool) -> Closing:
+    """What a close reason is worth; of what the engine ``verifies`` itself it need not tell."""
+    found = check_closing(issue)
+    if not verifies:
+        return found
+    runs = {
+        criterion_key(check.criterion)
+        for one in closings([issue])
+        for check in one.checks
+        if check.argv
+    }
+    return replace(
+        found,
+        says_nothing=found.says_nothing and not runs,
+        missing=tuple(one for one in found.missing if criterion_key(one) not in runs),
+        failed=tuple(one for one in found.failed if criterion_key(one) not in runs),
+    )
+
+
+def offences_of(found: Sequence[Violation], left: Sequence[Violation]) -> tuple[Offence, ...]:
+    """What was put back; ``left`` is what could not be."""
+    still = {_key(one) for one in left}
+    return tuple(
+        Offence(
+            what=Forbidden(one.what.value),
+            task=TaskRef(id=one.issue.id, title=fold(one.issue.title)),
+            text=_made_of(one),
+        )
+        for one in found
+        if _key(one) not in still
+    )
+
+
+def not_put_back(left: Sequence[Violation], problems: Sequence[str]) -> Notice:
+    """Tell what the agent did that it may not, and that stands."""
+    names = [f"{one.what.value} of {name_of(one.issue)}" for one in left[:SHOWN]]
+    names += ["…"] if len(left) > SHOWN else []
+    why = f": {problems[0]}" if problems else ""
+    message = f"not put back: {'; '.join(names)}{why}; mend it yourself with bd"
+    return Notice(code="not-put-back", message=message)
+
+
+def unproven(said: str) -> Notice:
+    """Tell of issues whose close reasons are none, and what one looks like (B)."""
+    message = (
+        f"{said}; a reason has one line for each criterion, such as: "
+        "- [x] Unit tests pass (npm test - exit 0)"
+    )
+    return Notice(code="close-without-evidence", message=message)
+
+
+def name_of(issue: Issue) -> str:
+    """An issue as people are told of it."""
+    return f"{fold(issue.title)} ({issue.id})"
+
+
+def _key(one: Violation) -> tuple[object, ...]:
+    return one.what, one.issue.id, one.dependency
+
+
+def _made_of(violation: Violation) -> str:
+    """What the agent had made of it; of a dependency also which one it was."""
+    if violation.dependency is None:
+        return violation.text
+    instead = f", instead {violation.text}" if violation.text else ""
+    return f"{violation.issue.id} → {violation.dependency.on}{instead}"

@@ -1,0 +1,253 @@
+"""A markdown plan: its file in the work tree, and what a run begins with where there is none.
+
+Where there is no plan yet the profile says what to do: refuse, write an empty one, or have the
+agent write it (SPEC §8). What a start would do is found without doing it, so that ``--dry-run``
+says the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_ls.core.loop.effects import SetTaskAside
+from ralph_ls.core.loop.inputs import Notice, PlanFacts
+from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
+from ralph_ls.core.plan.closing import markdown as closing
+from ralph_ls.core.plan.closing.checks import Closing, Verification, checks_of, commands_of
+from ralph_ls.core.plan.comparing.guard import Powers, check
+from ralph_ls.core.plan.comparing.pairing import told_as_finished
+from ralph_ls.core.plan.follow import follow
+from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.plan.skeleton import fix_plan_skeleton
+from ralph_ls.core.plan.specs import FOLDER, check_specs
+from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.engine.plans import (
+    counts_view,
+    facts_of,
+    find_plan,
+    read_plan_text,
+    require_task,
+    reset_for_replanning,
+    set_task_aside,
+    titles_of,
+)
+from ralph_ls.engine.sources.closing import close_in_file
+from ralph_ls.engine.sources.source import (
+    NOBODY,
+    Guarded,
+    Offence,
+    PlanFound,
+    PlanSource,
+    Watched,
+    Written,
+)
+from ralph_ls.engine.specifications import (
+    SpecsSeen,
+    changes_of,
+    has_specifications,
+    look_at_specs,
+    notices_of,
+)
+from ralph_ls.protocol.config import Config, FirstMode
+from ralph_ls.protocol.errors import PlanMissing, UsageError
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.config_file import Settings
+from ralph_ls.store.files import resolve_inside, write_atomic
+
+
+class MarkdownSource(PlanSource):
+    """A markdown file, with the specifications beside it where the profile has some."""
+
+    def __init__(
+        self, root: Path, config: Config, path: str, environment: Mapping[str, str]
+    ) -> None:
+        super().__init__(root, config, path, environment)
+        self._specs: SpecsSeen | None = None
+        """As they were when they were last looked at."""
+        self._specs_told: set[str] = set()
+
+    @classmethod
+    def look(
+        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+    ) -> PlanFound:
+        config = settings.config
+        if config.task is not None and config.mode is FirstMode.PLAN:
+            raise UsageError(
+                "a plan iteration is for the whole plan, so --task and --mode plan do not go "
+                "together; leave one of them out"
+            )
+        try:
+            path = find_plan(root, profile_of(config.profile).plan_files, config.paths.plan)
+            found = PlanFound(path=path, text=read_plan_text(root, path))
+        except PlanMissing:
+            instead = _without_plan(root, settings, resume=resume)
+            if instead is None:
+                raise
+            found = instead
+        source = cls(root, config, found.path, environment)
+        if config.task is not None:
+            require_task(source.plan(found.text), config.task)
+        if source._is_written_by_agent and not found.text.strip() and not has_specifications(root):
+            raise PlanMissing(
+                f"there is neither a plan nor a specification in {root}: write what is to be built "
+                f"into {FOLDER}/, such as {FOLDER}/login.md, or the tasks into {found.path}"
+            )
+        return found
+
+    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+        """Write an empty plan where a start does that; before planning, open what is begun."""
+        if found.is_to_write:
+            target = resolve_inside(self.root, found.path)
+            with contextlib.suppress(OSError):
+                # What is wrong with the folder is said by the writing.
+                target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(target, found.text.encode())
+            message = (
+                f"there was no plan, so {found.path} was written with its sections and no task; "
+                "write your tasks into it, the loop takes them as they come"
+            )
+            return [Notice(code="plan-written", message=message)]
+        is_wanted = settings.config.mode is FirstMode.PLAN and not resume
+        return self._reset() if is_wanted and found.text.strip() else []
+
+    def read(self) -> str:
+        return read_plan_text(self.root, self.path, may_be_missing=self._is_written_by_agent)
+
+    def _parse(self, text: str) -> Parsed:
+        return parse(text, optional_sections=self.config.optional_sections)
+
+    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
+        return counts_view(self.plan(text, task=task), text, self.config)
+
+    def facts(
+        self,
+        text: str,
+        *,
+        task: str | None = None,
+        set_aside: Mapping[str, int] = NOBODY,
+        skipped: Collection[str] = (),
+    ) -> PlanFacts:
+        plan = self.plan(text, task=task)
+        return facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped)
+
+    def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
+        """A plan without a character is no plan, so it is written where the agent writes plans.
+
+        The wish to plan first is fulfilled by the first iteration that counts.
+        """
+        del facts
+        if self._is_written_by_agent and not text.strip():
+            return Mode.PLAN
+        config = self.config
+        wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
+        return Mode.PLAN if wanted else Mode.BUILD
+
+    def told_as_finished(
+        self, before: str, after: str, told: str, *, task: str | None = None
+    ) -> tuple[str, ...]:
+        return told_as_finished(self.plan(before, task=task), self.parse(after).plan, told)
+
+    def renamed(
+        self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
+    ) -> dict[str, TaskRef]:
+        if before == after:
+            return dict(earlier)
+        plan = self.parse(after).plan
+        names = follow(self.parse(before).plan, plan)
+        known = plan.some(ids=names)
+        now = {names[task.id]: TaskRef(id=task.id, title=task.title) for task in known}
+        return {was: now.pop(task.id, task) for was, task in earlier.items()} | now
+
+    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+        """What does not fit in the specifications, each thing once in this engine's life."""
+        if not self._is_written_by_agent:
+            return ()
+        before, self._specs = self._specs, look_at_specs(self.root)
+        plan = self.plan(text)
+        found = notices_of(check_specs(self._specs.specs, self._specs.index, plan, text))
+        fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
+        self._specs_told.update(notice.message for notice in fresh)
+        if before is None or not tell_changes:
+            return fresh
+        return (*fresh, *changes_of(before, self._specs))
+
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+        del before
+        return closing.closings(self.parse(after).plan, done)
+
+    def commands(self, text: str) -> tuple[str, ...]:
+        tasks = self.parse(text).plan.tasks
+        return commands_of(check for task in tasks for check in checks_of(task.criteria))
+
+    def close(self, verifications: Sequence[Verification], before: str) -> Written:
+        def change(text: str, task_id: str, one: Verification) -> str:
+            named = replace(one, task=TaskRef(id=task_id, title=one.task.title))
+            return closing.write_verification(text, named, before=before)
+
+        return close_in_file(self, verifications, change)
+
+    def set_aside(self, order: SetTaskAside) -> str:
+        return set_task_aside(
+            self.root, self.path, order.task.id, reason=order.reason, needs=order.needs
+        )
+
+    def guarded(self, before: str, after: str, seen: Watched) -> Guarded:
+        # To plan anew is what a person has ordered with ``--mode plan`` and ``ralph replan``.
+        is_ordered = self.config.mode is FirstMode.PLAN
+        is_free = seen.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
+        powers = Powers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
+        plans = [parse(text).plan for text in (before, after)]
+        done = check(plans[0], before, plans[1], after, powers=powers, finished=seen.finished)
+        offences = tuple(
+            Offence(
+                what=one.what,
+                task=TaskRef(id=one.task.id, title=make_sayable(one.task.title)),
+                text=one.text,
+            )
+            for one in done.violations
+        )
+        return Guarded(text=done.text, offences=offences)
+
+    @property
+    def _is_written_by_agent(self) -> bool:
+        """Whether a plan that is missing is written in an iteration of its own."""
+        policy = profile_of(self.config.profile).without_plan
+        return policy is WithoutPlan.PLAN and self.config.task is None
+
+    def _reset(self) -> list[Notice]:
+        reset = reset_for_replanning(self.root, self.path)
+        notices: list[Notice] = []
+        if reset.opened:
+            message = f"opened again for planning: {titles_of(reset.opened)}"
+            notices.append(Notice(code="plan-reset", message=message))
+        if reset.left:
+            message = (
+                f"still in progress in the plan, since their state is no box and no tag: "
+                f"{titles_of(reset.left)}; mark them as open yourself, if nobody is at them"
+            )
+            notices.append(Notice(code="plan-not-reset", message=message))
+        return notices
+
+
+def _without_plan(root: Path, settings: Settings, *, resume: bool) -> PlanFound | None:
+    """What a start works on where there is no plan; None: nothing, the run is refused."""
+    config = settings.config
+    profile = profile_of(config.profile)
+    # A plan that was named for this run and is not there is a slip of the hand.
+    if config.task is not None or "paths.plan" in settings.overrides or not profile.plan_files:
+        return None
+    path = config.paths.plan or profile.plan_files[0]
+    if resolve_inside(root, path).exists() or (root / path).is_symlink():
+        return None
+    if profile.without_plan is WithoutPlan.PLAN:
+        return PlanFound(path=path, text="")
+    is_wanted = settings.names_profile and not resume
+    if profile.without_plan is WithoutPlan.SKELETON and is_wanted:
+        return PlanFound(path=path, text=fix_plan_skeleton(), is_to_write=True)
+    return None

@@ -1,0 +1,369 @@
+"""Stories in a JSON file: the plan, the review cycle, and the file that stop hooks look for (R).
+
+Which move of a story is legal, and what an iteration is for, is decided in ``core.plan.stories``;
+here the file is read and written. A file that cannot be read as stories is fatal whenever it is
+read: taken for an empty plan, it would let a run be complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ralph_ls.core.loop.effects import LaunchAgent, SetTaskAside
+from ralph_ls.core.loop.inputs import Notice, PlanFacts
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.closing import stories as closing
+from ralph_ls.core.plan.closing.checks import Closing, Verification
+from ralph_ls.core.plan.model import Parsed, Task
+from ralph_ls.core.plan.stories import choosing, edits, guard
+from ralph_ls.core.plan.stories.model import ReviewStatus, Stories
+from ralph_ls.core.plan.stories.moves import (
+    IllegalMove,
+    MoveCode,
+    Rules,
+    check_moves,
+    moved,
+)
+from ralph_ls.core.plan.stories.reading import StoriesRead, is_unusable, why_unusable
+from ralph_ls.core.plan.stories.showing import parse
+from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.engine.plans import (
+    SHOWN_TASKS,
+    counts_view,
+    find_plan,
+    held_of,
+    read_plan_text,
+    require_task,
+    titles_of,
+)
+from ralph_ls.engine.sources.closing import close_in_file
+from ralph_ls.engine.sources.source import (
+    NOBODY,
+    Finished,
+    Guarded,
+    Offence,
+    PlanFound,
+    PlanSource,
+    Watched,
+    Written,
+)
+from ralph_ls.protocol.config import Config, FirstMode
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, UsageError
+from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.stop_hook import RalphActive
+from ralph_ls.store.active_run import ACTIVE_FILE, Stops, remove_active, write_active
+from ralph_ls.store.config_file import Settings
+from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.plan_file import edit_plan
+
+SHOWN_PROBLEMS = 5
+
+
+class StoriesSource(PlanSource):
+    """A file of stories."""
+
+    def __init__(
+        self, root: Path, config: Config, path: str, environment: Mapping[str, str]
+    ) -> None:
+        super().__init__(root, config, path, environment)
+        self._told: set[str] = set()
+        """Problems of the file that this engine has told."""
+
+    @classmethod
+    def look(
+        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+    ) -> PlanFound:
+        del resume
+        config = settings.config
+        plans = config.mode is FirstMode.PLAN
+        if config.task is not None and plans:
+            raise UsageError(
+                "a plan iteration is for the whole plan, so --task and --mode plan do not go "
+                "together; leave one of them out"
+            )
+        names = profile_of(config.profile).plan_files
+        try:
+            path = find_plan(root, names, config.paths.plan)
+        except PlanMissing:
+            if not plans or "paths.plan" in settings.overrides:
+                raise
+            path = config.paths.plan or names[0]
+        source = cls(root, config, path, environment)
+        found = PlanFound(path=path, text=source.read())
+        if config.task is not None:
+            require_task(source.plan(found.text), config.task)
+        if not plans and not source.parse(found.text).plan.tasks:
+            raise PlanMissing(
+                f"{path} has no stories: write some into it, or have the agent do it with: "
+                "ralph replan"
+            )
+        return found
+
+    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+        """Before planning, open what is in review or being fixed."""
+        if settings.config.mode is not FirstMode.PLAN or resume or not found.text.strip():
+            return []
+        opened: list[edits.Opened] = []
+
+        def open_all(data: bytes) -> bytes:
+            opened.append(edits.reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
+            return opened[-1].text.encode("utf-8", errors="surrogateescape")
+
+        edit_plan(self.root, self.path, open_all, "set the reviewStatus of all stories to null")
+        if not opened[-1].titles:
+            return []
+        message = f"opened again for planning: {titles_of(opened[-1].titles)}"
+        return [Notice(code="plan-reset", message=message)]
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        return (f"/{ACTIVE_FILE}",)
+
+    def mode_word(self, mode: Mode) -> str:
+        return choosing.mode_word(mode)
+
+    def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
+        """Say in the work tree that an iteration runs, for the agent's stop hook (R §2)."""
+        config, current = self.config, run.current
+        active = RalphActive(
+            timestamp=None if current is None else current.started.at,
+            pid=os.getpid(),
+            max_iterations=config.max_iterations,
+            skip_review=config.skip_review,
+            review_cap=config.review_cap,
+            iteration_mode=self.mode_word(order.context.mode),
+            pre_iteration_snapshot=None if before is None else _snapshot(before),
+            stuck_count=run.stuck_count,
+        )
+        stops = Stops(
+            pid=active.pid,
+            timestamp=active.timestamp,
+            plan=self.path,
+            task=order.context.task_id,
+            dirty={} if current is None else current.started.baseline.dirty,
+        )
+        write_active(self.root, find_worktree(self.root).git_dir, active, stops)
+
+    def settled(self) -> None:
+        remove_active(self.root, os.getpid())
+
+    def read(self) -> str:
+        """The file's text; raises ``PlanUnusable`` where it is none of stories."""
+        may_be_missing = self.config.mode is FirstMode.PLAN
+        text = read_plan_text(self.root, self.path, may_be_missing=may_be_missing)
+        wrong = why_unusable(self._read(text))
+        if wrong is not None and not (may_be_missing and not text.strip()):
+            line = text.count("\n", 0, wrong.start) + 1
+            raise PlanUnusable(
+                f"{resolve_inside(self.root, self.path)}, line {line}: {wrong.message} "
+                f"({wrong.code}); mend the file, then run again"
+            )
+        return text
+
+    def _parse(self, text: str) -> Parsed:
+        return parse(text, skip_review=self.config.skip_review)
+
+    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
+        return counts_view(self.plan(text, task=task), text, self.config)
+
+    def facts(
+        self,
+        text: str,
+        *,
+        task: str | None = None,
+        set_aside: Mapping[str, int] = NOBODY,
+        skipped: Collection[str] = (),
+    ) -> PlanFacts:
+        stories, plan = self._read(text).stories, self.plan(text, task=task)
+        chosen = choosing.choose(
+            stories,
+            skip_review=self.config.skip_review,
+            left_out={*set_aside, *skipped},
+            only=None if self.config.task is None else task or self.config.task,
+        ).story
+        by_id = {one.id: one for one in self.parse(text).plan.tasks}
+        needs: dict[str, tuple[Task, ...]] = {
+            story: tuple(by_id[name] for name in names)
+            for story, names in choosing.waits_for(stories).items()
+        }
+        open_tasks = [one for one in plan.tasks if one.state is not TaskState.DONE]
+        return PlanFacts(
+            counts=self.counts(text, task=task),
+            next_task=None if chosen is None else TaskRef(id=chosen.id, title=chosen.title),
+            open_tasks=tuple(
+                TaskRef(id=one.id, title=one.title) for one in open_tasks[:SHOWN_TASKS]
+            ),
+            held=held_of(open_tasks, set_aside, skipped, needs),
+        )
+
+    def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
+        """What the story needs that is taken next; the wish to plan first comes before it."""
+        config = self.config
+        if not text.strip():
+            return Mode.PLAN
+        if config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None:
+            return Mode.PLAN
+        if facts.next_task is None or config.skip_review:
+            return Mode.BUILD
+        story = self._read(text).stories.by_id()[facts.next_task.id]
+        return _MODES.get(story.status, Mode.BUILD)
+
+    def finished(
+        self, before: str, after: str, *, task: str | None = None, now: str | None = None
+    ) -> Finished:
+        done = super().finished(before, after, task=task, now=now).tasks
+        if self.config.skip_review:
+            return Finished(tasks=done)
+        return Finished(
+            tasks=done, moved=moved(self._read(before).stories, self._read(after).stories)
+        )
+
+    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+        """What is wrong with the file although it can be read, each thing once."""
+        del tell_changes
+        if not text.strip():
+            return ()
+        found = {
+            f"{self.path}:{one.line}: {one.message} ({one.code})": one
+            for one in self.parse(text).problems
+        }
+        fresh = [said for said in found if said not in self._told]
+        self._told.update(fresh)
+        if not fresh:
+            return ()
+        more = [f"and {len(fresh) - SHOWN_PROBLEMS} more"] if len(fresh) > SHOWN_PROBLEMS else []
+        message = "; ".join([*fresh[:SHOWN_PROBLEMS], *more])
+        return (Notice(code="plan-problems", message=message),)
+
+    def set_aside(self, order: SetTaskAside) -> str:
+        """Say in the story's notes that it was given up: stories have no state for that."""
+        note = f"Set aside: {order.reason}"
+
+        def noted(data: bytes) -> bytes:
+            text = data.decode("utf-8", errors="surrogateescape")
+            if order.task.id not in self._read(text).stories.by_id():
+                return data
+            edited = edits.add_note(text, order.task.id, note)
+            return edited.encode("utf-8", errors="surrogateescape")
+
+        _, edited = edit_plan(
+            self.root, self.path, noted, f"say in the notes of {order.task.id} that it is set aside"
+        )
+        return edited.decode("utf-8", errors="replace")
+
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+        return closing.closings(before, after, done)
+
+    def commands(self, text: str) -> tuple[str, ...]:
+        return closing.commands(text)
+
+    def close(self, verifications: Sequence[Verification], before: str) -> Written:
+        del before
+
+        def change(text: str, story_id: str, one: Verification) -> str:
+            named = replace(one, task=TaskRef(id=story_id, title=one.task.title))
+            skip_review = self.config.skip_review
+            return closing.write_verification(text, named, skip_review=skip_review)
+
+        return close_in_file(self, verifications, change)
+
+    def left_undone(self, before: str, after: str, seen: Watched) -> tuple[Notice, ...]:
+        was, now = self._read(before), self._read(after)
+        if is_unusable(was) or is_unusable(now):
+            return ()
+        found = check_moves(was.stories, now.stories, self._rules(seen))
+        return _notices([move for move in found if move.is_omission])
+
+    def guarded(self, before: str, after: str, seen: Watched) -> Guarded:
+        done = guard.check(before, after, self._rules(seen))
+        if done.broken:
+            first = done.broken[0]
+            line = after.count("\n", 0, first.start) + 1
+            message = (
+                f"the agent broke {self.path}, which was put back whole: line {line}: "
+                f"{first.message} ({first.code})"
+            )
+            return Guarded(
+                text=done.text,
+                offences=(Offence(what=Forbidden.CHANGED, task=None),),
+                notices=(Notice(code="plan-broken", message=make_sayable(message)),),
+            )
+        illegal = [move for move in done.moves if not move.is_omission]
+        was, now = self._read(before).stories, self._read(after).stories
+        return Guarded(
+            text=done.text,
+            offences=tuple(_offence(move, was, now) for move in illegal),
+            notices=_notices(illegal),
+        )
+
+    def _rules(self, seen: Watched) -> Rules:
+        return Rules(
+            mode=seen.mode,
+            skip_review=self.config.skip_review,
+            review_cap=self.config.review_cap,
+            halts=seen.halts,
+            assigned=None if seen.task is None else seen.task.id,
+            theirs=frozenset((story, name) for name, story in seen.decided),
+        )
+
+    def _read(self, text: str) -> StoriesRead:
+        known = self.parse(text).source
+        assert isinstance(known, StoriesRead)  # noqa: S101 - ``_parse`` puts nothing else there
+        return known
+
+
+def _snapshot(text: str) -> JsonValue:
+    """The plan as JSON; as a text where it is none yet."""
+    try:
+        value: JsonValue = json.loads(text.removeprefix("\ufeff"))
+    except ValueError:
+        return text
+    return value
+
+
+_MODES: Mapping[ReviewStatus | None, Mode] = {
+    ReviewStatus.CHANGES_REQUESTED: Mode.REVIEW_FIX,
+    ReviewStatus.NEEDS_REVIEW: Mode.REVIEW,
+}
+
+_KINDS: Mapping[MoveCode, Forbidden] = {
+    MoveCode.DELETED: Forbidden.DROPPED,
+    MoveCode.CRITERIA: Forbidden.CRITERIA,
+    MoveCode.PRIORITY: Forbidden.PRIORITY,
+    MoveCode.DEPENDENCY: Forbidden.DEPENDENCY,
+    MoveCode.VERIFY: Forbidden.VERIFY,
+}
+"""What is not here is a move against the cycle."""
+
+
+def _offence(move: IllegalMove, was: Stories, now: Stories) -> Offence:
+    story = was.by_id().get(move.story) or now.by_id().get(move.story)
+    agents = now.by_id().get(move.story)
+    members = {} if agents is None else agents.fields
+    found = [members[name] for name in move.fields if name in members]
+    fields = [now.text[one.start : one.node.end] for one in found]
+    return Offence(
+        what=_KINDS.get(move.code, Forbidden.REVIEW),
+        task=None if story is None else TaskRef(id=story.id, title=make_sayable(story.title)),
+        text=f"{move.story}: {', '.join(fields)}" if fields else "",
+    )
+
+
+def _notices(found: Collection[IllegalMove]) -> tuple[Notice, ...]:
+    """Why, one notice for each code: the first moves of it, and how many more there are."""
+    notices: list[Notice] = []
+    for code in dict.fromkeys(move.code for move in found):
+        same = [make_sayable(move.message) for move in found if move.code is code]
+        more = [f"and {len(same) - SHOWN_PROBLEMS} more"] if len(same) > SHOWN_PROBLEMS else []
+        notices.append(Notice(code=code.value, message="; ".join([*same[:SHOWN_PROBLEMS], *more])))
+    return tuple(notices)

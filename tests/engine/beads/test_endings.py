@@ -1,0 +1,201 @@
+"""How a run on issues ends: every ending that the profile can have (B1, B2; SPEC §7)."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.engine.beads.conftest import IT_RUNS, Issues, end_of, said, tasks_of
+from tests.engine.cases import told
+from tests.engine.loop import git
+from tests.fakes.bd import install
+
+pytestmark = pytest.mark.slow
+
+TWO = (
+    {"id": "bd-1", "title": "First", "priority": 1, "acceptance_criteria": IT_RUNS},
+    {"id": "bd-2", "title": "Second", "needs": ["bd-1"], "acceptance_criteria": IT_RUNS},
+)
+WORKS = 'work; closes "$issue"; commit; report "STATUS: IN_PROGRESS"'
+
+
+@pytest.mark.parametrize("shape", ["bare", "items", "data"])
+def test_all_issues_are_closed(work: Issues, shape: str) -> None:
+    work.around = {"FAKE_BD_SHAPE": shape}
+    done = work.issues(*TWO).agent(WORKS).work_on()
+    assert end_of(done) == (0, "nothing in the plan is open")
+    assert tasks_of(done) == ["bd-1", "bd-2"]
+    assert work.status() == {"bd-1": "closed", "bd-2": "closed"}
+    assert [one.evidence.tasks_done for one in told(done, "evidenceGathered")] == [
+        ("bd-1",),
+        ("bd-2",),
+    ]
+
+
+def test_an_old_release_does_as_well(work: Issues) -> None:
+    work.around = {"FAKE_BD_OLD": "counts no-all no-claim no-limit no-deferred one-shown silent"}
+    done = work.issues(*TWO).agent(WORKS).work_on()
+    assert end_of(done) == (0, "nothing in the plan is open")
+    assert tasks_of(done) == ["bd-1", "bd-2"]
+
+
+def test_nothing_is_open_at_the_start(work: Issues) -> None:
+    done = work.issues({"id": "bd-1", "status": "closed"}).agent(WORKS).work_on()
+    assert end_of(done) == (0, "nothing in the plan is open")
+    assert tasks_of(done) == []
+
+
+def test_the_agent_s_word_completes_nothing(work: Issues) -> None:
+    work.issues(*TWO).agent('work; commit; say "<promise>COMPLETE</promise>"; report "STATUS: X"')
+    done = work.work_on("1")
+    assert end_of(done) == (1, "1 of 1 iterations are used up")
+
+
+def test_the_limit_names_where_to_look(work: Issues) -> None:
+    """B4, Exit Condition 3: what is in progress stays so, and people are told how to see it."""
+    done = work.issues(*TWO).agent("work; commit; report 'STATUS: IN_PROGRESS'").work_on("1")
+    assert done.exit_code == 1
+    assert work.status()["bd-1"] == "in_progress"
+    assert "bd list --status in_progress" in done.stdout
+    assert "bd blocked" in done.stdout
+
+
+def test_only_blocked_ones_are_left(work: Issues) -> None:
+    """B1: B's script ends with 0 here; SPEC §7 ends with 2, and says by what."""
+    work.issues(
+        {"id": "bd-1", "title": "A key", "status": "blocked", "notes": "Blocked by: the bank"},
+        {"id": "bd-2", "title": "A door", "needs": ["bd-1"]},
+    )
+    done = work.agent(WORKS).work_on()
+    assert tasks_of(done) == []
+    assert end_of(done) == (
+        2,
+        (
+            "nothing is ready; blocked: bd-1 (blocked by the bank); "
+            "waiting: bd-2 (waiting for A key (bd-1))"
+        ),
+    )
+
+
+def test_a_ring_is_named(work: Issues) -> None:
+    """B2: a cycle needs a person."""
+    work.issues(
+        {"id": "bd-1", "needs": ["bd-3"]},
+        {"id": "bd-2", "needs": ["bd-1"]},
+        {"id": "bd-3", "needs": ["bd-2"]},
+    )
+    done = work.agent(WORKS).work_on()
+    assert end_of(done) == (
+        2,
+        (
+            "nothing is ready; waiting for each other: bd-1 → bd-3 → bd-2 → bd-1; "
+            "take one out: bd dep remove"
+        ),
+    )
+
+
+def test_the_agent_promises_that_it_is_blocked(work: Issues) -> None:
+    work.issues(*TWO).agent('say "<promise>BLOCKED:no network</promise>"')
+    assert end_of(work.work_on()) == (2, "no network")
+
+
+def test_the_agent_asks(work: Issues) -> None:
+    work.issues(*TWO).agent('say "<promise>DECIDE:red or blue?</promise>"')
+    assert end_of(work.work_on()) == (3, "red or blue?")
+    assert "red or blue?" in work.file(".ralph/decide.txt").read_text(encoding="utf-8")
+
+
+def test_two_issues_that_come_to_nothing_open_the_breaker(work: Issues) -> None:
+    work.issues(*({"id": f"bd-{n}"} for n in (1, 2)))
+    done = work.agent("report 'STATUS: BLOCKED' 'RECOMMENDATION: no disk'").work_on()
+    assert tasks_of(done) == ["bd-1", "bd-2"]
+    assert done.exit_code == 4
+
+
+def test_bd_is_not_there(work: Issues) -> None:
+    work.issues(*TWO).agent(WORKS)
+    (work.bin / "bd").unlink()
+    done = work.work_on()
+    assert done.exit_code == 5
+    assert "bd, which was not found on PATH; install it" in done.stderr
+    assert done.events == ()
+
+
+def test_bd_has_no_database(work: Issues) -> None:
+    work.issues(*TWO).agent(WORKS)
+    work.file(".beads").rename(work.kept / "beads")
+    done = work.work_on()
+    assert done.exit_code == 5
+    assert "make its database with: bd init" in done.stderr
+
+
+def test_bd_breaks_while_the_loop_runs(work: Issues) -> None:
+    work.issues(*TWO).agent(f'work; commit; rm "{work.bin}/bd"; report "STATUS: IN_PROGRESS"')
+    done = work.work_on()
+    code, message = end_of(done)
+    assert code == 5
+    assert "bd cannot be run" in message
+    install(work.bin)
+    work.agent(WORKS)
+    resumed = work.start_on("--resume").wait()
+    assert end_of(resumed)[0] == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_is_stopped(work: Issues, number: signal.Signals, code: int) -> None:
+    """B23: the issue that is in work stays in progress, and people are told how to see it."""
+    work.issues(*TWO).agent("wait_here")
+    work.make_gate()
+    running = work.start_on()
+    running.wait_for("agentStarted")
+    running.signal(number)
+    done = running.wait()
+    assert done.exit_code == code
+    assert work.status() == {"bd-1": "in_progress", "bd-2": "open"}
+    for command in ("bd stats", "bd list --status in_progress", "bd blocked"):
+        assert command in done.stdout
+
+
+def test_someone_stops_it_from_elsewhere(work: Issues) -> None:
+    work.issues(*TWO).agent("wait_here; work; commit")
+    work.make_gate()
+    running = work.start_on()
+    running.wait_for("agentStarted")
+    assert work.say("stop", "--now").exit_code == 0
+    assert running.wait().exit_code == 130
+
+
+def test_only_the_parts_of_one_issue_are_done(work: Issues) -> None:
+    work.issues(
+        {"id": "bd-1", "issue_type": "epic", "title": "The house"},
+        {"id": "bd-1.1", "parent": "bd-1", "acceptance_criteria": IT_RUNS},
+        {"id": "bd-2", "title": "Elsewhere", "priority": 0},
+        config='[beads]\nparent = "bd-1"\n',
+    )
+    done = work.agent(WORKS).work_on()
+    assert end_of(done)[0] == 0
+    assert tasks_of(done) == ["bd-1.1"]
+    assert work.status()["bd-2"] == "open"
+
+
+def test_the_parent_has_to_be_there(work: Issues) -> None:
+    done = work.issues(*TWO, config='[beads]\nparent = "bd-9"\n').agent(WORKS).work_on()
+    assert done.exit_code == 5
+    assert "bd has no issue bd-9" in done.stderr
+
+
+def test_only_one_issue_is_done(work: Issues) -> None:
+    done = work.issues(*TWO).agent(WORKS).work_on("--task", "bd-1")
+    assert end_of(done) == (0, "the task bd-1 is done")
+    assert work.status()["bd-2"] == "open"
+    refused = work.work_on("--task", "bd-9")
+    assert "the plan has no task 'bd-9'" in refused.stderr
+
+
+def test_the_tree_stays_clean(work: Issues) -> None:
+    """B5: nothing of the loop lies in the tree."""
+    done = work.issues(*TWO).agent(WORKS).work_on()
+    assert end_of(done)[0] == 0
+    assert git(work.repository, "status", "--porcelain") == ""
+    assert said(done, "close-without-evidence") == []

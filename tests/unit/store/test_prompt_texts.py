@@ -1,0 +1,122 @@
+"""Prompts on disk: whose template is taken, and what is passed over for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from ralph_ls.core.loop.profiles import preset, profile_of
+from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.run_words import Mode
+from ralph_ls.store.prompt_texts import (
+    FoundTemplate,
+    PromptSource,
+    built_in_texts,
+    find_template,
+    prompt_folder,
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    return folder
+
+
+def put(folder: Path, name: str, text: str = "Do {{TASK}}\n") -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def found_in(
+    root: Path, own: Path, config: Config | None = None, mode: Mode = Mode.BUILD
+) -> FoundTemplate:
+    return find_template(root, config or Config(), mode, {"RALPH_PROMPTS_DIR": str(own)})
+
+
+def test_without_any_it_is_the_built_in_one(root: Path, own: Path) -> None:
+    put(root, ".ralph/prompts/PROMPT_plan.md")
+    put(own, "PROMPT_review.md")
+    assert found_in(root, own) == FoundTemplate(source=PromptSource.BUILT_IN)
+
+
+def test_the_users_own_comes_before_it(root: Path, own: Path) -> None:
+    path = put(own, "PROMPT_build.md", "mine \u00e9")
+    seen = found_in(root, own)
+    assert (seen.source, seen.path, seen.text) == (PromptSource.USER, path, "mine \u00e9")
+    assert seen.passed_over == ()
+
+
+def test_the_repositorys_comes_before_the_users(root: Path, own: Path) -> None:
+    path = put(own, "PROMPT_plan.md", "mine")
+    put(root, ".ralph/prompts/PROMPT_plan.md", "ours")
+    seen = found_in(root, own, mode=Mode.PLAN)
+    assert seen == FoundTemplate(
+        source=PromptSource.REPOSITORY,
+        path=".ralph/prompts/PROMPT_plan.md",
+        data=b"ours",
+        passed_over=(path,),
+    )
+
+
+def test_an_empty_one_is_one(root: Path, own: Path) -> None:
+    put(own, "PROMPT_build.md", "")
+    assert found_in(root, own).text == ""
+
+
+def test_stories_have_theirs_in_their_own_folder_and_word(root: Path, own: Path) -> None:
+    config = preset(profile_of(ProfileName.STORIES))
+    put(root, ".ralph/prompts/PROMPT_build.md", "elsewhere")
+    assert found_in(root, own, config).source is PromptSource.BUILT_IN
+    put(root, "ralph/PROMPT_build.md", "build")
+    assert found_in(root, own, config).path == "ralph/PROMPT_build.md"
+    put(root, "ralph/PROMPT_implement.md", "implement")
+    seen = found_in(root, own, config)
+    assert seen.path == "ralph/PROMPT_implement.md"
+    assert seen.passed_over == ("ralph/PROMPT_build.md",)
+    put(root, "ralph/PROMPT_review-fix.md", "fix")
+    assert found_in(root, own, config, Mode.REVIEW_FIX).text == "fix"
+
+
+def test_implement_is_a_word_of_stories_alone(root: Path, own: Path) -> None:
+    put(root, ".ralph/prompts/PROMPT_implement.md")
+    assert found_in(root, own).source is PromptSource.BUILT_IN
+
+
+def test_what_is_no_file_is_told(root: Path, own: Path) -> None:
+    (root / ".ralph/prompts/PROMPT_build.md").mkdir(parents=True)
+    with pytest.raises(StateUnusable, match=r"PROMPT_build\.md is no regular file"):
+        found_in(root, own)
+
+
+def test_bytes_that_are_no_utf_8_are_replaced(root: Path, own: Path) -> None:
+    (own / "PROMPT_build.md").write_bytes(b"a \xff b")
+    assert found_in(root, own).text == "a \ufffd b"
+
+
+def test_the_users_lie_in_the_config_folder_unless_said_otherwise(tmp_path: Path) -> None:
+    usual = Path(platformdirs.user_config_dir("ralph", appauthor=False)) / "prompts"
+    assert prompt_folder({}) == usual
+    assert prompt_folder({"RALPH_PROMPTS_DIR": ""}) == usual
+    assert prompt_folder({"RALPH_PROMPTS_DIR": str(tmp_path)}) == tmp_path
+    assert prompt_folder({"RALPH_PROMPTS_DIR": "~/p"}) == Path.home() / "p"
+
+
+def test_the_built_in_texts_are_read_once_and_none_is_empty() -> None:
+    texts = built_in_texts()
+    assert built_in_texts() is texts
+    assert all(text.strip() for text in [*texts.templates.values(), *texts.pieces.values()])
+    assert all(text.endswith("\n") for text in texts.pieces.values())
