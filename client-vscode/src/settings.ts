@@ -37,6 +37,11 @@ export function editorOptions(trusted: boolean): EditorOptions {
   };
 }
 
+/** Where more plans are, as an editor asks for documents. */
+export function planPatterns(): readonly string[] {
+  return words("plan.files").map((pattern) => `**/${pattern}`);
+}
+
 export function notificationSettings(): NotificationSettings {
   return {
     which: oneOf("notifications.show", ["all", "important", "none"], "important"),

@@ -58,6 +58,10 @@ export class Views implements vscode.Disposable {
     const name = snapshot.folders.length > 1 ? (folder?.name ?? "") : "";
     const done = tasks?.of === undefined || tasks.of === 0 ? "" : `${tasks.value}/${tasks.of}`;
     this.plan.description = [done, name].filter((part) => part !== "").join(" · ");
+    const plan = folder?.state?.plan;
+    // An empty tree says what there is instead of tasks, or what is wrong with them.
+    const told = folder?.state?.run?.request?.title ?? plan?.problems[0]?.message;
+    this.plan.message = plan?.tasks.length === 0 ? (told ?? "") : "";
     // Badges of one container add up, so only this view has one.
     this.plan.badge = badge(snapshot);
     this.setKeys(snapshot);

@@ -117,6 +117,17 @@ describe("the plan", () => {
     assert.equal(node?.tooltip, "Write the parser\nopen\n• tests pass");
   });
 
+  test("that no file is has rows all the same, which lead nowhere", () => {
+    const plan = { path: "bd", tasks: [task()], problems: [] };
+    const nodes = planNodes({ ...folder(), state: state({ plan }) });
+    assert.deepEqual(outline(nodes), [["High Priority 0/1", ["Write the parser|"]]]);
+    const rows = [...byId(nodes).values()].filter((node) => node.kind === "task");
+    assert.deepEqual(
+      rows.map(({ plan: file }) => file),
+      [undefined],
+    );
+  });
+
   test("is empty where there is none", () => {
     assert.deepEqual(planNodes(undefined), []);
     assert.deepEqual(

@@ -13,6 +13,8 @@ describe("with a task", () => {
     [{ skipped: true }, "run reset block"],
     [{ state: "blocked" }, "reset unblock"],
     [{ state: "skipped" }, "reset"],
+    [{ canBlock: false }, "run skip"],
+    [{ state: "blocked", canBlock: false }, "reset"],
     [{ state: "done" }, ""],
     [{ state: "done", attempts: 1, iteration: 1, commit: "a1b2" }, "log commit"],
   ])("that is %o can be done %s", (changes, offers) => {

@@ -36,6 +36,7 @@ export function task(changes: Partial<TaskRow> = {}): TaskRow {
     asks: false,
     blocks: false,
     skipped: false,
+    canBlock: true,
     words: "",
     ...changes,
   };

@@ -89,6 +89,7 @@ def _play(
         "fresh": stage.fresh,
         "repository": stage.repository,
         "otherRepository": stage.other_repository,
+        "stories": stage.stories,
         "workspace": stage.workspace,
         "host": stage.host,
         "kept": stage.kept,

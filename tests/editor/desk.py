@@ -20,6 +20,7 @@ from pytest_lsp import client_capabilities
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor import mended
@@ -79,6 +80,8 @@ class View(WorkspaceView):
         self._root = root
         self.uri = uri or root.as_uri()
         self.plan = plan
+        self.kind = PlanKind.MARKDOWN
+        self.issues = None
         self.now = Picture()
 
     @property
@@ -88,6 +91,10 @@ class View(WorkspaceView):
     @property
     def plan_path(self) -> Path | None:
         return None if self.plan is None else self.root / self.plan
+
+    @property
+    def plan_kind(self) -> PlanKind:
+        return self.kind
 
     @property
     def decide_path(self) -> Path:

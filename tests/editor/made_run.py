@@ -58,17 +58,17 @@ class MadeRun:
             )
         )
 
-    def begin(self) -> None:
+    def begin(self, **fields: Any) -> None:
         """The first two events."""
-        self.tell(
-            RunStarted,
-            version="1",
-            pid=os.getpid(),
-            workspace=str(self._root),
-            state_dir=str(self.state.folder),
-            plan="@fix_plan.md",
-            config=Config(max_iterations=20),
-        )
+        values: dict[str, Any] = {
+            "version": "1",
+            "pid": os.getpid(),
+            "workspace": str(self._root),
+            "state_dir": str(self.state.folder),
+            "plan": "@fix_plan.md",
+            "config": Config(max_iterations=20),
+        }
+        self.tell(RunStarted, **{**values, **fields})
         self.tell(PhaseChanged, phase=Phase.RUNNING)
 
     def tell(self, kind: type[EventBase], **fields: Any) -> EventBase:

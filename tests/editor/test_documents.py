@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.plan import markdown
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.documents import SMALL_TEXT, Edit
 from ralph_ls.editor.open_document import OpenDocument
-from ralph_ls.editor.sights import KEPT_PARSES, Parses, Sight, uri_of
+from ralph_ls.editor.sights import KEPT_PARSES, Parses, Reading, Sight, uri_of
 from ralph_ls.protocol.run_words import Phase
 from tests.editor.desk import Desk, View, Views, picture_of
 from tests.unit.views.sights import CHOOSE, PID, begins, phase, started
@@ -20,6 +21,7 @@ from tests.unit.views.sights import CHOOSE, PID, begins, phase, started
 pytestmark = pytest.mark.asyncio
 
 SAVED, TYPED = "- [ ] saved\n", "- [ ] typed\n"
+PLAIN = Reading(PlanKind.MARKDOWN)
 
 
 @pytest.fixture
@@ -242,7 +244,7 @@ class TestParses:
 
         def work() -> None:
             together.wait()
-            plans.append(parses.parse(Path("/p.md"), text, ()))
+            plans.append(parses.parse(Path("/p.md"), text, PLAIN))
 
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
@@ -254,28 +256,29 @@ class TestParses:
 
     async def test_a_plan_that_is_typed_in_is_the_plan_that_it_becomes(self) -> None:
         parses, path, sections = Parses(), Path("/p.md"), ("Later",)
+        how = Reading(PlanKind.MARKDOWN, sections)
         text = "# Plan\n" + "".join(f"- [ ] Mend part {number}\n" for number in range(300))
         for at, key in (
             (0, "x"), (900, "```\n"), (2000, "\n```\n"), (7, "## Later\n"), (1500, "- [x] 新\n"),
             (400, "<!--"), (len(text), "\n- [?] odd"), (404, ""), (3, "\r\n"),
         ):  # fmt: skip
             text = text[:at] + key + text[at + (key == "") * 4 :]
-            typed = parses.parse(path, text, sections)
+            typed = parses.parse(path, text, how)
             whole = markdown.parse(text, optional_sections=sections)
             assert (typed.plan, typed.problems) == (whole.plan, whole.problems)
             assert typed.plan.tally() == whole.plan.tally()
 
     async def test_other_sections_are_another_plan(self, parsed: list[str]) -> None:
         parses, text = Parses(), "## Later\n- [ ] a\n"
-        plain = parses.parse(Path("/p.md"), text, ())
-        optional = parses.parse(Path("/p.md"), text, ("Later",))
+        plain = parses.parse(Path("/p.md"), text, PLAIN)
+        optional = parses.parse(Path("/p.md"), text, Reading(PlanKind.MARKDOWN, ("Later",)))
         assert [one.plan.tasks[0].optional for one in (plain, optional)] == [False, True]
 
     async def test_only_the_newest_are_remembered(self, parsed: list[str]) -> None:
         parses = Parses()
         for number in range(KEPT_PARSES + 1):
-            parses.parse(Path(f"/{number}.md"), "- [ ] a\n", ())
-        parses.parse(Path("/1.md"), "- [ ] a\n", ())
+            parses.parse(Path(f"/{number}.md"), "- [ ] a\n", PLAIN)
+        parses.parse(Path("/1.md"), "- [ ] a\n", PLAIN)
         assert len(parsed) == KEPT_PARSES + 1
-        parses.parse(Path("/0.md"), "- [ ] a\n", ())
+        parses.parse(Path("/0.md"), "- [ ] a\n", PLAIN)
         assert len(parsed) == KEPT_PARSES + 2

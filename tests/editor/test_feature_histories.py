@@ -15,6 +15,8 @@ import pytest
 from lsprotocol import types
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.convert import Abilities
 from ralph_ls.editor.features import diagnostics, hints, lenses
@@ -29,6 +31,7 @@ from ralph_ls.protocol.events import (
     IterationStarted,
     PhaseChanged,
     QuestionAnswered,
+    RunStarted,
     UnknownEvent,
 )
 from ralph_ls.protocol.options import EditorOptions
@@ -36,6 +39,7 @@ from ralph_ls.protocol.run_words import Phase, TaskRef
 from ralph_ls.store.journal import read_journal
 from tests.editor.desk import View, draw
 from tests.histories import record
+from tests.unit.plan.stories.made import DONE, story, text_of
 
 SHOWN = Path(__file__).resolve().parent / "shown"
 ROOT = Path("/repo")
@@ -63,8 +67,11 @@ def moments(events: Sequence[Event]) -> Iterator[tuple[str, Sequence[Event]]]:
     yield "at the end", events
 
 
-def plan_of(events: Sequence[Event], until: int) -> str:
-    """A plan with every task that the whole run names, ticked as far as it had come by then."""
+def plan_of(events: Sequence[Event], until: int) -> str | None:
+    """A plan with every task that the whole run names, ticked as far as it had come by then.
+
+    None where the plan is no document.
+    """
     tasks: dict[str, TaskRef] = {}
     for event in events:
         if isinstance(event, IterationStarted) and event.task is not None:
@@ -77,11 +84,23 @@ def plan_of(events: Sequence[Event], until: int) -> str:
         if isinstance(event, EvidenceGathered)
         for task_id in event.evidence.tasks_done
     }
-    boxes = (f"- [{'x' if task.id in done else ' '}] {task.title}" for task in tasks.values())
-    return "\n".join(["# Plan", "", *boxes, ""])
+    match kind_of(events):
+        case PlanKind.MARKDOWN:
+            boxes = (f"- [{'x' if one.id in done else ' '}] {one.title}" for one in tasks.values())
+            return "\n".join(["# Plan", "", *boxes, ""])
+        case PlanKind.STORIES:
+            stories = (story(one.id, title=one.title) for one in tasks.values())
+            return text_of(*({**one, **(DONE if one["id"] in done else {})} for one in stories))
+        case _:
+            return None
 
 
-def files_of(picture: Picture, plan: str) -> dict[FileKind, str | None]:
+def kind_of(events: Sequence[Event]) -> PlanKind:
+    (started,) = (event for event in events if isinstance(event, RunStarted))
+    return profile_of(started.config.profile).plan_kind
+
+
+def files_of(picture: Picture, plan: str | None) -> dict[FileKind, str | None]:
     """The texts as the engine would have left them."""
     state = picture.state
     assert state is not None
@@ -107,7 +126,7 @@ def show(name: str) -> str:
             line
             for kind, text in files.items()
             if text is not None
-            for line in show_file(kind, text, picture)
+            for line in show_file(kind, text, picture, name_of(kind, events))
         )
         if shown != before:
             lines += ["", f"## {title}", shown]
@@ -115,10 +134,15 @@ def show(name: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def show_file(kind: FileKind, text: str, picture: Picture) -> Iterator[str]:
+def name_of(kind: FileKind, events: Sequence[Event]) -> str:
+    is_json = kind is FileKind.PLAN and kind_of(events) is PlanKind.STORIES
+    return "tasks.json" if is_json else kind.value
+
+
+def show_file(kind: FileKind, text: str, picture: Picture, name: str) -> Iterator[str]:
     view = View(ROOT)
     source = Source(
-        view=view, kind=kind, path=ROOT / kind.value, uri="file:///f", text=text, picture=picture
+        view=view, kind=kind, path=ROOT / name, uri="file:///f", text=text, picture=picture
     )
     sight = read_sight(source, Parses())
     assert sight is not None

@@ -50,7 +50,9 @@ class TestChoices:
     ) -> None:
         editor = await edit(repository)
         found = await editor.request("ralph/setupChoices")
-        assert [one["name"] for one in found["profiles"]] == ["fixplan", "spec"]
+        assert [one["name"] for one in found["profiles"]] == [
+            *("fixplan", "spec", "stories", "beads", "issue"),
+        ]
         assert [one["title"] for one in found["templates"]][:5] == [
             *("Bug Fix", "Feature", "Refactoring", "Test Coverage", "Documentation"),
         ]

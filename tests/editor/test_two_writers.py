@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.two_writers import CODE
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.sights import text_of
@@ -74,8 +75,8 @@ class TestLastCommon:
         unseen = common.unseen(TYPED + PLAN, plan)
         assert unseen is not None
         for number in range(KEPT_OFFERS):
-            common.offer(f"{number}\n{PLAN}", unseen)
-        assert common.offer(TYPED + PLAN, unseen).text == BOTH
+            common.offer(f"{number}\n{PLAN}", unseen, PlanKind.MARKDOWN)
+        assert common.offer(TYPED + PLAN, unseen, PlanKind.MARKDOWN).text == BOTH
         assert common.unseen(TYPED + PLAN, plan) == unseen
         common.changed(BOTH)
         assert common.unseen(BOTH, plan) is None

@@ -14,8 +14,12 @@ const FIRST_PLAN = "@fix_plan.md";
 export class Files {
   /** The plan, or an empty one that is written when it is saved. */
   async openPlan(folder: FolderSnapshot): Promise<void> {
-    const plan = folder.state?.plan.uri;
-    await open(plan === undefined ? inTree(folder, FIRST_PLAN) : vscode.Uri.parse(plan));
+    const { uri, path } = folder.state?.plan ?? {};
+    if (uri === undefined && path) {
+      void vscode.window.showInformationMessage(t("No file is the plan: {0} keeps it.", path));
+      return;
+    }
+    await open(uri === undefined ? inTree(folder, FIRST_PLAN) : vscode.Uri.parse(uri));
   }
 
   async openConfig(folder: FolderSnapshot): Promise<void> {
@@ -45,7 +49,7 @@ export class Files {
     const write = t("Write It");
     const picked = await vscode.window.showInformationMessage(
       t(
-        "The built-in prompt is used here: there is no {0}. The command ralph run --dry-run shows it; write that file to use one of your own.",
+        "The built-in prompt is used here: there is no {0}. The command ralph prompt shows it; write that file to use one of your own.",
         path,
       ),
       write,

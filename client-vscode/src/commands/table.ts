@@ -12,6 +12,7 @@ import type { ThreadComment } from "../answer/threads";
 import { VERBS, type Verb } from "../generated/protocol";
 import { t } from "../l10n";
 import type { Changes } from "../rows/changes";
+import { pickTask } from "../rows/pick";
 import type { Rollback } from "../rows/rollback";
 import type { Connection } from "../server/connection";
 import { choose, type Need } from "../state/choose";
@@ -91,7 +92,9 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   resolveBlocked: ({ answers }, folder) => answers.answer(folder, "blocked", false),
   note: ({ orders }, folder) => orders.note(folder),
   runTask: async ({ orders }, folder, target) => {
-    const task = target?.kind === "task" ? target.task.id : await pickTask(folder);
+    const title = t("Run only this task");
+    const found = target?.kind === "task" ? target : await pickTask(folder, "run", title);
+    const task = found?.task.id;
     if (task !== undefined) {
       await orders.start(folder, { task });
     }
@@ -273,23 +276,6 @@ async function pickFolder(
     folder,
   }));
   return (await vscode.window.showQuickPick(items, { title }))?.folder;
-}
-
-async function pickTask(folder: FolderSnapshot): Promise<string | undefined> {
-  const tasks = folder.state?.plan.tasks ?? [];
-  const items = tasks
-    .filter(({ state }) => state === "todo" || state === "inProgress")
-    .map(({ id, title, words, section }) => ({
-      label: title,
-      description: words,
-      detail: section,
-      id,
-    }));
-  if (items.length === 0) {
-    void vscode.window.showInformationMessage(t("No task of the plan is open."));
-    return undefined;
-  }
-  return (await vscode.window.showQuickPick(items, { title: t("Run only this task") }))?.id;
 }
 
 async function pickIteration(folder: FolderSnapshot): Promise<number | undefined> {

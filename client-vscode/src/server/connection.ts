@@ -23,7 +23,7 @@ import {
   type ViewParams,
 } from "../generated/protocol";
 import { t } from "../l10n";
-import { editorOptions } from "../settings";
+import { editorOptions, planPatterns } from "../settings";
 import type { Store } from "../state/store";
 import { launch, type ServerProcess } from "./launch";
 import type { FoundServer, Lookup } from "./lookup";
@@ -338,6 +338,9 @@ export class Connection implements vscode.Disposable {
     return {
       documentSelector: [
         { scheme: "file", language: "markdown" },
+        // Stories. Not what lies in a hidden folder: VS Code has a tasks.json of its own.
+        { scheme: "file", pattern: "**/[!.]*/{tasks,prd}.json" },
+        ...planPatterns().map((pattern) => ({ scheme: "file", pattern })),
         { scheme: "file", pattern: "**/{decide,blocked}.txt" },
         // Only that a person saved them is of interest.
         { scheme: "file", pattern: "**/.ralph/**" },

@@ -43,6 +43,7 @@ export function contextKeys(
     "ralphLoop.questionWaiting": any((folder) => offers(folder, "answer")),
     "ralphLoop.can.resolve": snapshot.trusted && any(isBlocked),
     "ralphLoop.canRollBack": snapshot.trusted && any(canRollBack),
+    "ralphLoop.hasPlan": shown !== undefined && isSetUp(shown),
     "ralphLoop.shown.live": answers && shown?.state?.live === true,
     "ralphLoop.startablePlans": folders
       .filter((folder) => snapshot.trusted && answers && offers(folder, "start"))

@@ -143,7 +143,7 @@ export function shownFolder(snapshot: Snapshot): FolderSnapshot | undefined {
     folders.find(({ state }) => state?.panel?.needsPerson === true) ??
     folders.find(({ state }) => state?.live === true) ??
     folders.find(({ state }) => state?.run !== undefined) ??
-    folders.find(({ state }) => state?.plan.uri !== undefined) ??
+    folders.find(isSetUp) ??
     folders[0]
   );
 }
@@ -164,7 +164,7 @@ export function panelOf(folder: FolderSnapshot | undefined): Panel | undefined {
 
 /** Whether there is a plan or was a run. */
 export function isSetUp({ state }: FolderSnapshot): boolean {
-  return state !== undefined && (state.plan.uri !== undefined || state.run !== undefined);
+  return state !== undefined && (state.plan.path !== "" || state.run !== undefined);
 }
 
 /** Whether the server offers this for the folder now. */

@@ -37,7 +37,8 @@ export interface GroupNode extends NodeBase {
 export interface TaskNode extends NodeBase {
   readonly kind: "task";
   readonly folder: string;
-  readonly plan: string;
+  /** None where no file is the plan. */
+  readonly plan: string | undefined;
   readonly task: TaskRow;
 }
 

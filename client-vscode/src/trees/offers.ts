@@ -21,8 +21,8 @@ export function taskOffers(task: TaskRow): readonly TaskOffer[] {
     skip: isOpen && !task.skipped,
     // There is something to take back: attempts, a wish to skip it, or a state of the plan.
     reset: task.state !== "done" && (task.state !== "todo" || task.attempts > 0 || task.skipped),
-    block: isOpen,
-    unblock: task.state === "blocked",
+    block: isOpen && task.canBlock,
+    unblock: task.state === "blocked" && task.canBlock,
     log: task.iteration !== undefined,
     commit: task.commit !== undefined,
   };

@@ -9,7 +9,7 @@ import { offerWords, taskOffers } from "./offers";
 /** The plan of a folder: its tasks under their headings, in the plan's order. */
 export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
   const rows = folder?.state?.plan;
-  if (folder === undefined || rows?.uri === undefined) {
+  if (folder === undefined || rows === undefined || rows.path === "") {
     return [];
   }
   const ids = new Set<string>();
@@ -78,7 +78,7 @@ function taskNode(
     context: context.join(" "),
     icon: taskIcon(task),
     folder: folder.uri,
-    plan: plan.uri ?? "",
+    plan: plan.uri,
     task,
   };
 }

@@ -100,6 +100,9 @@ function toTreeItem(node: Node): vscode.TreeItem {
 function commandOf(node: Node): vscode.Command | undefined {
   switch (node.kind) {
     case "task": {
+      if (node.plan === undefined) {
+        return undefined;
+      }
       const line = Math.max(0, node.task.line - 1);
       const options: vscode.TextDocumentShowOptions = {
         preserveFocus: true,

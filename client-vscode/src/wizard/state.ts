@@ -112,7 +112,16 @@ export function enter(wizard: Wizard, step: Step): Turn {
 }
 
 export function advance(wizard: Wizard, to?: Step): Turn {
-  return enter(wizard, to ?? STEPS[STEPS.indexOf(wizard.step) + 1] ?? "launch");
+  const step = to ?? STEPS[STEPS.indexOf(wizard.step) + 1] ?? "launch";
+  return step === "source" && hasOwnTasks(wizard)
+    ? enter(answered(wizard, { source: "existing" }), "launch")
+    : enter(wizard, step);
+}
+
+/** Whether the tasks are there already and kept elsewhere; of a request, its file is chosen. */
+function hasOwnTasks({ answers, choices }: Wizard): boolean {
+  const chosen = choices.profiles.find(({ name }) => name === answers.profile);
+  return chosen?.needsItems === false && chosen.name !== "issue";
 }
 
 export function goBack(wizard: Wizard): Turn {
@@ -128,7 +137,8 @@ export function goBack(wizard: Wizard): Turn {
   const { step, answers } = wizard;
   // A plan that is used as it is has no items to tick.
   const skips = step === "launch" && answers.source === "existing";
-  const before = skips ? "source" : STEPS[STEPS.indexOf(step) - 1];
+  const from = skips && hasOwnTasks(wizard) ? "source" : step;
+  const before = skips && from === step ? "source" : STEPS[STEPS.indexOf(from) - 1];
   return before === undefined ? [wizard] : enter(kept(wizard), before);
 }
 

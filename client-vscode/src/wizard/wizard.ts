@@ -171,7 +171,7 @@ export class SetUpWizard implements vscode.Disposable {
     const workspace = folder.uri;
     switch (effect.kind) {
       case "judge": {
-        const params = { workspace, ...effect.draft };
+        const params = { workspace, profile: answers.profile, ...effect.draft };
         const { problems } = await this.connection.request("ralph/validateSetup", params);
         return { kind: "judged", problems };
       }

@@ -49,6 +49,17 @@ test("from the first screen to the files that are written, each screen asked onc
   });
 });
 
+test("where the tasks are kept elsewhere, nobody is asked for some", () => {
+  const beads = { title: "Issues", detail: "Kept by bd.", plan: "", needsItems: false };
+  const given = choices({ profiles: [...choices().profiles, { name: "beads", ...beads }] });
+  const kept = { step: "limits" as const, answers: answers({ profile: "beads" }) };
+  const person = new Person(kept, given).chooses("keep").hears();
+  assert.equal(person.step, "launch");
+  assert.deepEqual(person.effect, { kind: "plan" });
+  assert.deepEqual(setupParams(person.answers, given, "file:///w", { dryRun: true }).items, []);
+  assert.equal(person.does({ kind: "wentBack" }).step, "limits");
+});
+
 test("only the last screen, once its files are known, can write", () => {
   const person = new Person({ step: "launch" });
   assert.equal(person.chooses("start").effect, undefined);

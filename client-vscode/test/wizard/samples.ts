@@ -16,8 +16,19 @@ export const SKELETON = "# What is wrong\n\nIt is done when:\n\n- ";
 export function choices(changes: Partial<SetupChoicesResult> = {}): SetupChoicesResult {
   return {
     profiles: [
-      { name: "fixplan", title: "Fix plan", detail: "One file.", plan: "@fix_plan.md" },
-      { name: "spec", title: "Specs", detail: "One file each.", plan: "IMPLEMENTATION_PLAN.md" },
+      {
+        ...{ name: "fixplan", title: "Fix plan", detail: "One file.", plan: "@fix_plan.md" },
+        needsItems: true,
+      },
+      {
+        ...{
+          name: "spec",
+          title: "Specs",
+          detail: "One file each.",
+          plan: "IMPLEMENTATION_PLAN.md",
+        },
+        needsItems: true,
+      },
     ],
     templates: [
       {

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.picture import Paths
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.request import STDIN
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.layout import StateFolder, Worktree, state_folder, state_root
@@ -24,6 +26,10 @@ from ralph_ls.store.layout import StateFolder, Worktree, state_folder, state_roo
 logger = logging.getLogger(__name__)
 
 Signature = tuple[int, int, int, int]
+ISSUE_FOLDER = ".beads"
+ISSUE_SUFFIXES = frozenset({".jsonl", ".json", ".db", ""})
+"""Of files in it that change with an issue; the rest are logs, sockets and what a reader leaves."""
+
 Watched = dict[Path, frozenset[str] | None]
 """Folder to the names in it that matter; None: all of them."""
 
@@ -55,16 +61,25 @@ def find_paths(folders: Folders, state: RunState | None = None) -> Paths:
     profile = PROFILES.get(config.profile, FIXPLAN)
     chosen = config.paths.plan
     names = (chosen,) if chosen is not None else profile.plan_files
+    if profile.plan_kind is PlanKind.REQUEST:
+        file = config.issue.file
+        names = (file,) if file and file != STDIN else ()
+    elif profile.plan_kind is PlanKind.BEADS:
+        names = ()
     if state is not None and state.plan:
         # What the last run worked on is shown before anything that merely could be a plan.
         names = (state.plan, *names) if going else (*names, state.plan)
     plan = next((root / name for name in names if (root / name).is_file()), None)
+    if plan is None and profile.plan_kind in {PlanKind.MARKDOWN, PlanKind.STORIES}:
+        plan = _further_plan(folders)
     return Paths(
-        plan=plan or _further_plan(folders),
+        plan=plan,
         decide=root / config.paths.decide,
         blocked=root / config.paths.blocked,
         progress=root / config.paths.progress,
         plan_names=tuple(dict.fromkeys(names)),
+        kind=profile.plan_kind,
+        parent=config.beads.parent,
     )
 
 
@@ -96,6 +111,18 @@ def signature_of(path: Path) -> Signature | None:
     except (OSError, ValueError):
         return None
     return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def issue_signature(root: Path) -> tuple[object, ...]:
+    """What differs when ``bd`` has changed an issue; empty where it keeps none here."""
+    try:
+        names = sorted(os.listdir(root / ISSUE_FOLDER))
+    except OSError:
+        return ()
+    wanted = (root / ISSUE_FOLDER / name for name in names)
+    return tuple(
+        (path.name, signature_of(path)) for path in wanted if path.suffix in ISSUE_SUFFIXES
+    )
 
 
 def watched_folders(files: Iterable[Path], root: Path) -> Watched:

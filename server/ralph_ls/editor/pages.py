@@ -236,13 +236,22 @@ class Pages:
         return await self._documents.look(view, FileKind.PLAN, work, uri=uri)
 
     def _show_plan(self, sight: Sight) -> Shown:
+        from ralph_ls.core.plan.kinds import PlanKind
         from ralph_ls.core.views.pages import PageKind
 
         path = Path(real_path(sight.uri))
         name = _name_in(sight.root, path) or path.name
         seen = sight.seen
+        page = self._known.page(
+            PageKind.PLAN,
+            name,
+            path,
+            seen.text,
+            seen.plan,
+            is_markdown=seen.kind is PlanKind.MARKDOWN,
+        )
         return Shown(
-            page=self._known.page(PageKind.PLAN, name, path, seen.text, seen.plan),
+            page=page,
             uri=sight.uri,
             version=sight.version,
             encoding=sight.encoding,
@@ -277,7 +286,16 @@ class _KnownPages:
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, _KnownPage] = OrderedDict()
 
-    def page(self, kind: PageKind, name: str, path: Path, text: str, plan: Plan | None) -> Page:
+    def page(
+        self,
+        kind: PageKind,
+        name: str,
+        path: Path,
+        text: str,
+        plan: Plan | None,
+        *,
+        is_markdown: bool = True,
+    ) -> Page:
         """The page of this text; ``plan`` is what was read from it, where somebody did."""
         from ralph_ls.core.plan.markdown import parse
         from ralph_ls.core.views.pages import read_page
@@ -291,7 +309,8 @@ class _KnownPages:
             page = known.page
             is_same = page is not None and (page.kind, page.text) == (kind, text)
             if page is None or not is_same or known.plan is not plan:
-                page = read_page(kind, name, text, parse(text).plan if plan is None else plan)
+                tasks = parse(text).plan if plan is None else plan
+                page = read_page(kind, name, text, tasks, is_markdown=is_markdown)
                 known.page, known.plan = page, plan
             return page
 

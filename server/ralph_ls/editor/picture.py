@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.rows import Rows
 from ralph_ls.core.views.status import needs_person
@@ -55,6 +56,10 @@ class Paths:
     """What was done, as ``PROGRESS.md``."""
     plan_names: tuple[str, ...] = ()
     """Where a plan is looked for, relative to the work tree."""
+    kind: PlanKind = PlanKind.MARKDOWN
+    """What the plan is written in, or would be where its name does not say so."""
+    parent: str | None = None
+    """The issue of ``bd`` whose parts alone are to be done."""
 
 
 def default_paths(root: Path) -> Paths:

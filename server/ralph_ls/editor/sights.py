@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import to_fs_path
 
@@ -19,6 +19,7 @@ from ralph_ls.editor.convert import Columns, Encoding, to_uri, uri_within
 from ralph_ls.protocol.errors import StateUnusable
 
 if TYPE_CHECKING:
+    from ralph_ls.core.plan.kinds import PlanKind
     from ralph_ls.core.plan.model import Parsed
     from ralph_ls.core.views.seen import FileKind, Seen
     from ralph_ls.editor.two_writers import LastCommon, Unseen
@@ -30,6 +31,14 @@ LARGEST_FILE = 16 << 20
 
 KEPT_PARSES = 32
 """Files whose last parse is remembered."""
+
+
+class Reading(NamedTuple):
+    """How the text of a plan is to be read."""
+
+    kind: PlanKind
+    optional_sections: tuple[str, ...] = ()
+    skip_review: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,22 +96,19 @@ class Parses:
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, _Parse] = OrderedDict()
 
-    def parse(self, path: Path, text: str, optional_sections: tuple[str, ...]) -> Parsed:
+    def parse(self, path: Path, text: str, how: Reading) -> Parsed:
         """The plan in ``text``; whoever asks while another parses the same file waits for it."""
-        from ralph_ls.core.plan.changes import find_change
-        from ralph_ls.core.plan.markdown import parse, reparse
-
         with self._lock:
             known = self._known.setdefault(path, _Parse())
             self._known.move_to_end(path)
             while len(self._known) > KEPT_PARSES:
                 self._known.popitem(last=False)
         with known.lock:
-            if known.parsed is None or known.sections != optional_sections:
-                known.parsed = parse(text, optional_sections=optional_sections)
+            if known.parsed is None or known.how != how:
+                known.parsed = _parse(text, how)
             elif known.text != text:
-                known.parsed = reparse(known.parsed, find_change(known.text, text))
-            known.text, known.sections = text, optional_sections
+                known.parsed = _reparse(known.parsed, known.text, text, how)
+            known.text, known.how = text, how
             return known.parsed
 
 
@@ -110,8 +116,27 @@ class Parses:
 class _Parse:
     lock: threading.Lock = field(default_factory=threading.Lock)
     text: str = ""
-    sections: tuple[str, ...] = ()
+    how: Reading | None = None
     parsed: Parsed | None = None
+
+
+def _parse(text: str, how: Reading) -> Parsed:
+    from ralph_ls.core.plan.parsing import parse_plan
+
+    return parse_plan(
+        text, how.kind, optional_sections=how.optional_sections, skip_review=how.skip_review
+    )
+
+
+def _reparse(parsed: Parsed, before: str, text: str, how: Reading) -> Parsed:
+    """Read what differs again, where the kind of plan can be read in parts."""
+    from ralph_ls.core.plan.changes import find_change
+    from ralph_ls.core.plan.kinds import PlanKind
+    from ralph_ls.core.plan.markdown import reparse
+
+    if how.kind is not PlanKind.MARKDOWN:
+        return _parse(text, how)
+    return reparse(parsed, find_change(before, text))
 
 
 def read_sight(source: Source, parses: Parses) -> Sight | None:
@@ -127,7 +152,12 @@ def read_sight(source: Source, parses: Parses) -> Sight | None:
 
 def seen_without_file(source: Source) -> Seen:
     """What there is to see of a file that is not there."""
-    return _seen_of(source, "", None)
+    from ralph_ls.core.views.seen import FileKind
+
+    issues = source.view.issues if source.kind is FileKind.PLAN else None
+    if issues is None:
+        return _seen_of(source, "", None)
+    return _seen_of(source, issues.text, issues.parsed)
 
 
 def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
@@ -137,9 +167,7 @@ def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
     if source.kind is FileKind.PLAN and source.path is not None:
         if source.common is not None:
             unseen = source.common.unseen(text, source.path)
-        state = source.picture.state
-        sections = () if state is None else state.config.optional_sections
-        parsed = parses.parse(source.path, text, sections)
+        parsed = parses.parse(source.path, text, how_to_read(source))
     view, further = source.view, None
     if not source.is_main and source.path is not None:
         further = Path(os.path.relpath(os.path.realpath(source.path), view.root)).as_posix()
@@ -162,20 +190,35 @@ def _seen_of(source: Source, text: str, parsed: Parsed | None) -> Seen:
     from ralph_ls.core.views.seen import Seen
 
     read = Parsed(plan=Plan()) if parsed is None else parsed
+    kind = how_to_read(source).kind
     if not source.is_main:
         # No run is about it, so nothing of one is shown in it.
-        return Seen(text=text, file=source.kind, parsed=read)
+        return Seen(text=text, file=source.kind, parsed=read, kind=kind)
     picture = source.picture
     return Seen(
         text=text,
         file=source.kind,
         parsed=read,
+        kind=kind,
         state=picture.state,
         phase=picture.phase,
         pid=picture.pid if picture.live else None,
         history=picture.history,
         halt=picture.halt,
     )
+
+
+def how_to_read(source: Source) -> Reading:
+    """What the plan is written in, and what the newest run has to say of reading it."""
+    from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
+
+    kind, state = source.view.plan_kind, source.picture.state
+    is_request = kind is PlanKind.REQUEST and source.is_main
+    if source.path is not None and not is_request:
+        kind = kind_of_file(source.path.name, kind)
+    if state is None:
+        return Reading(kind)
+    return Reading(kind, state.config.optional_sections, state.config.skip_review)
 
 
 def path_of(view: WorkspaceView, kind: FileKind) -> Path | None:

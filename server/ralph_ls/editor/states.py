@@ -19,6 +19,7 @@ from ralph_ls.editor.sights import Sight
 from ralph_ls.editor.workspaces import WorkspaceView
 from ralph_ls.protocol.methods import StateResult
 from ralph_ls.protocol.panel import PlanRows
+from ralph_ls.store.plan_places import BD
 
 
 async def state_of(view: WorkspaceView, documents: Documents, now: datetime) -> StateResult:
@@ -28,15 +29,9 @@ async def state_of(view: WorkspaceView, documents: Documents, now: datetime) -> 
     found = await documents.look(view, FileKind.PLAN, with_plan)
     if found is not None:
         return found
-    seen = Seen(
-        text="",
-        state=picture.state,
-        phase=picture.phase,
-        pid=picture.pid,
-        history=picture.history,
-        halt=picture.halt,
-    )
-    return _result(picture, seen, PlanRows(), now)
+    seen = documents.seen(view, FileKind.PLAN)
+    rows = plan_rows(seen, uri=None, path="" if view.issues is None else BD)
+    return _result(picture, seen, rows, now)
 
 
 def _with_plan(picture: Picture, path: str, now: datetime, sight: Sight) -> StateResult:

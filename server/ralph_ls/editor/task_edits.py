@@ -6,15 +6,16 @@ how a task is written: that is the plan's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from ralph_ls.editor.convert import Columns
 from ralph_ls.editor.documents import SMALL_TEXT
+from ralph_ls.editor.story_edits import TO_WRITE, Way, story_ways
 from ralph_ls.editor.workspace_edits import EditAbilities, Target, workspace_edit
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def task_edits(
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
     alone that set the state, and none in a long plan, since each is read again as it would be.
     """
+    from ralph_ls.core.plan.kinds import PlanKind
+
     if log is None and len(sight.seen.text) > SMALL_TEXT:
         return
     plan = sight.seen.plan
@@ -57,7 +60,11 @@ def task_edits(
     if task is None or plan.at_line(where.end.line) != task:
         return
     target = Target(uri=sight.uri, version=sight.version)
-    ways = _states(task) if log is None else (*_states(task), *_others(sight, plan, task))
+    ways: Iterable[Way]
+    if sight.seen.kind is PlanKind.STORIES:
+        ways, log = story_ways(plan, task, all_of_them=log is not None), None
+    else:
+        ways = _states(task) if log is None else (*_states(task), *_others(sight, plan, task))
     for way in ways:
         yield _action(way.title, partial(_edit, sight, target, way, abilities))
     if log is not None and _is_done(task):
@@ -65,54 +72,48 @@ def task_edits(
         yield _action(title, partial(_move_done, sight, target, log, title, abilities))
 
 
-class _Way(NamedTuple):
-    title: str
-    edit: Callable[[str], str]
-
-
-def _states(task: Task) -> Iterator[_Way]:
+def _states(task: Task) -> Iterator[Way]:
     from ralph_ls.core.plan.editing.edits import block, tick, unblock, untick
     from ralph_ls.protocol.plan import TaskState
 
-    done = _Way("Mark task as done", lambda text: tick(text, task.id))
+    done = Way("Mark task as done", lambda text: tick(text, task.id))
     match task.state:
         case TaskState.DONE:
-            yield _Way("Open task again", lambda text: untick(text, task.id))
+            yield Way("Open task again", lambda text: untick(text, task.id))
         case TaskState.BLOCKED:
-            yield _Way("Unblock task", lambda text: unblock(text, task.id))
+            yield Way("Unblock task", lambda text: unblock(text, task.id))
             yield done
         case TaskState.SKIPPED:
             yield done
         case TaskState.TODO | TaskState.IN_PROGRESS:
             yield done
-            yield _Way("Block task", lambda text: _with_blank(block, text, task.id))
+            yield Way("Block task", lambda text: _with_blank(block, text, task.id))
 
 
-def _others(sight: Sight, plan: Plan, task: Task) -> Iterator[_Way]:
+def _others(sight: Sight, plan: Plan, task: Task) -> Iterator[Way]:
     from ralph_ls.core.plan.editing.arranging import add, move, set_priority
     from ralph_ls.core.plan.editing.edits import attach_commit, note
     from ralph_ls.protocol.plan import Priority
 
-    yield _Way("Add a note", lambda text: _with_blank(note, text, task.id))
-    yield _Way("Add a task below", lambda text: add(text, NEW_TITLE, after=task.id))
+    yield Way("Add a note", lambda text: _with_blank(note, text, task.id))
+    yield Way("Add a task below", lambda text: add(text, NEW_TITLE, after=task.id))
     above, below = _neighbours(plan, task)
     if above is not None:
-        yield _Way("Move task up", lambda text: move(text, task.id, before=above.id))
+        yield Way("Move task up", lambda text: move(text, task.id, before=above.id))
     if below is not None:
-        yield _Way("Move task down", lambda text: move(text, task.id, after=below.id))
+        yield Way("Move task down", lambda text: move(text, task.id, after=below.id))
     for priority in Priority:
         if task.priority is not priority:
             edit = partial(set_priority, task_id=task.id, priority=priority)
-            yield _Way(f"Set priority {priority.value}", edit)
+            yield Way(f"Set priority {priority.value}", edit)
     done = sight.seen.history.done.get(task.id)
     if done is not None and done.commit is not None:
         commit = done.commit[:_SHORT]
-        yield _Way(f"Attach commit {commit}", lambda text: attach_commit(text, task.id, commit))
+        yield Way(f"Attach commit {commit}", lambda text: attach_commit(text, task.id, commit))
 
 
 _PRIVATE = range(0xE000, 0xF8FF)
 """Characters that mean nothing: one stands for what is to be written while its place is made."""
-_TO_WRITE = "\N{HORIZONTAL ELLIPSIS}"
 _SHORT = 7
 """Characters of a commit's hash."""
 
@@ -127,7 +128,7 @@ def _action(title: str, make: Callable[[], types.WorkspaceEdit]) -> types.CodeAc
         return types.CodeAction(title=title, kind=KIND, disabled=reason)
 
 
-def _edit(sight: Sight, target: Target, way: _Way, abilities: EditAbilities) -> types.WorkspaceEdit:
+def _edit(sight: Sight, target: Target, way: Way, abilities: EditAbilities) -> types.WorkspaceEdit:
     text = sight.seen.text
     edits = text_edits(text, way.edit(text), sight.columns())
     return workspace_edit([(target, edits)], abilities)
@@ -175,7 +176,7 @@ def _with_blank(edit: Callable[[str, str, str], str], text: str, task_id: str) -
 
     blank = next(mark for mark in map(chr, _PRIVATE) if mark not in text)
     after = edit(text, task_id, blank)
-    said, left = (after.replace(blank, words) for words in (_TO_WRITE, ""))
+    said, left = (after.replace(blank, words) for words in (TO_WRITE, ""))
     return left if _states_in(read(left)) == _states_in(read(said)) else said
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralph_ls.core.plan.comparing.merged import Merged
+    from ralph_ls.core.plan.kinds import PlanKind
     from ralph_ls.editor.loop_files import Signature
 
 BOM = "\ufeff"
@@ -74,11 +75,11 @@ class LastCommon:
                 return None
             return Unseen(base=self._base, theirs=disk)
 
-    def offer(self, text: str, unseen: Unseen) -> Merged:
+    def offer(self, text: str, unseen: Unseen, kind: PlanKind) -> Merged:
         """The document's text with what it has not seen; once that is taken, it is seen."""
-        from ralph_ls.core.plan.comparing.merge import merge
+        from ralph_ls.core.plan.orders import merge
 
-        merged = merge(unseen.base, text, unseen.theirs)
+        merged = merge(kind, unseen.base, text, unseen.theirs)
         with self._lock:
             self._offers[merged.text] = unseen.theirs
             while len(self._offers) > KEPT_OFFERS:

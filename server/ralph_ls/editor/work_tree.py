@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.editor.loop_files import Folders, Watched, find_paths, signature_of, watched_folders
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.editor.loop_files import (
+    ISSUE_FOLDER,
+    Folders,
+    Watched,
+    find_paths,
+    issue_signature,
+    signature_of,
+    watched_folders,
+)
 from ralph_ls.editor.picture import Caught, Found, Picture
 from ralph_ls.editor.reading_run import JournalLost, RunReader, Wants
 from ralph_ls.protocol.config import CONFIG_FILE, PathsConfig
@@ -105,6 +114,8 @@ class WorkTree:
         files += [] if paths.plan is None else [paths.plan]
         watched = watched_folders(files, root)
         watched[self.folders.worktree.git_dir] = frozenset({OWNER_FILE})
+        if paths.kind is PlanKind.BEADS and (root / ISSUE_FOLDER).is_dir():
+            watched[root / ISSUE_FOLDER] = None
         # A run that is just beginning has its folder before it has its first event.
         for run_files in (self._coming_run(), None if self._reader is None else self._reader.files):
             if run_files is not None and run_files.folder.is_dir():
@@ -187,6 +198,8 @@ class WorkTree:
         paths = self._paths
         if paths.plan is not None:
             changed = self._has_changed(paths.plan) or changed
+        if paths.kind is PlanKind.BEADS:
+            changed = self._differs(root / ISSUE_FOLDER, issue_signature(root)) or changed
         halts = [self._has_changed(path) for path in (paths.decide, paths.blocked)]
         if any(halts):
             self._halt = self._read_halts()

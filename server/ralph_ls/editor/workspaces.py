@@ -22,8 +22,10 @@ from ralph_ls.editor.threads import in_thread
 from ralph_ls.protocol.errors import WorkspaceMissing
 
 if TYPE_CHECKING:
+    from ralph_ls.core.plan.kinds import PlanKind
     from ralph_ls.core.views.seen import FileKind
     from ralph_ls.editor.follow import Follower
+    from ralph_ls.editor.issues import IssuesSeen
     from ralph_ls.editor.loop_files import Folders
     from ralph_ls.editor.picture import Found, Paths, Picture
     from ralph_ls.editor.work_tree import WorkTree
@@ -53,6 +55,8 @@ class WorkspaceView:
         self.folders = folders
         self.uri = uri
         """As the client named the folder, or the root's file URI where a document opened it."""
+        self.issues: IssuesSeen | None = None
+        """The plan that ``bd`` keeps, as far as it was read."""
         self._picture = Picture()
         self._paths = find_paths(folders)
         self._follower: Follower | None = None
@@ -79,6 +83,11 @@ class WorkspaceView:
     def plan_path(self) -> Path | None:
         """The plan of the work tree's loop; None where there is none yet."""
         return self._paths.plan
+
+    @property
+    def plan_kind(self) -> PlanKind:
+        """What that plan is written in, where its name does not say so."""
+        return self._paths.kind
 
     @property
     def decide_path(self) -> Path:

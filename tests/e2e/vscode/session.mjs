@@ -19,6 +19,7 @@ import * as loop from "./chapters/loop.mjs";
 import * as looks from "./chapters/looks.mjs";
 import * as opening from "./chapters/opening.mjs";
 import * as setup from "./chapters/setup.mjs";
+import * as stories from "./chapters/stories.mjs";
 import * as story from "./chapters/story.mjs";
 import { allEvents } from "./waiting.mjs";
 import { World } from "./world.mjs";
@@ -34,6 +35,7 @@ const CHAPTERS = [
     { name: "looks", chapter: looks, after: "loop" },
     { name: "keyboard", chapter: keyboard },
     { name: "answering", chapter: answering, after: "keyboard" },
+    { name: "stories", chapter: stories },
     { name: "host", chapter: host },
     { name: "setup", chapter: setup, onlyNamed: true },
     { name: "ending", chapter: ending },

@@ -34,6 +34,24 @@ LETTERS = """\
 - [ ] Write a letter
 """
 
+STORIES = """\
+{
+  "project": "Invoices",
+  "userStories": [
+    {
+      "id": "US-001",
+      "title": "Read the invoice",
+      "acceptanceCriteria": ["the sum is right"],
+      "priority": 1,
+      "passes": false,
+      "reviewStatus": null,
+      "reviewCount": 0,
+      "reviewFeedback": ""
+    }
+  ]
+}
+"""
+
 AGENT = """\
 kept={kept}/$(basename "$PWD")
 n=$RALPH_ITERATION
@@ -48,6 +66,7 @@ cat "$kept/gate-$n" >"$kept/script-$n"
 . "$kept/script-$n"
 """
 
+CONFIG = ".ralph/config.toml"
 N_POURED = 60
 
 POURING_AGENT = f"""\
@@ -81,6 +100,8 @@ class Stage:
     """A repository without any file of the loop."""
     repository: Path
     other_repository: Path
+    stories: Path
+    """The repository whose plan is a file of stories."""
     workspace: Path
     """The file that opens both."""
     host: Path
@@ -93,7 +114,7 @@ class Stage:
     @property
     def repositories(self) -> tuple[Path, ...]:
         """All of them."""
-        return (self.fresh, self.repository, self.other_repository, self.host)
+        return (self.fresh, self.repository, self.other_repository, self.stories, self.host)
 
 
 def set_up(folder: Path) -> Stage:
@@ -106,6 +127,7 @@ def set_up(folder: Path) -> Stage:
         fresh=folder / "fresh",
         repository=folder / "parser",
         other_repository=folder / "letters",
+        stories=folder / "invoices",
         workspace=folder / "both.code-workspace",
         host=folder / "host",
         kept=kept,
@@ -114,6 +136,8 @@ def set_up(folder: Path) -> Stage:
     _repository(stage.fresh, {"README.md": "# Fresh\n", "words.py": "WORDS = []\n"})
     _repository(stage.repository, _loop(PLAN, agent))
     _repository(stage.other_repository, _loop(LETTERS, agent))
+    config = 'profile = "stories"\n' + _loop("", agent)[CONFIG]
+    _repository(stage.stories, {"ralph/tasks.json": STORIES, CONFIG: config})
     tasks = "".join(f"- [ ] Task {n}\n" for n in range(1, N_POURED + 1))
     _repository(stage.host, _loop(f"# Plan\n\n## Many\n\n{tasks}", pouring))
     # The window opens before there is a loop in it; the tests bring these back.
@@ -130,7 +154,7 @@ def _loop(plan: str, agent: str) -> dict[str, str]:
     """The files of a loop that is set up."""
     argv = json.dumps(shlex.split(agent))
     config = f'agent = "command"\nmax_iterations = 20\n\n[agents.command]\nargv = {argv}\n'
-    return {"@fix_plan.md": plan, ".ralph/config.toml": config}
+    return {"@fix_plan.md": plan, CONFIG: config}
 
 
 def _repository(folder: Path, files: dict[str, str]) -> None:

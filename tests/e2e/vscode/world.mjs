@@ -19,6 +19,7 @@ export class World {
         this.fresh = this.#loop(known.fresh);
         this.parser = this.#loop(known.repository);
         this.letters = this.#loop(known.otherRepository);
+        this.invoices = this.#loop(known.stories, "ralph/tasks.json");
         this.host = this.#loop(known.host);
         this.server = new CodeServer({
             program: known.program,
@@ -61,10 +62,10 @@ export class World {
         await this.editor.reads(this.editor.webview.locator(".facts .row"), pattern);
     }
 
-    #loop(folder) {
+    #loop(folder, plan = "@fix_plan.md") {
         return {
             folder,
-            plan: path.join(folder, "@fix_plan.md"),
+            plan: path.join(folder, plan),
             journal: new Journal(this.known.stateFolder, folder),
             agent: new Agent(path.join(this.known.kept, path.basename(folder))),
         };

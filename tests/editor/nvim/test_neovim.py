@@ -15,6 +15,7 @@ from ralph_ls.protocol.events import QuestionAnswered
 from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
 from tests.engine.cases import Scene
 from tests.engine.loop import PATIENCE, events_of, wait_for
+from tests.unit.plan.stories.made import RETURNED, story, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -204,6 +205,27 @@ def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(scene: Scen
         editor.lua("vim.lsp.buf.rename('PAY-7')")
         editor.wait("vim.api.nvim_get_current_line() == ...", "  - Needs: PAY-7")
         assert editor.buffer() == f"{OUTLINED.rstrip()} PAY-7\n".replace("US-001", "PAY-7")
+
+
+def test_stories_have_lenses_and_actions_and_other_json_has_no_server(scene: Scene) -> None:
+    text = text_of(story("US-1"), story("US-2", **RETURNED))
+    config = CONFIG.format(agent=scene.kept / "bin" / "agent").replace("fixplan", "stories")
+    scene.plan("Unused", files={".ralph/config.toml": config, "ralph/tasks.json": text})
+    other = scene.repository / "package.json"
+    other.write_text("{}", encoding="utf-8")
+    with start_neovim(scene.file("ralph/tasks.json")) as editor:
+        editor.wait_for_lens("Start loop")
+        editor.wait_for_lens("changes requested in review 1: Name the key")
+        nth = [line.strip() for line in text.splitlines()].index('"id": "US-2",')
+        editor.go_to_line(nth)
+        passes = "function(action) return action.title == 'Mark task as done' end"
+        editor.command(f"lua vim.lsp.buf.code_action({{ apply = true, filter = {passes} }})")
+        editor.wait("vim.bo.modified")
+        passed = {**RETURNED, "passes": True, "reviewStatus": "approved"}
+        assert editor.buffer() == text_of(story("US-1"), story("US-2", **passed))
+        editor.command(f"edit! {other}")
+        editor.wait("vim.bo.filetype == 'json'")
+        assert editor.lua("return vim.lsp.get_clients({ bufnr = 0 })") == []
 
 
 def test_a_file_of_no_loop_starts_no_server(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def _merges(
     if not settled or sight.unseen is None or sight.common is None:
         return
     text = sight.seen.text
-    merged = sight.common.offer(text, sight.unseen)
+    merged = sight.common.offer(text, sight.unseen, sight.seen.kind)
     n_conflicts = len(merged.conflicts)
     shown = f" ({count_of(n_conflicts, 'conflict')}, shown with both sides)" if n_conflicts else ""
     yield types.CodeAction(

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.editor.documents import Documents, Save
 from ralph_ls.editor.sights import real_path
 from ralph_ls.protocol.errors import RalphError
@@ -66,7 +67,10 @@ def register(
         files = view.picture().run_files
         # A run may have its state elsewhere than this process would look for it.
         state = view.folders.state if files is None else StateFolder(folder=files.folder.parents[1])
-        keeper.submit(keep if is_plan else keep_settings, state, path, save, at=at)
+        if is_plan:
+            keeper.submit(keep, state, path, save, at=at, kind=view.plan_kind)
+        else:
+            keeper.submit(keep_settings, state, path, save, at=at)
 
     documents.on_save(take)
 
@@ -76,12 +80,19 @@ def _path_in(root: Path, uri: str) -> str:
     return os.path.relpath(real_path(uri), root).replace(os.sep, "/")
 
 
-def keep(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:
+def keep(
+    state: StateFolder,
+    path: str,
+    save: Save,
+    *,
+    at: datetime,
+    kind: PlanKind = PlanKind.MARKDOWN,
+) -> None:
     """Keep one save; it blocks, and a save that cannot be kept is told in the log."""
     from ralph_ls.store.plan_file import record_edit
 
     try:
-        record_edit(state, path, save.before, save.text, at=at)
+        record_edit(state, path, save.before, save.text, at=at, kind=kind)
     except RalphError as error:
         logger.warning("%s", error.message)
 

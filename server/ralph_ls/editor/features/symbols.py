@@ -90,7 +90,7 @@ def _symbol(one: Symbol, columns: Columns, *, struck: bool) -> types.DocumentSym
         kind=KINDS[one.kind],
         tags=[types.SymbolTag.Deprecated] if struck and one.settled else None,
         range=_range(one, columns),
-        selection_range=columns.range(one.line, one.start, one.end),
+        selection_range=columns.range(one.words_line, one.start, one.end),
         children=[_symbol(inner, columns, struck=struck) for inner in one.children],
     )
 

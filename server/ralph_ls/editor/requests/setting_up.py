@@ -31,7 +31,7 @@ from ralph_ls.protocol.setup import (
     ValidateSetupResult,
 )
 from ralph_ls.store.errand import Errand
-from ralph_ls.store.setting_up import plan_setup, problems_of, write_setup
+from ralph_ls.store.setting_up import WITHOUT_ITEMS, plan_setup, problems_of, write_setup
 
 
 async def setup_choices(workspaces: Workspaces, params: SetupChoicesParams) -> SetupChoicesResult:
@@ -51,7 +51,7 @@ async def validate_setup(
         description=params.description,
         completion_phrase=params.completion_phrase,
         timeout=params.timeout,
-        items=params.items,
+        items=params.items or None if params.profile in WITHOUT_ITEMS else params.items,
     )
     return ValidateSetupResult(problems=problems)
 
@@ -73,12 +73,14 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
     """``ralph/setup``: shows every file, or writes them all."""
     view = await trusted(workspaces, params.workspace)
     _require_one_agent(params, SETUP)
-    errors = errors_of(problems_of(params))
+    judge = partial(problems_of, view.root, params)
+    errors = errors_of(await in_thread(judge, name="set-up"))
     if errors:
         told = [FieldProblem(field=one.field.value, message=one.message) for one in errors]
         raise InvalidParams(SETUP, told)
     today = workspaces.now().astimezone().date()
-    plan_it = partial(plan_setup, view.root, params, today=today)
+    environment = workspaces.environment
+    plan_it = partial(plan_setup, view.root, params, environment=environment, today=today)
     planned = await in_thread(plan_it, name="set-up")
     notes = planned.notes
     if not params.dry_run:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.core.plan.editing.by_person import change_of, reset_for_retry
+from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
+from ralph_ls.core.plan.orders import change_of, reset_for_retry
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread
@@ -21,6 +22,7 @@ from ralph_ls.editor.workspace_edits import Target, edit_abilities, workspace_ed
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.methods import ReplyResult
 from ralph_ls.store import task_steering
+from ralph_ls.store.plan_places import BD, PlanPlace
 from ralph_ls.store.steering import Hands, Steered
 
 if TYPE_CHECKING:
@@ -56,12 +58,14 @@ async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
     """``ralph/resetTask``."""
     view = await trusted(desk.workspaces, params.workspace)
     plan = _plan_of(view)
-    change = partial(reset_for_retry, task_id=params.task)
-    edited = await _edit_document(desk, view, params.task, change, label="Reset for retry")
+    edited = None
+    if plan.is_file:
+        change = reset_for_retry(plan.kind, params.task)
+        edited = await _edit_document(desk, view, params.task, change, label="Reset for retry")
     if edited is None:
         order = partial(task_steering.reset_task, task=params.task, plan=plan)
         return await _steered(desk, view, order)
-    done = f"the task {edited.name} is open in {plan}{edited.hint}"
+    done = f"the task {edited.name} is open in {plan.path}{edited.hint}"
     forget = partial(task_steering.forget_attempts, task=params.task, done=done)
     return await _steered(desk, view, forget)
 
@@ -70,7 +74,7 @@ async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
     """``ralph/editTask``."""
     view = await trusted(desk.workspaces, params.workspace)
     plan, task, edit = _plan_of(view), params.task, params.edit
-    change = change_of(edit, task, reason=params.reason, before=params.before)
+    change = change_of(plan.kind, edit, task, reason=params.reason, before=params.before)
     edited = await _edit_document(desk, view, task, change, label=f"{edit.value} a task".title())
     if edited is None:
         order = partial(
@@ -82,7 +86,7 @@ async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
             before=params.before,
         )
         return await _steered(desk, view, order)
-    words = task_steering.edited_words(edited.title, edit, plan=plan, changed=edited.changed)
+    words = task_steering.edited_words(edited.title, edit, plan=plan.path, changed=edited.changed)
     return ReplyResult(accepted=True, code="accepted", text=f"{words}{edited.hint}")
 
 
@@ -175,7 +179,15 @@ def _make_edit(
     return _Made(title=known.title, edit=workspace_edit([(target, edits)], abilities))
 
 
-def _plan_of(view: WorkspaceView) -> str:
-    if view.plan_path is None:
+def _plan_of(view: WorkspaceView) -> PlanPlace:
+    """The plan of the work tree's loop; raises ``PlanMissing`` where there is none."""
+    kind, path = view.plan_kind, view.plan_path
+    if kind is PlanKind.BEADS:
+        environment, parent = view.folders.environment, view.paths.parent
+        return PlanPlace(path=BD, kind=kind, environment=environment, parent=parent)
+    if path is None:
         raise PlanMissing(f"there is no plan in {view.root}; make one with: ralph init")
-    return view.plan_path.relative_to(view.root).as_posix()
+    relative = path.relative_to(view.root).as_posix()
+    if kind is not PlanKind.REQUEST:
+        kind = kind_of_file(relative, kind)
+    return PlanPlace(path=relative, kind=kind)

@@ -1,0 +1,74 @@
+"""Reading the issues of ``bd`` for an editor: as an engine kept them, or asked for.
+
+All of it blocks, and may be called from any thread. It must never know an event loop, nor when it
+is time to look again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.model import Parsed
+
+PATIENCE = 30.0
+"""Seconds that ``bd`` gets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuesSeen:
+    """What is known of the issues."""
+
+    text: str
+    """Of a snapshot; empty where they cannot be read."""
+    parsed: Parsed
+    signs: tuple[object, ...]
+    """What differs when they have to be read again."""
+
+
+def read_kept(path: Path, known: IssuesSeen | None) -> IssuesSeen | None:
+    """What the engine read last, where it has read anything; what is known where that is it."""
+    from ralph_ls.core.plan.beads.reading import parse
+    from ralph_ls.editor.loop_files import signature_of
+    from ralph_ls.store.files import read_if_there
+
+    signs = (str(path), signature_of(path))
+    if known is not None and known.signs == signs:
+        return known
+    try:
+        data = read_if_there(path)
+    except OSError:
+        data = None
+    if data is None:
+        return known
+    text = data.decode("utf-8", errors="replace")
+    return IssuesSeen(text=text, parsed=parse(text), signs=signs)
+
+
+def ask_bd(
+    root: Path, environment: Mapping[str, str], known: IssuesSeen | None, parent: str | None
+) -> IssuesSeen:
+    """What ``bd`` says, where it may say something else than last time."""
+    from ralph_ls.core.plan.beads.reading import parse
+    from ralph_ls.core.plan.beads.snapshot import from_text, to_text
+    from ralph_ls.core.plan.model import Parsed, Plan
+    from ralph_ls.editor.loop_files import issue_signature
+    from ralph_ls.protocol.errors import RalphError
+    from ralph_ls.protocol.plan import PlanProblem
+    from ralph_ls.store.bd import find_bd, read_snapshot
+
+    if known is not None and known.signs == (parent, *issue_signature(root)):
+        return known
+    before = None if known is None or not known.text else from_text(known.text)
+    try:
+        bd = find_bd(root, environment, timeout_seconds=PATIENCE)
+        text = to_text(read_snapshot(bd, parent=parent, before=before))
+        parsed = parse(text)
+    except RalphError as error:
+        problem = PlanProblem(code="issues-missing", message=error.message, line=1)
+        text, parsed = "", Parsed(plan=Plan(), problems=(problem,))
+    # Taken afterwards: reading may touch the files as well.
+    return IssuesSeen(text=text, parsed=parsed, signs=(parent, *issue_signature(root)))
