@@ -12,6 +12,7 @@ others enough stands there to decide alike:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -45,10 +46,12 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
+from ralph_ls.core.loop.verification import verification_of
 from ralph_ls.protocol.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
+    CriteriaVerified,
     Event,
     IterationStarted,
     RunResumed,
@@ -78,6 +81,9 @@ OWN_WARNINGS = frozenset(
 """Warnings which the loop itself gives; all others came in as notices."""
 
 ASKED = "asked-without-signal"
+
+NOTHING_READY = "nothing is ready; "
+"""Begins the words of an end that the plan itself gives."""
 
 SOMETHING = TaskRef(id="00000000", title="a task that nobody began")
 
@@ -127,6 +133,17 @@ def _denied(end: Any) -> tuple[str, ...] | None:
         return None
     repeated = end.denied_tools[-1:] * (end.permission_denials - len(end.denied_tools))
     return (*end.denied_tools, *repeated)
+
+
+def _moved(started: Any, mine: Sequence[Any], evidence: Any, report: Any) -> tuple[str, ...]:
+    """Whose review went on: told as progress, or by silence about what would be warned of else."""
+    if found := re.match(r"the review of (\d+) ", evidence.why):
+        return tuple(f"moved-{number}" for number in range(int(found[1])))
+    codes = {event.code for event in mine if event.kind == "warned"}
+    if started.mode is not Mode.BUILD and evidence.tasks_done:
+        return () if "tick-without-change" in codes else evidence.tasks_done
+    claims = report is not None and report.report.tasks_completed > 0 and not evidence.tasks_done
+    return ("moved",) if claims and "claim-without-evidence" not in codes else ()
 
 
 class _Finder:
@@ -265,10 +282,15 @@ class _Finder:
         counts = self._state.run.counts
         is_held = event.kind == "phaseChanged" or getattr(event, "reason", "") == "blocked"
         nothing_ready = is_held or counts.open_required == counts.blocked_required
+        message = getattr(event, "message", "")
+        if is_held and re.search(r"(?:is|are) blocked(?::|$)", message):
+            # What the loop itself has marked meanwhile is counted by this last look.
+            counts = counts.model_copy(update={"blocked_required": counts.open_required})
         plan = PlanFacts(
             counts=counts,
             next_task=None if nothing_ready else SOMETHING,
             held=self._held(event),
+            left=message.partition(NOTHING_READY)[2],
         )
         return Prepared(
             baseline=Baseline(), plan=plan, left_out=left_out(self._state.run), notices=notices
@@ -309,7 +331,11 @@ class _Finder:
                 fingerprint=evidence.fingerprint,
             ),
             tasks_done=evidence.tasks_done,
+            moved=_moved(current.started, mine, evidence, report),
             plan=self._plan_after(counts, of_kind.get("completionRefused")),
+            verified=tuple(
+                verification_of(event) for event in mine if isinstance(event, CriteriaVerified)
+            ),
             must_validate=self._is_validated(),
             reverted=tuple(_reverted(event) for event in mine if event.kind == "guardReverted"),
             notices=self._notices([event for event in mine if event.kind == "warned"]),
@@ -387,6 +413,7 @@ class _Finder:
             workspace=started.workspace,
             state_dir=started.state_dir,
             plan_path=started.plan,
+            request=started.request,
             counts=begun.counts,
             branch=begun.branch,
             head=begun.head,

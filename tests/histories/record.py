@@ -4,7 +4,8 @@ What differs each time or from machine to machine (times, pids, paths, ids) is m
 all: the inputs found in the journal are cleaned, and told again by the loop at even times. That
 works only where the loop tells of the uncleaned ones exactly what stands in the journal.
 
-``python -m tests.histories.record [NAME…]`` writes them all, or those named.
+``python -m tests.histories.record [NAME…]`` writes them all, or those named; with ``--rewrite``
+they are not played, but written in today's form, in which a field that is new has its default.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
 )
 from ralph_ls.core.loop.state import LoopState
+from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.protocol.events import Event, UnknownEvent, dump_event, parse_event
 from tests.conftest import GIT_CONFIG
 from tests.contracts.pieces import PIECES
@@ -42,6 +44,7 @@ from tests.contracts.real_play import play_for_real
 from tests.engine.cases import Ralph, Scene
 from tests.engine.loop import ROOT, events_of
 from tests.engine.warm import Nursery
+from tests.histories import profiles
 from tests.histories.rebuild import replay, take
 
 FOLDER = Path(__file__).resolve().parent
@@ -163,6 +166,17 @@ def _spends_its_budget(scene: Scene) -> None:
     )
 
 
+def _refutes_a_task(scene: Scene) -> None:
+    plan = "# Plan\n\n- [ ] First task\n  - Done when: `test -f done.txt` passes\n- [ ] Second\n"
+    settings = "verify = true\n[attempts]\nlimit = 3\n"
+    scene.plan(files={"@fix_plan.md": plan, ".ralph/config.toml": settings}).agent(
+        "[ $RALPH_ITERATION = 1 ] || touch done.txt\n"
+        "mark x 'First task'; work; commit; report 'STATUS: IN_PROGRESS'"
+    )
+    scene.tell("allow", "--yes")
+    scene.run("2")
+
+
 def newest_inbox(scene: Scene) -> Path:
     from ralph_ls.store.layout import find_worktree, state_folder, state_root
 
@@ -223,12 +237,14 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
     "all-blocked-at-the-start": _all_blocked_at_the_start,
     "plan-vanishes": _plan_vanishes,
     "drops-a-task": _drops_a_task,
+    "refutes-a-task": _refutes_a_task,
     "ended-by-term": _ended_by_term,
     "killed-and-resumed": _killed_and_resumed,
     "stuck-and-resumed": _stuck_and_resumed,
     "answered-between-two-engines": _answered_between_two_engines,
     "halt-files-at-the-start": _halt_files_at_the_start,
     "commands-of-all-kinds": _commands_of_all_kinds,
+    **profiles.scenes(),
 }
 
 
@@ -250,6 +266,18 @@ def record(names: Iterable[str]) -> None:
                 events = _known(events_of(scene.repository))
                 told = _cleaned(_scrubbed(events, scene))
             path_of(name).write_bytes(b"".join(dump_event(event) + b"\n" for event in told))
+
+
+def rewrite(names: Iterable[str]) -> None:
+    """Write these as events are written now; whether the loop decides alike is for the tests."""
+    for name in names:
+        lines = path_of(name).read_bytes().splitlines()
+        path_of(name).write_bytes(b"".join(dump_event(e) + b"\n" for e in map(_parsed, lines)))
+
+
+def _parsed(line: bytes) -> Event:
+    (event,) = _known([parse_event(line)])
+    return event
 
 
 def _move_to(folder: Path) -> None:
@@ -318,6 +346,8 @@ class _Cleaner:
                 )
             case AgentFinished():
                 return replace(given, seconds=0.5)
+            case IterationRead(verified=verified) if verified:
+                return replace(given, verified=tuple(map(_timed, verified)))
             case IterationRead(limit=limit) if limit is not None:
                 return replace(given, limit=Limit())
             case ValidationFinished():
@@ -343,5 +373,14 @@ class _Cleaner:
         return f"command-{self._n_commands:04d}"
 
 
+def _timed(verification: Verification) -> Verification:
+    checked = tuple(replace(one, seconds=0.125) for one in verification.checked)
+    return replace(verification, checked=checked)
+
+
 if __name__ == "__main__":
-    record(sys.argv[1:] or HISTORIES)
+    given = sys.argv[1:]
+    if given[:1] == ["--rewrite"]:
+        rewrite(given[1:] or HISTORIES)
+    else:
+        record(given or HISTORIES)

@@ -1,0 +1,371 @@
+"""A run of every profile to each of its endings, with an agent in sh that plays the agent's part.
+
+Every profile can end in all seven ways (SPEC §7); what leads there differs, and is what the profile
+is about. ``ENDINGS`` is the whole table: a test counts that no place in it is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.run_words import EndReason
+from tests.engine.cases import Scene
+from tests.engine.loop import git, make_repository
+from tests.fakes import bd
+
+SPEC, FIXPLAN, STORIES, BEADS, ISSUE = ProfileName
+COMPLETE, LIMIT, BLOCKED, DECIDE, STUCK, FATAL, STOPPED = EndReason
+
+SPECIFICATION = "---\nstatus: active\n---\n\n# Login\n\nPeople log in with a password.\n"
+PLAN = "# Implementation Plan\n\n## Remaining Tasks\n\n1. Check the password (specs/login.md)\n"
+TWO_TASKS = f"{PLAN}2. Remember who logged in (specs/login.md)\n"
+REQUEST = "# Letters get lost\n\nFind out why, and mend it. Done when the test passes.\n"
+STORY = {
+    "id": "US-001",
+    "title": "Send a mail",
+    "description": "As a user I get a mail when my password was reset.",
+    "acceptanceCriteria": ["the test of the mailer passes"],
+    "priority": 1,
+    "passes": False,
+    "reviewStatus": None,
+    "reviewCount": 0,
+    "reviewFeedback": "",
+    "notes": "",
+}
+STORIES_FILE = (
+    json.dumps({"project": "shop", "branchName": "", "userStories": [STORY]}, indent=2) + "\n"
+)
+ISSUES: tuple[dict[str, Any], ...] = (
+    {
+        "id": "shop-1",
+        "title": "Send a mail",
+        "priority": 1,
+        "acceptance_criteria": "- [ ] the mailer's test passes (make test - exit 0)",
+    },
+    {
+        "id": "shop-2",
+        "title": "Say so in the log",
+        "priority": 2,
+        "acceptance_criteria": "- [ ] the log has a line for it (make test - exit 0)",
+        "needs": ["shop-1"],
+    },
+)
+
+HELPERS = """\
+now=IMPLEMENTATION_PLAN.md
+finished() { sed -i "/$1/d" $now; printf '# Progress\\n\\n- [x] %s\\n' "$1" >>PROGRESS.md; }
+set_field() { sed -i 's/"'"$1"'": [^,]*\\(,*\\)$/"'"$1"'": '"$2"'\\1/' ralph/tasks.json; }
+mode() { sed -n 's/.*Its mode is `\\([a-z-]*\\)`.*/\\1/p' "$kept/prompt-$RALPH_ITERATION"; }
+issue() { sed -n 's/^Task: \\(shop-[0-9]*\\):.*/\\1/p' "$kept/prompt-$RALPH_ITERATION"; }
+closes() { bd close "$(issue)" --reason "Acceptance criteria verified:
+- [x] $1 (make test - exit 0)" >/dev/null; }
+did() { report "STATUS: $1" "TASKS_COMPLETED_THIS_LOOP: $2" 'FILES_MODIFIED: 1' \\
+    'TESTS_STATUS: PASSING'; }
+clarity() { say '---CLARITY_STATUS---' "$@" '---END_CLARITY_STATUS---'; }
+"""
+"""What an agent needs for the plans of all profiles, beside what each agent of a test has."""
+
+WORKS = "work; commit; report 'STATUS: IN_PROGRESS'"
+ASKS = "say '<promise>DECIDE:By mail or by text message?</promise>'; report 'STATUS: IN_PROGRESS'"
+IS_BLOCKED = "say '<promise>BLOCKED:The mail server has no address.</promise>'"
+GIVES_UP = "report 'STATUS: BLOCKED' 'RECOMMENDATION: The mail server has no address'"
+IDLES = "report 'STATUS: IN_PROGRESS' 'FILES_MODIFIED: 0'"
+CRASHES = "exit 3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """One run: what lies there, who works at it, and whether somebody ends it."""
+
+    profile: ProfileName
+    agent: str
+    shows: str
+    """What is to be seen in it, in one sentence for people."""
+    arguments: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    issues: tuple[dict[str, Any], ...] = ISSUES
+    interrupted: bool = False
+    """Somebody presses Ctrl-C while the agent works."""
+
+    def act(self, scene: Scene) -> None:
+        """Play it to its end."""
+        folder = scene.repository.parent
+        environment = {"PATH": os.environ["PATH"]}
+        settings = dict(_FILES[self.profile])
+        make_repository(scene.repository, files={**settings, **self.files})
+        git(scene.repository, "rm", "-q", "@fix_plan.md")
+        git(scene.repository, "commit", "-q", "-m", "The plan of this profile alone")
+        if self.profile is BEADS:
+            bd.install(folder / "bd-bin")
+            environment["PATH"] = os.pathsep.join([str(folder / "bd-bin"), environment["PATH"]])
+            bd.seed(scene.repository, *self.issues)
+            exclude = scene.repository / ".git" / "info" / "exclude"
+            exclude.write_text("/.beads/\n", encoding="utf-8")
+        scene.agent(HELPERS + self.agent)
+        running = scene.start(*self.arguments, env=environment)
+        if self.interrupted:
+            running.wait_for("agentStarted")
+            running.signal(signal.SIGINT)
+        running.wait()
+
+
+def _settings(profile: ProfileName, more: str = "") -> dict[str, str]:
+    return {".ralph/config.toml": f'profile = "{profile.value}"\n{more}'}
+
+
+_FILES: Mapping[ProfileName, Mapping[str, str]] = {
+    SPEC: {
+        **_settings(SPEC, 'commits = "agent"\npush = false\n'),
+        "specs/login.md": SPECIFICATION,
+        "IMPLEMENTATION_PLAN.md": PLAN,
+    },
+    STORIES: {**_settings(STORIES), "ralph/tasks.json": STORIES_FILE},
+    BEADS: _settings(BEADS),
+    ISSUE: {**_settings(ISSUE, '[issue]\nfile = "issue.md"\n'), "issue.md": REQUEST},
+}
+
+_CYCLE = """\
+case $(mode) in
+implement) work; set_field reviewStatus '"needs_review"' ;;
+review-fix) work; set_field reviewStatus '"needs_review"'; set_field reviewFeedback '""' ;;
+review)
+    if [ "$RALPH_ITERATION" = 2 ]; then
+        set_field reviewCount 1
+        set_field reviewStatus '"changes_requested"'
+        set_field reviewFeedback '"The mail has no sender."'
+    else
+        set_field reviewCount 2
+        set_field reviewStatus '"approved"'
+        set_field passes true
+        say '<promise>COMPLETE</promise>'
+    fi ;;
+esac
+commit
+did IN_PROGRESS 1
+"""
+_PLANS = f"""\
+if [ "$(mode)" = plan ]; then
+    printf '%s' '{PLAN}' >$now; commit 'ralph: plan'; did IN_PROGRESS 0; exit
+fi
+if grep -q Check $now; then
+    work; finished 'Check the password (specs.login.md)'; commit; did COMPLETE 1; exit
+fi
+report 'STATUS: COMPLETE'
+"""
+_BUILDS = """\
+if [ "$RALPH_ITERATION" = 1 ]; then
+    work; finished 'Check the password (specs.login.md)'; commit; did IN_PROGRESS 1; exit
+fi
+work; finished 'Remember who logged in (specs.login.md)'; printf '\\nPROJECT_COMPLETE\\n' >>$now
+commit; did COMPLETE 1
+"""
+_CLOSES = """\
+work; commit
+case $(issue) in
+shop-1) closes "the mailer's test passes" ;;
+shop-2) closes "the log has a line for it" ;;
+esac
+did IN_PROGRESS 1
+"""
+_FULFILS = """\
+work; commit; if [ "$RALPH_ITERATION" = 1 ]
+then clarity 'STATUS: IN_PROGRESS' 'FILES_MODIFIED: 1' 'WORK_SUMMARY: Found where they get lost'
+else clarity 'STATUS: COMPLETE' 'FILES_MODIFIED: 1' 'EXIT_SIGNAL: true' 'PR_READY: true'; fi
+"""
+_ASKS_BACK = """\
+clarity 'STATUS: NEEDS_CLARIFICATION' 'CLARIFICATION_NEEDED: true' \\
+    'CLARIFICATION_QUESTIONS: Which letters get lost?'
+"""
+
+
+def _plays(
+    profile: ProfileName, endings: Mapping[EndReason, tuple[str, str, dict[str, Any]]]
+) -> dict[EndReason, Play]:
+    """By their ending: what is shown, the agent, and what else there is to say."""
+    return {
+        ending: Play(profile=profile, shows=shows, agent=agent, **more)
+        for ending, (shows, agent, more) in endings.items()
+    }
+
+
+_STOPPED = (
+    "Somebody presses Ctrl-C while the agent works.",
+    "exec sleep 60",
+    {"interrupted": True},
+)
+_CRASHES: tuple[str, str, dict[str, Any]] = (
+    "The agent ends three times without a word.",
+    CRASHES,
+    {},
+)
+
+_PLAYED: Mapping[ProfileName, Mapping[EndReason, Play]] = {
+    SPEC: _plays(
+        SPEC,
+        {
+            COMPLETE: (
+                "Two tasks are done, and the agent writes PROJECT_COMPLETE into the plan.",
+                _BUILDS,
+                {"files": {"IMPLEMENTATION_PLAN.md": TWO_TASKS}},
+            ),
+            LIMIT: ("One iteration was asked for.", WORKS, {"arguments": ("1",)}),
+            BLOCKED: (
+                "The agent gives the only task up, which is marked in the plan.",
+                GIVES_UP,
+                {},
+            ),
+            DECIDE: ("The agent asks.", ASKS, {}),
+            STUCK: (
+                "Two tasks in a row are given up: it is not the task, it is what is around it.",
+                GIVES_UP,
+                {"files": {"IMPLEMENTATION_PLAN.md": TWO_TASKS}},
+            ),
+            FATAL: (
+                "An iteration runs out of time, which ends a run of this profile.",
+                "work; exec sleep 60",
+                {"arguments": ("--timeout", "1s")},
+            ),
+            STOPPED: _STOPPED,
+        },
+    ),
+    STORIES: _plays(
+        STORIES,
+        {
+            COMPLETE: (
+                "A story is implemented, reviewed, mended, reviewed again and approved.",
+                _CYCLE,
+                {},
+            ),
+            LIMIT: (
+                "Two iterations were asked for; the story is not through its review.",
+                _CYCLE,
+                {"arguments": ("2",)},
+            ),
+            BLOCKED: (
+                "The review cannot go on; the story stays as it was.",
+                f'[ "$(mode)" = implement ] && {{ {_CYCLE} exit; }}\n{IS_BLOCKED}',
+                {},
+            ),
+            DECIDE: ("The agent asks.", ASKS, {}),
+            STUCK: ("Three iterations in a row bring no commit.", IDLES, {}),
+            FATAL: _CRASHES,
+            STOPPED: _STOPPED,
+        },
+    ),
+    BEADS: _plays(
+        BEADS,
+        {
+            COMPLETE: ("Both issues are closed with evidence.", _CLOSES, {}),
+            LIMIT: ("One iteration was asked for.", WORKS, {"arguments": ("1",)}),
+            BLOCKED: (
+                "An issue is given up, planning does not help, and another waits for it.",
+                GIVES_UP,
+                {},
+            ),
+            DECIDE: ("The agent asks.", ASKS, {}),
+            STUCK: (
+                "Two issues in a row are given up: it is not the issue, it is what is around it.",
+                GIVES_UP,
+                {"issues": tuple({**one, "needs": []} for one in ISSUES)},
+            ),
+            FATAL: _CRASHES,
+            STOPPED: _STOPPED,
+        },
+    ),
+    ISSUE: _plays(
+        ISSUE,
+        {
+            COMPLETE: (
+                "The work is done in two iterations, and a pull request could be made.",
+                _FULFILS,
+                {},
+            ),
+            LIMIT: (
+                "One iteration was asked for.",
+                "work; commit; clarity 'STATUS: IN_PROGRESS'",
+                {"arguments": ("1",)},
+            ),
+            BLOCKED: (
+                "Something is missing that only a person can bring.",
+                f"{IS_BLOCKED}; clarity 'STATUS: IN_PROGRESS'",
+                {},
+            ),
+            DECIDE: (
+                "The request is unclear, and the agent asks back.",
+                _ASKS_BACK,
+                {},
+            ),
+            STUCK: (
+                "Three iterations in a row bring nothing.",
+                "clarity 'STATUS: IN_PROGRESS' 'FILES_MODIFIED: 0'",
+                {},
+            ),
+            FATAL: _CRASHES,
+            STOPPED: _STOPPED,
+        },
+    ),
+}
+
+MORE: Mapping[str, Play] = {
+    "spec-plans-and-is-confirmed": Play(
+        profile=SPEC,
+        shows="There is no plan: the first iteration writes it. When the task is done without the "
+        "marker, one more iteration confirms it.",
+        agent=_PLANS,
+        files={"IMPLEMENTATION_PLAN.md": ""},
+    ),
+    "spec-replans": Play(
+        profile=SPEC,
+        shows="`ralph replan 1` opens the task in progress again and has the plan written anew.",
+        agent=_PLANS,
+        arguments=("1", "--mode", "plan"),
+        files={"IMPLEMENTATION_PLAN.md": f"{PLAN}2. [IN PROGRESS] Remember who logged in\n"},
+    ),
+}
+"""Modes of ``spec`` that no ending by itself shows."""
+
+_OF_FIXPLAN: Mapping[EndReason, tuple[str, str]] = {
+    COMPLETE: ("finishes", "The tasks are done, and the agent says so twice over."),
+    LIMIT: ("limit", "Two iterations were asked for."),
+    BLOCKED: ("is-blocked", "Something is missing that only a person can bring."),
+    DECIDE: ("asks", "The agent asks."),
+    STUCK: ("no-progress", "Three iterations in a row bring nothing."),
+    FATAL: ("crashes", "The agent ends three times without a word."),
+    STOPPED: ("ended-by-term", "The system ends the engine while the agent works."),
+}
+"""Histories that were there before, all of them of this profile, and what each shows."""
+
+ENDINGS: Mapping[ProfileName, Mapping[EndReason, str]] = {
+    profile: {ending: name for ending, (name, _) in _OF_FIXPLAN.items()}
+    if profile is FIXPLAN
+    else {ending: f"{profile.value}-{ending.value}" for ending in _PLAYED[profile]}
+    for profile in ProfileName
+}
+"""Which history shows a profile come to an ending."""
+
+PLAYS: Mapping[str, Play] = {
+    **{
+        ENDINGS[profile][ending]: play
+        for profile, plays in _PLAYED.items()
+        for ending, play in plays.items()
+    },
+    **MORE,
+}
+
+
+def shown_by(profile: ProfileName, ending: EndReason) -> str:
+    """What is to be seen in the history of that ending, in one sentence for people."""
+    if profile is FIXPLAN:
+        return _OF_FIXPLAN[ending][1]
+    return _PLAYED[profile][ending].shows
+
+
+def scenes() -> dict[str, Callable[[Scene], None]]:
+    """What is recorded, by name."""
+    return {name: play.act for name, play in PLAYS.items()}
