@@ -112,7 +112,7 @@ def _next_number(stories: Stories) -> int:
 
 def _indent_of(text: str, array: Node) -> str:
     """The white space in front of the first story, where it stands in a line of its own."""
-    first = (array.items or ())[0]
+    first = array.elements[0]
     before = text[text.rfind("\n", 0, first.start) + 1 : first.start]
     return before if not before.strip() else ""
 

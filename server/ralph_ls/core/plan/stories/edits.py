@@ -121,7 +121,7 @@ def with_member(text: str, holder: Node, key: str, raw: str) -> str:
 
 def with_item(text: str, array: Node, behind: int | None, raw: str) -> str:
     """The text with an item put into a list that has some: behind the nth, or before the first."""
-    items = array.items or ()
+    items = array.elements
     between = _between(text, array, [(item.start, item.end) for item in items])
     if behind is None:
         at = items[0].start

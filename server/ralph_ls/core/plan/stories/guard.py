@@ -112,7 +112,7 @@ def _dependencies_back(was: Stories, now: Stories, story_id: str) -> str:
 def _story_back(was: Stories, now: Stories, story_id: str) -> str:
     """A story that is gone, behind the nearest one before it that is still there."""
     raw = _raw(was.text, was.by_id()[story_id].node)
-    old, new = was.array.items or (), now.array.items
+    old, new = was.array.elements, now.array.items
     if not new:
         begin = was.text[was.array.start + 1 : old[0].start]
         end = was.text[old[-1].end : was.array.end - 1]

@@ -33,6 +33,11 @@ class Node(NamedTuple):
     members: tuple[Member, ...] | None = None
     """The members of an object in the order of the text, also those whose key comes twice."""
 
+    @property
+    def elements(self) -> tuple[Node, ...]:
+        """The items of a list; none for any other value."""
+        return self.items or ()
+
 
 class Member(NamedTuple):
     """One member of an object."""
