@@ -313,9 +313,21 @@ export class Editor {
         return this.page.locator(AT.threadButton, { hasText: text }).first();
     }
 
-    /** Wait until the keyboard is in the thread. */
-    async inThread() {
-        await this.page.waitForFunction(holdsKeyboard, AT.thread);
+    /**
+     * Go to the next thread below the first line, by keys. Where the window was still busy with
+     * what was done before, the keys go there, and are pressed again.
+     */
+    async toThreadBelowTop() {
+        const until = Date.now() + PATIENCE;
+        do {
+            await this.press("ControlOrMeta+Home", "Alt+F9");
+            const options = { timeout: GLANCE };
+            const isThere = () => this.page.waitForFunction(holdsKeyboard, AT.thread, options);
+            if (await isDone(isThere)) {
+                return;
+            }
+        } while (Date.now() < until);
+        throw new Error("Alt+F9 led to no thread");
     }
 
     /** Wait until it is in a draft there. */

@@ -96,9 +96,7 @@ export const steps = [
             await editor.openGlyph.waitFor();
             await editor.command("Ralph: Open Plan");
             await editor.inEditor();
-            // The next one is one below the cursor.
-            await editor.press("ControlOrMeta+Home", "Alt+F9");
-            await editor.inThread();
+            await editor.toThreadBelowTop();
             const link = editor.threadLink("Answer…");
             await editor.tabTo(link);
             await editor.picture("33-keyboard-thread");
