@@ -72,6 +72,8 @@ N_POURED = 60
 POURING_AGENT = f"""\
 cat >/dev/null
 if [ "$RALPH_ITERATION" -gt 1 ]; then
+    # As an agent would: who looks has time to see that its question was answered.
+    sleep 3
     echo '---RALPH_STATUS---'
     echo 'STATUS: COMPLETE'
     echo 'EXIT_SIGNAL: true'
