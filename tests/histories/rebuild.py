@@ -21,6 +21,7 @@ from typing import Any
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.course import left_out
 from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.handover import COMMIT_FAILED
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -43,6 +44,8 @@ from ralph_ls.core.loop.inputs import (
     Started,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
@@ -51,9 +54,11 @@ from ralph_ls.protocol.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
+    Committed,
     CriteriaVerified,
     Event,
     IterationStarted,
+    Pushed,
     RunResumed,
     RunStarted,
     Validated,
@@ -71,6 +76,7 @@ OWN_WARNINGS = frozenset(
         "budget-iterations",
         "budget-tokens",
         "claim-without-evidence",
+        COMMIT_FAILED,
         "completion-not-gate",
         "error-repeating",
         "report-missing",
@@ -106,7 +112,8 @@ def replay(events: Sequence[Event]) -> Iterator[Move]:
     while position < len(events):
         given, now = _Finder(events, position, state).find(), events[position].at
         taken = take(state, given, now)
-        assert taken.events, f"{given} moved nothing before {events[position]}: {taken.ignored}"
+        moved = taken.events or taken.effects
+        assert moved, f"{given} moved nothing before {events[position]}: {taken.ignored}"
         yield Move(given=given, now=now, told=taken.events)
         state, position = taken.state, position + len(taken.events)
 
@@ -262,10 +269,36 @@ class _Finder:
                 return ValidationFinished(
                     ok=False, exit_code=None, timed_out=False, seconds=0.0, tail=""
                 )
+            case Awaits.COMMIT, _:
+                return self._committed()
+            case Awaits.PUSH, _:
+                return self._pushed()
             case Awaits.TIME, _:
                 return TimeCame()
             case awaits, event:
                 raise AssertionError(f"nothing leads from waiting for {awaits} to {event}")
+
+    def _committed(self) -> WorkCommitted:
+        told = self._until("committed", "pushed", "iterationEnded")
+        made = self._coming[len(told)]
+        notices = self._notices(told)
+        if isinstance(made, Committed):
+            names = ("commit", "subject", "files")
+            fields = {name: getattr(made, name) for name in names}
+            return WorkCommitted(**fields, notices=notices)
+        failed = [one.message for one in told if getattr(one, "code", "") == COMMIT_FAILED]
+        problem = failed[0].partition("work tree: ")[2] if failed else ""
+        return WorkCommitted(problem=problem, notices=notices)
+
+    def _pushed(self) -> WorkPushed:
+        told = self._until("pushed", "iterationEnded")
+        made = self._coming[len(told)]
+        notices = self._notices(told)
+        if not isinstance(made, Pushed):
+            return WorkPushed(notices=notices)
+        names = ("ok", "remote", "branch", "commit", "tries", "created", "rejected")
+        fields = {name: getattr(made, name) for name in names}
+        return WorkPushed(**fields, problem=made.tail, notices=notices)
 
     def _prepared(self) -> Prepared:
         event = next(event for event in self._coming if event.kind != "warned")

@@ -24,7 +24,7 @@ from ralph_ls.cli.main import USAGE
 from ralph_ls.cli.verbs import VERBS, make_command
 from ralph_ls.core.loop.breaker import IterationFacts, count_iteration, reset
 from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
-from ralph_ls.core.loop.profiles import PROFILES, profile_of, require_runnable
+from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.loop.transitions import INPUTS, TAKE_UP, TRANSITIONS
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.breaker import Breaker, BreakerState
@@ -32,7 +32,6 @@ from ralph_ls.protocol.config import (
     AgentConfig,
     BreakerConfig,
     Config,
-    ProfileName,
     ToolsConfig,
 )
 from ralph_ls.protocol.errors import ConfigError
@@ -398,18 +397,6 @@ class TestProfiles:
     def test_the_settings_that_it_shows_are_settings(self) -> None:
         for block in fences(PROFILES_PAGE, "toml"):
             assert settings_of(tomllib.loads(block)) != Config()
-
-    def test_spec_runs_with_what_it_shows_and_not_without(self) -> None:
-        (shown,) = [
-            tomllib.loads(block)
-            for block in fences(PROFILES_PAGE, "toml")
-            if block.startswith("profile")
-        ]
-        profile = profile_of(ProfileName(shown["profile"]))
-        without = {key: value for key, value in profile.settings.items() if "." not in key}
-        require_runnable(settings_of({**without, **shown}))
-        with pytest.raises(ConfigError):
-            require_runnable(settings_of({**without, "profile": shown["profile"]}))
 
     def test_every_setting_is_listed_with_its_default(self) -> None:
         listed = listed_settings()

@@ -146,6 +146,8 @@ export interface Baseline {
    * the same fingerprint have the same content.
    */
   readonly fingerprint: string;
+  /** The same as `dirty` of the loop's own files: they are no evidence, but may be committed. */
+  readonly own: Readonly<Record<string, string>>;
   /** HEAD of each nested repository or submodule that is dirty or untracked, by its path. */
   readonly nestedHeads: Readonly<Record<string, string>>;
 }
@@ -364,6 +366,21 @@ export interface CommitView {
   readonly subject: string;
 }
 
+/** The loop committed what the iteration changed (SPEC §9.5). */
+export interface Committed {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "committed";
+  readonly iteration: number;
+  /** Whole. */
+  readonly commit: string;
+  readonly subject: string;
+  /** How many files it was made of. */
+  readonly files: number;
+}
+
 /** Who commits what an iteration changed (SPEC §3). */
 export const COMMITTERS = ["agent", "loop"] as const;
 export type Committer = (typeof COMMITTERS)[number];
@@ -438,6 +455,10 @@ export interface Config {
   readonly commits: Committer;
   /** Whether the loop pushes after an iteration (SPEC §9). */
   readonly push: boolean;
+  /** Seconds a commit of the loop may take, with the hooks that it runs; 0 is none. */
+  readonly commitTimeout: number;
+  /** Seconds that each try to push may take; 0 is none. */
+  readonly pushTimeout: number;
   readonly breaker: BreakerConfig;
   readonly progress: ProgressConfig;
   readonly gate: GateConfig;
@@ -493,6 +514,8 @@ export interface CurrentIteration {
   readonly exit?: AgentExited;
   readonly verified: readonly CriteriaVerified[];
   readonly validated?: Validated;
+  readonly committed?: Committed;
+  readonly pushed?: Pushed;
   /** Kinds that were already told of it, so that settling it again tells nothing twice. */
   readonly told: readonly string[];
 }
@@ -797,8 +820,10 @@ export interface IterationEnded {
   readonly mode: Mode;
   readonly outcome: Outcome;
   readonly seconds: number;
-  /** The last commit of the agent in the workspace, whole. */
+  /** The iteration's last commit in the workspace, whole: the loop's own, else the agent's. */
   readonly commit?: string;
+  /** The loop was to commit and did not, so the next commit takes this iteration's work along. */
+  readonly uncommitted: boolean;
   readonly fingerprint: string;
   readonly breaker: Breaker;
   readonly stuckCount: number;
@@ -1266,6 +1291,29 @@ export interface ProposePlanResult {
   readonly notes: readonly string[];
 }
 
+/** The branch was pushed, or could not be (S, Git Push). */
+export interface Pushed {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "pushed";
+  readonly iteration: number;
+  readonly ok: boolean;
+  /** Its name, never its URL. */
+  readonly remote: string;
+  readonly branch: string;
+  /** What HEAD was. */
+  readonly commit?: string;
+  readonly tries: number;
+  /** The remote had no such branch before. */
+  readonly created: boolean;
+  /** The remote's branch has commits that are not here. */
+  readonly rejected: boolean;
+  /** The end of what git said where it failed, at most 2000 characters, without credentials. */
+  readonly tail: string;
+}
+
 /** The one question of a run that is not settled yet. */
 export interface Question {
   readonly question: string;
@@ -1544,6 +1592,11 @@ export interface RunState {
   /** Iterations that count for the limit: all but lost ones. */
   readonly counted: number;
   readonly current?: CurrentIteration;
+  /**
+   * What the loop's next commit is held against: the tree as the first iteration found it whose
+   * work is in no commit yet; Absent where there is none, or where the agent commits.
+   */
+  readonly commitBase?: Baseline;
   readonly last?: LastIteration;
   /** The last iteration's, until the run has ended or parked for it, or gone on. */
   readonly verdict?: Verdict;
@@ -2161,6 +2214,8 @@ export type Event =
   | GuardReverted
   | CriteriaVerified
   | Validated
+  | Committed
+  | Pushed
   | WaitStarted
   | WaitEnded
   | QuestionAsked

@@ -40,7 +40,7 @@ class Place:
 
     def has_plan(self) -> bool:
         """Whether the plan lies here that ``ralph run`` would take, and could work on."""
-        from ralph_ls.core.loop.profiles import hindrances, profile_of
+        from ralph_ls.core.loop.profiles import profile_of
         from ralph_ls.core.plan.kinds import PlanKind
 
         config = self._settings()
@@ -48,8 +48,8 @@ class Place:
         if kind is PlanKind.REQUEST:
             return bool(config.issue.file or config.issue.github)
         if kind is PlanKind.BEADS:
-            return (self.worktree.root / ".beads").is_dir() and not hindrances(config)
-        return self._find_plan(config) is not None and not hindrances(config)
+            return (self.worktree.root / ".beads").is_dir()
+        return self._find_plan(config) is not None
 
     def require_plan(self) -> PlanPlace:
         """The plan that a living run works on, else the one that ``ralph run`` would take.

@@ -55,6 +55,10 @@ def run_verb(
         bool, typer.Option("--skip-review", help="Stories pass without a review.")
     ] = False,
     timeout: Annotated[str | None, typer.Option(help="For an iteration, such as 30m.")] = None,
+    push: Annotated[
+        bool | None,
+        typer.Option("--push/--no-push", help="Push the branch after each iteration, or never."),
+    ] = None,
     on_halt: Annotated[
         str | None, typer.Option(help="exit or wait when a person is needed.")
     ] = None,
@@ -87,6 +91,7 @@ def run_verb(
         "max_stuck": max_stuck,
         "skip_review": skip_review or None,
         "timeout": _duration("--timeout", timeout),
+        "push": push,
         "on_halt": on_halt,
         **_agent_command(agent_command, agent_prompt, agent),
     }

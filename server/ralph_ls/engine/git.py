@@ -22,6 +22,7 @@ from ralph_ls.engine.git_status import (
     dirty_paths,
     disk_value,
     told,
+    tree_value,
 )
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
 from ralph_ls.protocol.evidence import Baseline
@@ -31,6 +32,15 @@ from ralph_ls.store.layout import Worktree, find_worktree
 
 NESTED_DEPTH = 3
 """How deep repositories inside repositories are looked into."""
+
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "BISECT_LOG": "bisect",
+}
 
 _HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _BRANCHES = b"refs/heads/"
@@ -72,6 +82,7 @@ class Cache:
     """What need not be asked twice: a commit's content never changes. One for each run."""
 
     trees: dict[tuple[Path, str, OwnFiles], bytes] = field(default_factory=dict)
+    contents: dict[tuple[Path, str, OwnFiles], int] = field(default_factory=dict)
 
 
 def read_head(git_dir: Path, common_dir: Path) -> Head:
@@ -96,24 +107,35 @@ def read_head(git_dir: Path, common_dir: Path) -> Head:
 
 
 def take_baseline(
-    root: Path, git_dir: Path, common_dir: Path, *, own: OwnFiles, cache: Cache | None = None
+    root: Path,
+    git_dir: Path,
+    common_dir: Path,
+    *,
+    own: OwnFiles,
+    cache: Cache | None = None,
+    by_content: bool = False,
 ) -> Baseline:
     """The work tree as it is now; one git process, and one more where ``cache`` has no such commit.
 
+    ``by_content``: the fingerprint is that of the content alone, whether it is committed or not. To
+    commit is then no new state, as it must be where the loop itself commits after it has looked.
     Blocks, for as long as ``git status`` and the hashing of the dirty files take.
     Raises ``RalphError`` with git's words.
     """
     head = read_head(git_dir, common_dir)
-    dirty, nested_heads = _look(
-        root, own, algorithm=hash_algorithm(head.commit), depth=NESTED_DEPTH
-    )
-    tree = _tree_digest(root, head.commit, own, cache if cache is not None else Cache())
+    seen = _look(root, own, algorithm=hash_algorithm(head.commit), depth=NESTED_DEPTH)
+    known = cache if cache is not None else Cache()
+    if by_content:
+        fingerprint = _content_digest(_tree_content(root, head.commit, own, known), seen)
+    else:
+        fingerprint = _digest(_tree_digest(root, head.commit, own, known), seen.dirty)
     return Baseline(
         head=head.commit,
         branch=head.branch,
-        dirty=dirty,
-        fingerprint=_digest(tree, dirty),
-        nested_heads=nested_heads,
+        dirty=seen.dirty,
+        own=seen.own,
+        fingerprint=fingerprint,
+        nested_heads=seen.nested_heads,
     )
 
 
@@ -127,7 +149,8 @@ def look_inside(path: Path, own: OwnFiles, *, depth: int) -> tuple[str, dict[str
         dirty: dict[str, str] = {}
         inner: dict[str, str] = {}
         if depth > 0:
-            dirty, inner = _look(place.root, own, algorithm=hash_algorithm(head), depth=depth - 1)
+            seen = _look(place.root, own, algorithm=hash_algorithm(head), depth=depth - 1)
+            dirty, inner = seen.dirty, seen.nested_heads
     except RalphError:
         return f"{GITLINK} {UNREADABLE}", {}
     tree = (head or "").encode()
@@ -196,6 +219,11 @@ def find_tracked(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({told(path) for path in printed.split(b"\0") if path}))
 
 
+def under_way(git_dir: Path) -> str | None:
+    """What of git's longer operations was begun and not ended, such as ``merge``; None: nothing."""
+    return next((what for name, what in _UNDER_WAY.items() if (git_dir / name).exists()), None)
+
+
 def is_traced(root: Path) -> bool:
     """Whether somebody's settings have git write down all that it does."""
     return bool(run_git(root, "config", "--get", "trace2.eventTarget", accept=(0, 1)).strip())
@@ -221,14 +249,28 @@ def _ask_head(git_dir: Path) -> Head:
     return Head(commit=commit.decode() or None, branch=branch or None)
 
 
-def _look(
-    root: Path, own: OwnFiles, *, algorithm: str, depth: int
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The values of the dirty paths, and the heads of the repositories among them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """The values of the dirty paths."""
+
+    dirty: dict[str, str]
+    own: dict[str, str]
+    """Those of the loop's own files, which are in none of the others."""
+    committed: dict[str, str]
+    """What HEAD has in place of each of ``dirty``."""
+    nested_heads: dict[str, str]
+    """The heads of the repositories among ``dirty``."""
+
+
+def _look(root: Path, own: OwnFiles, *, algorithm: str, depth: int) -> _Seen:
     dirty: dict[str, str] = {}
+    of_loop: dict[str, str] = {}
+    committed: dict[str, str] = {}
     nested_heads: dict[str, str] = {}
     for entry in dirty_paths(root):
         if own.covers(entry.name):
+            if not entry.is_repository:
+                of_loop[entry.name] = disk_value(entry.path, algorithm=algorithm)
             continue
         heads: dict[str, str] = {}
         if entry.is_repository:
@@ -237,8 +279,46 @@ def _look(
             value = disk_value(entry.path, algorithm=algorithm)
         if value != entry.committed:
             dirty[entry.name] = value
+            committed[entry.name] = entry.committed
             nested_heads |= {f"{entry.name}{path}": head for path, head in heads.items()}
-    return dict(sorted(dirty.items())), dict(sorted(nested_heads.items()))
+    return _Seen(
+        dirty=dict(sorted(dirty.items())),
+        own=dict(sorted(of_loop.items())),
+        committed=committed,
+        nested_heads=dict(sorted(nested_heads.items())),
+    )
+
+
+def _tree_content(root: Path, commit: str | None, own: OwnFiles, cache: Cache) -> int:
+    """The sum over the files of a commit, out of which single files can be taken again."""
+    if commit is None:
+        return 0
+    key = (root, commit, own)
+    known = cache.contents.get(key)
+    if known is None:
+        known = 0
+        for entry in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+            described, _, path = entry.partition(b"\t")
+            name = told(path)
+            if path and not own.covers(name):
+                mode, _, full_hash = described.split(b" ", 2)
+                known += _content_of(name, tree_value(mode, full_hash))
+        cache.contents = {key: known}
+    return known
+
+
+def _content_digest(tree: int, seen: _Seen) -> str:
+    for path, value in seen.dirty.items():
+        tree += _content_of(path, value) - _content_of(path, seen.committed[path])
+    return f"{tree % (1 << 4 * HEX):0{HEX}x}"
+
+
+def _content_of(path: str, value: str) -> int:
+    """The part of one file; what is not there has none."""
+    if value == DELETED:
+        return 0
+    data = f"{path}\0{value}".encode()
+    return int.from_bytes(hashlib.blake2b(data, digest_size=HEX // 2).digest())
 
 
 def _tree_digest(root: Path, commit: str | None, own: OwnFiles, cache: Cache) -> bytes:

@@ -20,9 +20,11 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agent_choice import is_session_id
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.messages import MessageLog, decode_recorded
+from ralph_ls.engine.sources.source import Watched
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Dialect
-from ralph_ls.protocol.report import SessionSeen, Usage
+from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
+from ralph_ls.protocol.run_words import Mode
 from ralph_ls.protocol.state import RunState
 
 READ_LIMIT = 16 << 20
@@ -186,3 +188,12 @@ def tell_denials(heard: Heard) -> tuple[Notice, ...]:
         "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
     )
     return (Notice(code="permission-denied", message=message),)
+
+
+def watched(run: RunState, promises: tuple[Promise, ...]) -> Watched:
+    """The open iteration as the guard has to know it."""
+    halts = any(one.kind is not PromiseKind.COMPLETE for one in promises)
+    if run.current is None:
+        return Watched(mode=Mode.BUILD, halts=halts)
+    started = run.current.started
+    return Watched(mode=started.mode, task=started.task, halts=halts)

@@ -1,4 +1,4 @@
-"""The work of one iteration: look, start the agent, read what came of it, validate.
+"""The work of one iteration: look, start the agent, read what came of it, validate, hand over.
 
 Slow and blocking parts (git, parsing, hashing) run in threads, so that commands are taken at any
 time. What was seen at the end of an iteration is the beginning of the next one, so git is asked
@@ -16,6 +16,7 @@ from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.effects import (
     ClaimTask,
+    CommitWork,
     LaunchAgent,
     NoteSetAside,
     PrepareIteration,
@@ -31,24 +32,27 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     TaskClaimed,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_log import exit_code_of, log_messages, log_output, make_log
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.guarding import Guarding
-from ralph_ls.engine.hearing import Hearing, tell_denials
+from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
+from ralph_ls.engine.hearing import Hearing, tell_denials, watched
 from ralph_ls.engine.launching import launch_of, prompt_of, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
 from ralph_ls.engine.shared_attempts import SharedAttempts
-from ralph_ls.engine.sources.source import Watched, Written
+from ralph_ls.engine.sources.source import Written
 from ralph_ls.engine.task_names import TaskNames
 from ralph_ls.engine.validation import can_validate, must_validate, run_validation
 from ralph_ls.engine.verifying import Verifying
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.events import AgentExited, IterationEnded
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Promise, PromiseKind
 from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
@@ -87,6 +91,9 @@ class IterationWork:
         self._exit: AgentExited | None = None
         """How the agent of the iteration that was read last came to its end."""
         self.log = make_log(workspace, clock)
+        hands = Hands(workspace, self.log.write, self._has_begun, lambda: self._stopping)
+        self._handing_over = HandingOver(hands, clock)
+        self._put_back: frozenset[str] = frozenset()
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""
@@ -160,6 +167,7 @@ class IterationWork:
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
         self._stopping = True
+        self._handing_over.stop()
         if self._process is not None:
             self._process.stop()
 
@@ -175,10 +183,11 @@ class IterationWork:
         heard = await asyncio.to_thread(self._hearing.read, effect, run)
         said = heard.reading
         # What is put back is neither evidence nor progress, so that comes first.
-        watched = _watched(run, said.promises)
+        as_watched = watched(run, said.promises)
         put_back = await asyncio.to_thread(
-            self._guarding.put_back, effect.iteration, watched, began=began
+            self._guarding.put_back, effect.iteration, as_watched, began=began
         )
+        self._put_back = frozenset(one.path for one in put_back.reverted)
         read_at = self._clock.now()
         after, text = await asyncio.gather(
             asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
@@ -236,13 +245,14 @@ class IterationWork:
             notices=(
                 *notices,
                 *put_back.notices,
-                *self._source.left_undone(text_before, text, watched),
+                *self._source.left_undone(text_before, text, as_watched),
                 *tell_denials(heard),
                 *tell_persons(found),
                 *remarks,
                 *finished.notices,
                 *seen.notices,
                 *tell_plan_edits(edits, done),
+                *tell_leftovers(workspace, effect.baseline, after),
                 *self._new_notices(),
             ),
         )
@@ -266,6 +276,7 @@ class IterationWork:
     def set_task_aside(self, effect: SetTaskAside) -> None:
         """Mark a task in the plan; raises a ``RalphError`` where it cannot be written."""
         text = self._source.set_aside(effect)
+        self._handing_over.wrote(self._source.own_files)
         if self._after is not None:
             self._after = (self._after[0], text)
 
@@ -282,6 +293,17 @@ class IterationWork:
             )
         finally:
             self._process = None
+
+    async def commit(self, effect: CommitWork) -> WorkCommitted:
+        """Commit what the iteration changed; the tree after that is the next one's beginning."""
+        after, text = self._after or (effect.base, "")
+        made = await self._handing_over.commit(effect, after, restored=self._put_back)
+        self._after = (await asyncio.to_thread(self._looking.look), text)
+        return made
+
+    async def push(self, iteration: int) -> WorkPushed:
+        """Push the branch."""
+        return await self._handing_over.push(iteration)
 
     def _has_begun(self, started: process.RunningProcess) -> None:
         self._process = started
@@ -379,12 +401,3 @@ class IterationWork:
         fresh = {code: notice for code, notice in self._notices.items() if code not in self._told}
         self._told.update(fresh)
         return tuple(fresh.values())
-
-
-def _watched(run: RunState, promises: tuple[Promise, ...]) -> Watched:
-    """The open iteration as the guard has to know it."""
-    halts = any(one.kind is not PromiseKind.COMPLETE for one in promises)
-    if run.current is None:
-        return Watched(mode=Mode.BUILD, halts=halts)
-    started = run.current.started
-    return Watched(mode=started.mode, task=started.task, halts=halts)

@@ -6,6 +6,7 @@ Slow, for git is asked: call it in threads. This module must never judge what it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.loop.effects import ReadIteration
@@ -13,10 +14,12 @@ from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.committing import find_commit
 from ralph_ls.engine.descent import forget_trace, read_descent, traced
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.engine.git_history import nobody
 from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.config import Committer
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
 
@@ -46,6 +49,7 @@ class Looking:
             place.common_dir,
             own=self._workspace.own_files,
             cache=self._cache,
+            by_content=self._workspace.config.commits is Committer.LOOP,
         )
 
     def traced(self, environment: Mapping[str, str], iteration: int) -> dict[str, str]:
@@ -76,7 +80,7 @@ class Looking:
         if descent is not None and descent.writes:
             self._trace_reaches = True
         known = descent if self._trace_reaches else None
-        return changes_between(
+        found = changes_between(
             self._workspace.root,
             effect.baseline,
             after,
@@ -85,6 +89,18 @@ class Looking:
             is_persons=nobody if known is None else known.is_persons,
             touched=touched,
         )
+        return self._without_ours(found, effect)
+
+    def _without_ours(self, found: Changes, effect: ReadIteration) -> Changes:
+        """Leave out the commit that an engine made of this very iteration before it died."""
+        workspace = self._workspace
+        if workspace.config.commits is not Committer.LOOP or not found.commits:
+            return found
+        ours = find_commit(workspace, since=effect.baseline.head, iteration=effect.iteration)
+        if ours is None:
+            return found
+        kept = tuple(one for one in found.commits if one.repository or one.hash != ours.commit)
+        return replace(found, commits=kept)
 
     def _trace(self, iteration: int) -> Path:
         return self._workspace.files.folder / f"trace-{iteration:03d}"

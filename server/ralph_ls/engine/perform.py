@@ -16,11 +16,13 @@ from ralph_ls.core.loop.effects import (
     Announce,
     ClaimTask,
     CloseIteration,
+    CommitWork,
     Effect,
     ForgetAttempts,
     LaunchAgent,
     NoteSetAside,
     PrepareIteration,
+    PushWork,
     ReadIteration,
     RemoveBlocked,
     RemoveDecide,
@@ -96,8 +98,8 @@ class Performer:
                 self._start("announcing", self._answer(self._announcing.announce(effect, run)))
             case ReadIteration():
                 self._start("reading", self._answer(self._work.read(effect, run)))
-            case Validate(iteration=iteration):
-                self._start("validating", self._answer(self._work.validate(iteration)))
+            case Validate() | CommitWork() | PushWork():
+                self._check_and_hand_over(effect)
             case WaitUntil(until=until):
                 delay = max(0.0, (until - self._clock.now()).total_seconds())
                 loop = asyncio.get_running_loop()
@@ -113,6 +115,15 @@ class Performer:
             case _:
                 if problem := self._write(effect):
                     self._deliver(EffectFailed(message=problem))
+
+    def _check_and_hand_over(self, effect: Validate | CommitWork | PushWork) -> None:
+        match effect:
+            case Validate(iteration=iteration):
+                self._start("validating", self._answer(self._work.validate(iteration)))
+            case CommitWork():
+                self._start("committing", self._answer(self._work.commit(effect)))
+            case PushWork(iteration=iteration):
+                self._start("pushing", self._answer(self._work.push(iteration)))
 
     def write_first(self, effects: Iterable[Effect]) -> str | None:
         """Write what has to lie there before the journal tells of it; the first problem, if any."""

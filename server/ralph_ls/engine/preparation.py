@@ -22,13 +22,13 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.profiles import require_runnable
 from ralph_ls.core.redact import Redactor, secrets_of
 from ralph_ls.engine import git
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
@@ -94,9 +94,9 @@ def prepare_start(
     settings = load_settings(worktree.root, request.environment, overrides, instead=instead)
     require_one_profile(settings)
     config = settings.config
-    require_runnable(config)
     claims = claims_here(worktree, settings)
     trust.require_allowed(state, claims)
+    require_able_to_hand_over(worktree, config)
     agent = choose_agent(config)
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
     require_program(agent.argv[0], request.environment, worktree, settings)
@@ -139,6 +139,7 @@ def prepare_start(
         outside=workspace.log_folder_outside,
     )
     notices += source.begin(settings, plan, resume=request.resume)
+    notices += tell_no_remote(workspace)
     notices += tell_not_allowed(workspace, plan.text)
     facts = _facts(workspace, overrides, notices)
     first: Input = Started(run=run, facts=facts)

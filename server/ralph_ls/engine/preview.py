@@ -14,7 +14,6 @@ from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import EngineFacts, PendingNote, Prepared
 from ralph_ls.core.loop.next_iteration import NextIteration, foresee
-from ralph_ls.core.loop.profiles import require_runnable
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.preparation import RunRequest, claims_here
 from ralph_ls.engine.prompts import fill_template, which_wins
@@ -139,7 +138,6 @@ class _Place:
             instead=run.config.profile if run else None,
         )
         require_one_profile(settings)
-        require_runnable(settings.config)
         return cls(
             request=request,
             worktree=worktree,

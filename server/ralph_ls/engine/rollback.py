@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from ralph_ls.core.words import count_of
+from ralph_ls.engine.git import under_way
 from ralph_ls.protocol.errors import RalphError, UsageError, WorkspaceBusy
 from ralph_ls.protocol.row_methods import (
     ChangeStatus,
@@ -33,15 +34,6 @@ from ralph_ls.store.runs import find_run
 
 SHOWN = 3
 """How many paths or commits a refusal names."""
-
-_UNDER_WAY = {
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-    "BISECT_LOG": "bisect",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,11 +199,10 @@ def _branch(worktree: Worktree) -> str:
             "detached-head",
             "HEAD is on no branch, so there is none to take back; check out the run's branch",
         )
-    for name, what in _UNDER_WAY.items():
-        if (worktree.git_dir / name).exists():
-            raise _Refused(
-                "git-busy", f"a {what} is under way in {worktree.root}; finish or abort it first"
-            )
+    if what := under_way(worktree.git_dir):
+        raise _Refused(
+            "git-busy", f"a {what} is under way in {worktree.root}; finish or abort it first"
+        )
     return branch
 
 

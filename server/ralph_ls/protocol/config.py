@@ -359,6 +359,10 @@ class Config(StrictWireModel):
     commits: Committer = Committer.AGENT
     push: bool = False
     """Whether the loop pushes after an iteration (SPEC §9)."""
+    commit_timeout: Duration = 600.0
+    """Seconds a commit of the loop may take, with the hooks that it runs; 0 is none."""
+    push_timeout: Duration = 300.0
+    """Seconds that each try to push may take; 0 is none."""
     breaker: BreakerConfig = BreakerConfig()
     progress: ProgressConfig = ProgressConfig()
     gate: GateConfig = GateConfig()

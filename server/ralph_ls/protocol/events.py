@@ -21,6 +21,7 @@ from ralph_ls.protocol.iteration_events import (
     AgentStarted,
     AttemptCounted,
     CircuitBreakerStateChange,
+    Committed,
     CompletionRefused,
     CriteriaVerified,
     EvidenceGathered,
@@ -29,6 +30,7 @@ from ralph_ls.protocol.iteration_events import (
     IterationStarted,
     PlanChanged,
     PromiseRead,
+    Pushed,
     RalphStatusUpdate,
     TaskSetAside,
     Validated,
@@ -69,6 +71,8 @@ __all__ = [
     "GuardReverted",
     "CriteriaVerified",
     "Validated",
+    "Committed",
+    "Pushed",
     "IterationEnded",
     "QuestionAsked",
     "QuestionAnswered",
@@ -194,6 +198,8 @@ Event = (
     | GuardReverted
     | CriteriaVerified
     | Validated
+    | Committed
+    | Pushed
     | WaitStarted
     | WaitEnded
     | QuestionAsked

@@ -29,6 +29,8 @@ class Baseline(WireModel):
     fingerprint: str = ""
     """16 hex digits over HEAD's tree and ``dirty``, without the loop's own files: two moments
     with the same fingerprint have the same content."""
+    own: dict[str, str] = Field(default_factory=dict)
+    """The same as ``dirty`` of the loop's own files: they are no evidence, but may be committed."""
     nested_heads: dict[str, str] = Field(default_factory=dict)
     """HEAD of each nested repository or submodule that is dirty or untracked, by its path."""
 

@@ -240,6 +240,38 @@ class CriteriaVerified(EventBase):
     checks: tuple[CriterionChecked, ...] = ()
 
 
+class Committed(EventBase):
+    """The loop committed what the iteration changed (SPEC §9.5)."""
+
+    kind: Literal["committed"] = "committed"
+    iteration: int
+    commit: str
+    """Whole."""
+    subject: str
+    files: int = 0
+    """How many files it was made of."""
+
+
+class Pushed(EventBase):
+    """The branch was pushed, or could not be (S, Git Push)."""
+
+    kind: Literal["pushed"] = "pushed"
+    iteration: int
+    ok: bool
+    remote: str
+    """Its name, never its URL."""
+    branch: str
+    commit: str | None = None
+    """What HEAD was."""
+    tries: int = 1
+    created: bool = False
+    """The remote had no such branch before."""
+    rejected: bool = False
+    """The remote's branch has commits that are not here."""
+    tail: str = ""
+    """The end of what git said where it failed, at most 2000 characters, without credentials."""
+
+
 class IterationEnded(EventBase):
     """One iteration is settled: from here on its counters hold."""
 
@@ -249,7 +281,9 @@ class IterationEnded(EventBase):
     outcome: Outcome
     seconds: float
     commit: str | None = None
-    """The last commit of the agent in the workspace, whole."""
+    """The iteration's last commit in the workspace, whole: the loop's own, else the agent's."""
+    uncommitted: bool = False
+    """The loop was to commit and did not, so the next commit takes this iteration's work along."""
     fingerprint: str = ""
     breaker: Breaker
     stuck_count: int = 0

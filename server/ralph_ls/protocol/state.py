@@ -13,12 +13,14 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
+    Committed,
     CriteriaVerified,
     IterationStarted,
+    Pushed,
     Validated,
     Warned,
 )
-from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import Promise, Report, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView, Verdict
@@ -68,6 +70,8 @@ class CurrentIteration(WireModel):
     exit: AgentExited | None = None
     verified: tuple[CriteriaVerified, ...] = ()
     validated: Validated | None = None
+    committed: Committed | None = None
+    pushed: Pushed | None = None
     told: tuple[str, ...] = ()
     """Kinds that were already told of it, so that settling it again tells nothing twice."""
 
@@ -131,6 +135,9 @@ class RunState(WireModel):
     counted: int = 0
     """Iterations that count for the limit: all but lost ones."""
     current: CurrentIteration | None = None
+    commit_base: Baseline | None = None
+    """What the loop's next commit is held against: the tree as the first iteration found it whose
+    work is in no commit yet; None where there is none, or where the agent commits."""
     last: LastIteration | None = None
     verdict: Verdict | None = None
     """The last iteration's, until the run has ended or parked for it, or gone on."""

@@ -72,7 +72,7 @@ def run_git(
     is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
     in ``accept``.
     """
-    program = _find_git(os.environ.get("PATH", ""), os.path.realpath(root))
+    program = git_program(root)
     # Its import runs git once, and would look for it in the current folder, where PATH says so.
     os.environ.setdefault("GIT_PYTHON_GIT_EXECUTABLE", program)
     try:
@@ -110,6 +110,11 @@ def run_git(
         )
     words = " ".join(complaint.split()) or f"it ended with code {status}"
     raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
+
+
+def git_program(root: Path) -> str:
+    """Where git lies; raises ``GitMissing`` where it is not on PATH outside of the work tree."""
+    return _find_git(os.environ.get("PATH", ""), os.path.realpath(root))
 
 
 @functools.cache

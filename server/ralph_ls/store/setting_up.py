@@ -17,11 +17,8 @@ from ralph_ls.core.loop.profiles import (
     BEADS,
     FIXPLAN,
     ISSUE,
-    SPEC,
     Profile,
-    hindrances,
     profile_of,
-    require_runnable,
 )
 from ralph_ls.core.setup.request import REQUEST_FILE, issue_key
 from ralph_ls.core.setup.rules import check_draft, errors_of
@@ -206,7 +203,6 @@ def _plan(
         if order.existing_plan is not None and found != plan_path:
             values[("paths", "plan")] = plan_path
             config = load_settings(root, {}, {**overrides, "paths.plan": plan_path}).config
-    require_runnable(config)
     documents = documents_of(
         root, order, profile, plan_path, config.paths, environment=environment, today=today
     )
@@ -232,8 +228,6 @@ def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str,
     """
     values: dict[tuple[str, ...], Any] = {("profile",): profile.name.value}
     config = load_settings(root, {}, {"profile": profile.name.value}).config
-    if profile is SPEC and hindrances(config):
-        values |= {("commits",): "agent", ("push",): False}
     if order.agent_command is not None:
         table: dict[str, Any] = {"argv": list(order.agent_command)}
         if order.agent_prompt not in {None, PromptBy.STDIN}:

@@ -130,6 +130,8 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
         arguments.append(str(overrides["max_iterations"]))
     if overrides.get("skip_review"):
         arguments.append("--skip-review")
+    if overrides.get("push") is not None:
+        arguments.append("--push" if overrides["push"] else "--no-push")
     table = overrides.get("agents.command")
     for key, flag in FLAGS.items():
         value = overrides.get(key)

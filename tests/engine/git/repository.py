@@ -26,6 +26,7 @@ class Repository:
     root: Path
     own: OwnFiles = OWN
     cache: Cache = field(default_factory=Cache)
+    by_content: bool = False
 
     def git(self, *arguments: str, **variables: str) -> str:
         done = subprocess.run(
@@ -53,7 +54,12 @@ class Repository:
     def look(self) -> Baseline:
         place = find_worktree(self.root)
         return take_baseline(
-            place.root, place.git_dir, place.common_dir, own=self.own, cache=self.cache
+            place.root,
+            place.git_dir,
+            place.common_dir,
+            own=self.own,
+            cache=self.cache,
+            by_content=self.by_content,
         )
 
     def head(self) -> Head:

@@ -50,6 +50,42 @@ def test_a_state_seen_before_has_its_fingerprint_again(repository: Repository) -
     assert repository.look().fingerprint == first.fingerprint
 
 
+def test_by_content_a_commit_is_no_new_state(repository: Repository) -> None:
+    repository.by_content = True
+    first = repository.look()
+    assert first.fingerprint == repository.look().fingerprint
+    repository.write("a.txt", "other\n")
+    repository.write("new.txt")
+    dirty = repository.look()
+    repository.commit()
+    committed = repository.look()
+    assert len(dirty.fingerprint) == 16
+    assert dirty.fingerprint == committed.fingerprint != first.fingerprint
+    repository.git("rm", "-q", "new.txt")
+    repository.git("checkout", "-q", "HEAD~1", "--", "a.txt")
+    assert repository.look().fingerprint == first.fingerprint
+    repository.commit()
+    assert repository.look().fingerprint == first.fingerprint
+
+
+def test_by_content_an_empty_repository_has_a_fingerprint_too(empty: Repository) -> None:
+    empty.by_content = True
+    before = empty.look().fingerprint
+    empty.write("new.txt")
+    after = empty.look().fingerprint
+    assert (len(before), before != after) == (16, True)
+    empty.commit()
+    assert empty.look().fingerprint == after
+
+
+def test_the_loops_own_files_are_told_apart(repository: Repository) -> None:
+    repository.write("@fix_plan.md")
+    repository.write("a.txt", "other\n")
+    repository.write(".ralph/new.txt")
+    seen = repository.look()
+    assert (list(seen.dirty), list(seen.own)) == (["a.txt"], [".ralph/new.txt", "@fix_plan.md"])
+
+
 def test_a_merge_conflict_is_dirty(repository: Repository) -> None:
     repository.git("checkout", "-qb", "side")
     repository.commit("a.txt", subject="side")

@@ -61,8 +61,6 @@ class TestInAPipe:
         ]
         assert config(bare) == {
             "profile": "spec",
-            "commits": "agent",
-            "push": False,
             "agent": "command",
             "agents": {"command": {"argv": ["./agent.sh", "a b"], "prompt": "file"}},
             "max_iterations": 7,

@@ -28,6 +28,8 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
@@ -238,7 +240,7 @@ class Play:
         if answer is not None:
             self.queue.append(answer)
 
-    def _answer(self, effect: order.Effect) -> Input | None:  # noqa: PLR0912 - one for each effect
+    def _answer(self, effect: order.Effect) -> Input | None:
         world = self.world
         match effect:
             case order.PrepareIteration():
@@ -252,11 +254,6 @@ class Play:
                 )
             case order.ClaimTask(task=task):
                 return TaskClaimed(task=task, refused=world.claim(task.id))
-            case order.NoteSetAside(task=task):
-                world.noted.append(effect)
-            case order.SetTaskAside(task=task, reason=reason):
-                world.tasks[task.id] = "blocked"
-                world.reasons[task.id] = reason
             case order.LaunchAgent(iteration=iteration, attempt=attempt):
                 self.prompts.append(effect.context)
                 self.stopping = False
@@ -272,14 +269,29 @@ class Play:
                     lost=effect.lost,
                     skip=self._left_out(effect),
                 )
-            case order.Validate(iteration=iteration):
-                self.queue.append(lambda: self._validation_ends(iteration))
+            case order.Validate() | order.CommitWork() | order.PushWork():
+                self.queue.append(lambda: self._checked(effect))
             case order.WaitUntil():
                 return TimeCame()
             case order.WatchHaltFiles():
                 return HaltFilesChanged(halt=world.halt)
             case order.Finish(exit_code=exit_code):
                 self.exit_code = exit_code
+            case order.Announce(occasion=occasion):
+                return Announced(code=f"{occasion}-told", message="it is done")
+            case _:
+                self._write(effect)
+        return None
+
+    def _write(self, effect: order.Effect) -> None:
+        """What nobody answers: a halt file, or a mark in the plan."""
+        world = self.world
+        match effect:
+            case order.NoteSetAside():
+                world.noted.append(effect)
+            case order.SetTaskAside(task=task, reason=reason):
+                world.tasks[task.id] = "blocked"
+                world.reasons[task.id] = reason
             case order.WriteDecide(question=question, answer=answer):
                 world.question, world.answer = question, answer
             case order.RemoveDecide():
@@ -288,15 +300,34 @@ class Play:
                 world.blocked = reason
             case order.RemoveBlocked():
                 world.blocked = None
-            case order.Announce(occasion=occasion):
-                return Announced(code=f"{occasion}-told", message="it is done")
-        return None
+            case _:
+                assert isinstance(effect, order.CloseIteration), effect
 
     def _agent_ends(self, iteration: int, attempt: int) -> AgentFinished:
         if self.stopping:
             self.world.said.setdefault((iteration, attempt), Turn(fields=None, silent=True))
             return AgentFinished(signal=15, stopped=True, seconds=0.5)
         return self.world.work(iteration, attempt)
+
+    def _checked(self, effect: order.Validate | order.CommitWork | order.PushWork) -> Input:
+        """What comes of what is done for an iteration after its agent."""
+        match effect:
+            case order.Validate(iteration=iteration):
+                return self._validation_ends(iteration)
+            case order.CommitWork():
+                return self._is_committed(effect)
+            case order.PushWork():
+                return self._is_pushed()
+
+    def _is_committed(self, effect: order.CommitWork) -> WorkCommitted:
+        if self.stopping:
+            return WorkCommitted(problem="it was stopped")
+        return self.world.commit_work(effect)
+
+    def _is_pushed(self) -> WorkPushed:
+        if self.stopping:
+            return WorkPushed(ok=False, tries=1, problem="it was stopped")
+        return self.world.push_work()
 
     def _validation_ends(self, iteration: int) -> ValidationFinished:
         current = self.run.current

@@ -30,10 +30,12 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
-from ralph_ls.protocol.config import AttemptCounts, Config, GateRule, OnBlocked
+from ralph_ls.protocol.config import AttemptCounts, Committer, Config, GateRule, OnBlocked
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
 from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
@@ -172,6 +174,23 @@ validated = st.builds(
     seconds=seconds,
     tail=st.just("tested"),
 )
+committed = st.builds(
+    WorkCommitted,
+    commit=st.none() | st.just("c" * 40),
+    subject=st.just("ralph: a"),
+    problem=st.sampled_from(["", "the hook said no"]),
+    notices=notices,
+)
+pushed = st.builds(
+    WorkPushed,
+    ok=st.booleans(),
+    remote=st.just("origin"),
+    branch=st.just("main"),
+    tries=st.integers(0, 3),
+    rejected=st.booleans(),
+    problem=st.sampled_from(["", "no route to host"]),
+    notices=notices,
+)
 
 
 def _command(kind: str, number: int, own: bool) -> CommandArrived:
@@ -217,6 +236,8 @@ configs: st.SearchStrategy[Config] = st.builds(
     attempts_counts=st.sampled_from(AttemptCounts),
     attempts_mark=st.booleans(),
     session_resume=st.booleans(),
+    commits=st.sampled_from(Committer),
+    push=st.booleans(),
     max_tokens=st.none() | st.just(300),
     max_cost_usd=st.none() | st.just(1.0),
 )
@@ -248,6 +269,8 @@ anything: st.SearchStrategy[Input] = st.one_of(
     finished,
     read,
     validated,
+    committed,
+    pushed,
     st.just(TimeCame()),
     starts,
     resumes,
@@ -261,6 +284,8 @@ awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.EXIT: finished,
     Awaits.READ: read,
     Awaits.VALIDATION: validated,
+    Awaits.COMMIT: committed,
+    Awaits.PUSH: pushed,
     Awaits.TIME: st.just(TimeCame()),
     Awaits.PERSON: commands | halt_edits,
     Awaits.NOTHING: commands,

@@ -46,6 +46,8 @@ TOLD_ONCE = {
     "circuitBreakerStateChange",
     "completionRefused",
     "validated",
+    "committed",
+    "pushed",
     "questionAsked",
     "blockedRaised",
     "iterationEnded",
@@ -63,12 +65,15 @@ class Story:
     damages: tuple[str, ...] = ("nothing", "half", "whole")
     tasks: tuple[str, ...] = ONE_TASK
     afterwards: Turn = nothing_left
+    around: dict[str, Any] = field(default_factory=dict)
+    """What else the world has."""
 
     def world(self) -> World:
         return World(
             script=self.script,
             afterwards=self.afterwards,
             tasks=dict.fromkeys(self.tasks, "todo"),
+            **self.around,
         )
 
 
@@ -207,6 +212,49 @@ STORIES = {
         [progress, progress, finishes],
         ("complete", 0),
         person=together(during_turn(0, "note", text="use tabs"), during_turn(1, "reset")),
+    ),
+    "the loop commits and pushes": Story(
+        [
+            edits_only,
+            no_progress,
+            turn(files=1, commit=True, validates=(True,)),
+            turn(
+                files=1,
+                ticks=ONE_TASK,
+                EXIT_SIGNAL="true",
+                words=("done", "finished"),
+                validates=(True,),
+            ),
+        ],
+        ("complete", 0),
+        settings={"commits": "loop", "push": True},
+        damages=UNREAD,
+    ),
+    "the loop commits before it asks": Story(
+        [edits_only, asks("sockets or polling?", files=1)],
+        ("decide", 3),
+        settings={"commits": "loop", "push": True},
+        damages=UNREAD,
+    ),
+    "a hook refuses every commit": Story(
+        [edits_only, edits_only, turn(files=1, ticks=ONE_TASK), no_progress],
+        ("complete", 0),
+        settings={"commits": "loop", "push": True},
+        damages=UNREAD,
+        around={"hook": "line 7 is ugly"},
+    ),
+    "the remote refuses every push": Story(
+        [edits_only, edits_only],
+        ("fatal", 5),
+        settings={"commits": "loop", "push": True},
+        damages=UNREAD,
+        around={"refusals": ("no route to host",) * 9},
+    ),
+    "a timeout that stops is committed first": Story(
+        [edits_only, turn(files=1, fields=None, end=timeout.end, validates=(False,))],
+        ("fatal", 5),
+        settings={"commits": "loop", "push": True, "on_timeout": "stop"},
+        damages=UNREAD,
     ),
     "two tasks": Story(
         [turn(files=1, commit=True, ticks=("a",)), turn(ticks=("b",)), claims_all, no_progress],

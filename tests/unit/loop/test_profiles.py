@@ -10,15 +10,12 @@ from ralph_ls.core.loop.profile_matrix import matrix
 from ralph_ls.core.loop.profiles import (
     FIXPLAN,
     PROFILES,
-    hindrances,
     preset,
     profile_of,
-    require_runnable,
     to_tables,
 )
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.config import Config, ProfileName
-from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.report import ReportKind
 
 USUAL_EVIDENCE = ("commits", "worktree", "tasks")
@@ -184,60 +181,6 @@ def config_of(name: str, **settings: Any) -> Config:
     return Config.model_validate(to_tables(dotted), by_alias=False, by_name=True)
 
 
-class TestRunning:
-    @pytest.mark.parametrize(
-        ("name", "settings"),
-        [
-            ("fixplan", {}),
-            ("spec", {"commits": "agent", "push": False}),
-            ("fixplan", {"gate.rule": "queue", "log_form": "iteration"}),
-            ("stories", {}),
-            ("issue", {}),
-            ("beads", {}),
-        ],
-    )
-    def test_what_can_be_obeyed_runs(self, name: str, settings: dict[str, Any]) -> None:
-        config = config_of(name, **settings)
-        assert hindrances(config) == ()
-        require_runnable(config)
-
-    @pytest.mark.parametrize("rule", ["marker", "dual", "verified", "queue", "status"])
-    def test_every_gate_can_be_tried_on_a_markdown_plan(self, rule: str) -> None:
-        require_runnable(config_of("fixplan", **{"gate.rule": rule}))
-
-    @pytest.mark.parametrize(
-        ("name", "settings", "said"),
-        [
-            pytest.param(
-                "spec",
-                {},
-                'commits = "loop", but only the agent commits; '
-                "push = true, but nothing is pushed; "
-                'set commits = "agent" and push = false',
-                id="spec as it is",
-            ),
-            pytest.param(
-                "spec",
-                {"push": False},
-                'commits = "loop", but only the agent commits; set commits = "agent"',
-                id="commits",
-            ),
-            pytest.param(
-                "fixplan",
-                {"push": True},
-                "push = true, but nothing is pushed; set push = false",
-                id="push",
-            ),
-        ],
-    )
-    def test_what_cannot_be_obeyed_is_refused_with_what_to_set(
-        self, name: str, settings: dict[str, Any], said: str
-    ) -> None:
-        with pytest.raises(ConfigError) as raised:
-            require_runnable(config_of(name, **settings))
-        assert raised.value.message == f"the profile {name} cannot be run by this version: {said}"
-
-
 class TestMatrix:
     def cells(self, row: str) -> dict[str, str]:
         header, *rows = matrix()
@@ -309,16 +252,6 @@ class TestMatrix:
                 ],
             ),
             ("agent if unset", ["cline", "claude", "claude", "claude", "claude"]),
-            (
-                "runs in this version",
-                [
-                    'with `commits = "agent"` and `push = false`',
-                    "yes",
-                    "yes",
-                    "yes",
-                    "yes",
-                ],
-            ),
         ],
     )
     def test_says_what_the_table_of_the_profiles_says(self, row: str, cells: list[str]) -> None:

@@ -37,6 +37,7 @@ from tests.unit.loop.world import (
     asks,
     claims_all,
     crash,
+    edits_only,
     finishes,
     is_blocked,
     no_progress,
@@ -221,6 +222,19 @@ class TestWhatIsTakenFromTheJournal:
             for event in play(no_progress, no_progress, finishes).events
         ]
         assert under(events, max_stuck=2)[-1] == (2, "HALF_OPEN", "stuck", 4)
+
+    def test_the_loops_own_commits_and_pushes(self) -> None:
+        world = World(script=[edits_only] * 2, refusals=("", "no route to host"))
+        done = play(world=world, commits="loop", push=True, max_stuck=1)
+        assert done.exit_code == 5
+        assert simulated(done.events) == decided(done.events)
+
+    def test_what_the_loop_would_have_committed(self) -> None:
+        done = play(edits_only, edits_only, max_iterations=2)
+        other = {"commits": "loop", "max_stuck": 1}
+        assert under(done.events, **other)[-1][2:] == ("limit", 1)
+        idle = play(no_progress, no_progress, max_iterations=2)
+        assert under(idle.events, **other)[-1][2:] == ("stuck", 4)
 
     def test_durations(self) -> None:
         events = play(progress, progress, progress, finishes).events

@@ -27,6 +27,8 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
@@ -67,6 +69,8 @@ ONE_OF_EACH: list[Input] = [
     AgentFinished(exit_code=0),
     IterationRead(),
     ValidationFinished(ok=True, exit_code=0, timed_out=False, seconds=1.0, tail=""),
+    WorkCommitted(),
+    WorkPushed(),
     command("pause"),
     CommandUnreadable(id="command-broken", code="unreadable", reason="no JSON"),
     HaltFilesChanged(halt=HaltFiles(question="a or b?")),
@@ -78,7 +82,7 @@ ONE_OF_EACH: list[Input] = [
 
 
 def test_every_phase_and_input_has_an_answer() -> None:
-    assert len(INPUTS) == 15
+    assert len(INPUTS) == 17
     assert set(TAKE_UP) == set(INPUTS)
     assert set(TRANSITIONS) == set(LIVE_PHASES)
     assert set(LIVE_PHASES) == set(Phase) - {Phase.STARTING, Phase.CRASHED}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.effects import NoteSetAside
+from ralph_ls.core.loop.effects import CommitWork, NoteSetAside
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -18,6 +18,8 @@ from ralph_ls.core.loop.inputs import (
     IterationRead,
     Notice,
     PlanFacts,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.words import count_of
@@ -144,6 +146,20 @@ class World:
     """Others take tasks as well, so each is claimed."""
     others: list[str] = field(default_factory=list)
     """Tasks that somebody else takes right before they are claimed."""
+    hook: str = ""
+    """What a hook says that refuses the loop's commits; empty: there is none."""
+    remote: str | None = "origin"
+    """None: there is nowhere to push to."""
+    refusals: tuple[str, ...] = ()
+    """What the remote says to each push of the loop, in their order; empty, or over: it takes it.
+    One that begins with ``[rejected]`` is a non-fast-forward."""
+    loop_commits: dict[int, str] = field(default_factory=dict)
+    """Iteration to the commit that the loop made of it."""
+    messages: list[str] = field(default_factory=list)
+    """Of the loop's commits."""
+    n_pushes: int = 0
+    pushed: str | None = None
+    """What the remote has."""
     noted: list[NoteSetAside] = field(default_factory=list)
     """What was said in the plan of tasks that were set aside."""
 
@@ -157,6 +173,8 @@ class World:
             said=dict(self.said),
             reasons=dict(self.reasons),
             others=list(self.others),
+            loop_commits=dict(self.loop_commits),
+            messages=list(self.messages),
             noted=list(self.noted),
         )
 
@@ -279,6 +297,7 @@ class World:
                 commits=tuple(
                     CommitSeen(hash=commit, subject="change", files=files)
                     for commit, files in self.commits[known:]
+                    if commit not in self.loop_commits.values()
                 ),
                 files=0 if fingerprint == baseline.fingerprint else 1,
                 fingerprint=fingerprint,
@@ -295,6 +314,42 @@ class World:
             must_validate=bool(played.validates) and not lost,
             moved=played.moved,
             notices=played.notices,
+        )
+
+    def commit_work(self, effect: CommitWork) -> WorkCommitted:
+        """Commit what differs from the base, once for each iteration."""
+        subject = effect.message.splitlines()[0]
+        if (made := self.loop_commits.get(effect.iteration)) is not None:
+            return WorkCommitted(commit=made, subject=subject)
+        is_same = effect.base.fingerprint == f"{self.content:016x}"
+        if is_same and self.tasks == self.plan_before:
+            return WorkCommitted()
+        if self.hook:
+            return WorkCommitted(problem=self.hook)
+        made = f"{len(self.commits) + 1:040x}"
+        self.loop_commits[effect.iteration] = made
+        self.commits.append((made, 1))
+        self.messages.append(effect.message)
+        return WorkCommitted(commit=made, subject=subject, files=1)
+
+    def push_work(self) -> WorkPushed:
+        """Push what the remote does not have."""
+        head = self.commits[-1][0] if self.commits else None
+        if self.remote is None or head in {None, self.pushed}:
+            return WorkPushed()
+        said = self.refusals[self.n_pushes] if self.n_pushes < len(self.refusals) else ""
+        self.n_pushes += 1
+        created = self.pushed is None and not said
+        self.pushed = self.pushed if said else head
+        return WorkPushed(
+            ok=not said,
+            remote=self.remote,
+            branch="main",
+            commit=head,
+            tries=3 if said else 1,
+            created=created,
+            rejected=said.startswith("[rejected]"),
+            problem=said,
         )
 
     def validate(self, iteration: int, attempt: int) -> bool:

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.views.history import Done, History, Told, history
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import CircuitBreakerStateChange, CompletionRefused, Validated
+from ralph_ls.protocol.events import (
+    CircuitBreakerStateChange,
+    Committed,
+    CompletionRefused,
+    Validated,
+)
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Usage
 from tests.unit.loop.play import play
@@ -52,6 +57,14 @@ def test_it_knows_who_did_what() -> None:
     assert known.refused == JOURNAL[7]
     assert known.validated == JOURNAL[8]
     assert known.cost_usd == 0.75
+
+
+def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:
+    committed = event(Committed, iteration=1, commit="c" * 40, subject="ralph: a")
+    known = history(
+        (*JOURNAL[:4], committed, event(Committed, iteration=2, commit="d" * 40, subject=""))
+    )
+    assert known.done == {task(READ).id: Done(iteration=1, commit="c" * 40)}
 
 
 def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:

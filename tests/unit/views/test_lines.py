@@ -282,6 +282,29 @@ class TestVerdicts:
         weight = Weight.GOOD if fields["ok"] else Weight.BAD
         check(event(e.Validated, iteration=1, **fields), text, weight)
 
+    def test_a_commit_of_the_loop_is_named(self) -> None:
+        told = event(e.Committed, iteration=1, commit="c0ffee12" * 5, subject="ralph: a", files=2)
+        check(told, "Committed c0ffee1: ralph: a", Weight.QUIET)
+
+    @pytest.mark.parametrize(
+        ("fields", "text"),
+        [
+            ({}, "Pushed main to origin"),
+            ({"created": True}, "Pushed main to origin, which had no such branch"),
+            ({"tries": 3}, "Pushed main to origin at try 3"),
+            ({"ok": False, "tries": 3}, "Pushing main to origin failed 3 times"),
+            (
+                {"ok": False, "rejected": True, "tail": "1\n2\n"},
+                "Pushing main to origin was rejected\n  1\n  2",
+            ),
+        ],
+    )
+    def test_a_push_tells_how_it_went(self, fields: dict[str, Any], text: str) -> None:
+        told = event(
+            e.Pushed, iteration=1, remote="origin", branch="main", **{"ok": True, **fields}
+        )
+        check(told, text, Weight.GOOD if told.ok else Weight.BAD)
+
     @pytest.mark.parametrize("reason", list(EndReason))
     def test_the_end_has_its_name_and_why(self, reason: EndReason) -> None:
         told = event(e.RunEnded, reason=reason, exit_code=0, message="all 5 tasks are done")

@@ -72,6 +72,28 @@ class Validate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitWork:
+    """Commit what the iteration changed; answered by ``WorkCommitted``.
+
+    Performed twice, it makes one commit: the trailers of its message say whose it is.
+    """
+
+    iteration: int
+    base: Baseline
+    """What differs from this is committed."""
+    since: str | None
+    """What HEAD was when the iteration began."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushWork:
+    """Push the branch; answered by ``WorkPushed``."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetTaskAside:
     """Mark a task as blocked in the plan, in the plan's own form."""
 
@@ -194,6 +216,8 @@ Effect = (
     | StopAgent
     | ReadIteration
     | Validate
+    | CommitWork
+    | PushWork
     | SetTaskAside
     | ForgetAttempts
     | NoteSetAside

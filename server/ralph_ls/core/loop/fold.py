@@ -14,6 +14,7 @@ from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.session import after_iteration
+from ralph_ls.protocol.config import Committer
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -22,6 +23,7 @@ from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
     CommandRejected,
+    Committed,
     CriteriaVerified,
     Event,
     EventBase,
@@ -32,6 +34,7 @@ from ralph_ls.protocol.events import (
     PhaseChanged,
     PlanChanged,
     PromiseRead,
+    Pushed,
     QuestionAnswered,
     QuestionAsked,
     RalphStatusUpdate,
@@ -188,9 +191,11 @@ def _iteration_moved(
     match event:
         case IterationStarted(iteration=iteration):
             seen = state.seen or (event.baseline.fingerprint,)
+            is_ours = state.config.commits is Committer.LOOP
             return {
                 "iteration": iteration,
                 "current": CurrentIteration(started=event),
+                "commit_base": (state.commit_base or event.baseline) if is_ours else None,
                 "counts": event.counts,
                 "seen": seen,
                 "verdict": None,
@@ -209,6 +214,7 @@ def _iteration_moved(
 def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "current": None,
+        "commit_base": state.commit_base if event.uncommitted else None,
         "counts": event.counts,
         "breaker": event.breaker,
         "stuck_count": event.stuck_count,
@@ -370,6 +376,10 @@ def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
         changes["verified"] = (*current.verified, event)
     if isinstance(event, Validated):
         changes["validated"] = event
+    if isinstance(event, Committed):
+        changes["committed"] = event
+    if isinstance(event, Pushed):
+        changes["pushed"] = event
     return {"current": current.model_copy(update=changes)}
 
 

@@ -248,6 +248,36 @@ class ValidationFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkCommitted:
+    """What came of a commit of the loop's own."""
+
+    commit: str | None = None
+    """Whole; None where there was nothing to commit, or no commit came about."""
+    subject: str = ""
+    files: int = 0
+    problem: str = ""
+    """Why none came about, with what git and its hooks said; empty where nothing went wrong."""
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkPushed:
+    """What came of a push."""
+
+    ok: bool = True
+    remote: str = ""
+    branch: str = ""
+    commit: str | None = None
+    tries: int = 0
+    """0: there was nothing to push, or nowhere to push it to."""
+    created: bool = False
+    rejected: bool = False
+    problem: str = ""
+    """What git said at last; empty where it was pushed."""
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandArrived:
     """A command lay in the inbox."""
 
@@ -306,6 +336,8 @@ Input = (
     | AgentFinished
     | IterationRead
     | ValidationFinished
+    | WorkCommitted
+    | WorkPushed
     | CommandArrived
     | CommandUnreadable
     | HaltFilesChanged

@@ -10,7 +10,6 @@ from ralph_ls.core.loop.profiles import (
     SOURCES,
     Profile,
     WithoutPlan,
-    hindrances,
     preset,
 )
 from ralph_ls.protocol.config import Config, OnBlocked
@@ -87,13 +86,6 @@ def _retention(_profile: Profile, config: Config) -> str:
     return ", or ".join(kept) or "all are kept"
 
 
-def _runs(_profile: Profile, config: Config) -> str:
-    found = hindrances(config)
-    if not found:
-        return "yes"
-    return "with " + " and ".join(f"`{one.instead}`" for one in found)
-
-
 def _or_off(value: object) -> str:
     return "off" if value is None else str(value)
 
@@ -121,5 +113,4 @@ _ROWS: Mapping[str, Callable[[Profile, Config], str]] = {
     "agent if unset": lambda _, config: config.agent,
     "own block": lambda profile, _: profile.own_block.value,
     "decide file": lambda _, config: f"`{config.paths.decide}`",
-    "runs in this version": _runs,
 }

@@ -3,8 +3,6 @@
 A profile is nothing but values for the settings of ``protocol.config``, so every one of them can
 be said otherwise, and no rule may ask which profile it works for. Each states every row of SPEC's
 table, also where a row is what ``Config`` has anyway: one screen shows the whole profile.
-
-What of it this version cannot obey yet is said here too, once, by ``hindrances``.
 """
 
 from __future__ import annotations
@@ -17,11 +15,9 @@ from typing import Any
 
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.config import (
-    Committer,
     Config,
     ProfileName,
 )
-from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.report import ReportKind
 
 
@@ -217,7 +213,7 @@ PROFILES: Mapping[ProfileName, Profile] = MappingProxyType(
 
 
 def profile_of(name: ProfileName) -> Profile:
-    """The profile of that name; whether this version can run it is ``require_runnable``'s."""
+    """The profile of that name."""
     return PROFILES[name]
 
 
@@ -237,39 +233,6 @@ def to_tables(dotted: Mapping[str, Any]) -> dict[str, Any]:
             table = table.setdefault(name, {})
         table[last] = value
     return nested
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hindrance:
-    """A setting that this version does not obey."""
-
-    why: str
-    """What is set, and why that cannot be."""
-    instead: str
-    """What to set, as in a config file."""
-
-
-def hindrances(config: Config) -> tuple[Hindrance, ...]:
-    """What keeps this version from running with these settings; empty where nothing does."""
-    found: list[Hindrance] = []
-    if config.commits is Committer.LOOP:
-        why = 'commits = "loop", but only the agent commits'
-        found.append(Hindrance(why=why, instead='commits = "agent"'))
-    if config.push:
-        found.append(Hindrance(why="push = true, but nothing is pushed", instead="push = false"))
-    return tuple(found)
-
-
-def require_runnable(config: Config) -> None:
-    """Raise ``ConfigError`` for settings that this version does not obey, and say what to set."""
-    found = hindrances(config)
-    if found:
-        why = "; ".join(one.why for one in found)
-        instead = " and ".join(one.instead for one in found)
-        raise ConfigError(
-            f"the profile {config.profile.value} cannot be run by this version: {why}; "
-            f"set {instead}"
-        )
 
 
 SOURCES: Mapping[PlanKind, str] = MappingProxyType(

@@ -37,6 +37,8 @@ from ralph_ls.core.loop.inputs import (
     Prepared,
     Resumed,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.rehearsal import (
     LAUNCHED,
@@ -56,6 +58,7 @@ from ralph_ls.protocol.events import (
     BlockedRaised,
     BlockedResolved,
     CommandAccepted,
+    Committed,
     CriteriaVerified,
     EventBase,
     EvidenceGathered,
@@ -64,6 +67,7 @@ from ralph_ls.protocol.events import (
     PhaseChanged,
     PlanChanged,
     PromiseRead,
+    Pushed,
     QuestionAnswered,
     QuestionAsked,
     RalphStatusUpdate,
@@ -295,7 +299,23 @@ def _turn(
         validation=None
         if validated is None
         else ValidationFinished(**{name: getattr(validated, name) for name in names}),
+        committed=_committed(chapter),
+        pushed=_pushed(chapter),
     )
+
+
+def _committed(chapter: _Chapter) -> WorkCommitted | None:
+    """The commit that the loop made; None where it made none, or had none to make."""
+    told = chapter.find(Committed)
+    return None if told is None else WorkCommitted(commit=told.commit, files=told.files)
+
+
+def _pushed(chapter: _Chapter) -> WorkPushed:
+    told = chapter.find(Pushed)
+    if told is None:
+        return WorkPushed()
+    names = ("ok", "remote", "branch", "tries", "rejected")
+    return WorkPushed(**{name: getattr(told, name) for name in names}, problem=told.tail)
 
 
 def _finished(exited: AgentExited) -> AgentFinished:

@@ -47,6 +47,8 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.session import to_resume
 from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
@@ -101,8 +103,8 @@ def _dispatch(draft: Draft, given: Input) -> None:  # noqa: PLR0912 - one branch
             _agent_finished(draft, given)
         case IterationRead():
             settle.read(draft, given)
-        case ValidationFinished():
-            settle.validated(draft, given)
+        case ValidationFinished() | WorkCommitted() | WorkPushed():
+            settle.go_on(draft, given)
         case CommandArrived(command=command):
             steering.obey(draft, command)
         case CommandUnreadable():

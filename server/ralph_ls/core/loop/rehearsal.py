@@ -28,6 +28,8 @@ from ralph_ls.core.loop.inputs import (
     Started,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
@@ -50,6 +52,9 @@ UNKNOWN_TASK = TaskRef(id="", title="")
 """There is a task to do, and nobody knows which."""
 
 PERSON = "the simulation"
+
+MADE_UP = "0" * 40
+"""A commit that the loop would have made."""
 
 LAUNCHED = AgentLaunched(
     agent="simulated",
@@ -95,6 +100,9 @@ class Turn:
     finished: AgentFinished
     read: IterationRead
     validation: ValidationFinished | None = None
+    committed: WorkCommitted | None = None
+    """None: a commit is made where something was changed."""
+    pushed: WorkPushed = WorkPushed()
 
 
 class Rehearsal:
@@ -181,6 +189,10 @@ class Rehearsal:
                     self.feed(turn.read)
                 case Awaits.VALIDATION if turn.validation is not None:
                     self.feed(turn.validation)
+                case Awaits.COMMIT:
+                    self.feed(turn.committed or _committed(turn.read))
+                case Awaits.PUSH:
+                    self.feed(turn.pushed)
                 case _:
                     return
 
@@ -246,6 +258,12 @@ class Rehearsal:
             "at": self._now,
             "by": PERSON,
         }
+
+
+def _committed(read: IterationRead) -> WorkCommitted:
+    """What the loop would have committed."""
+    is_changed = bool(read.changes.files or read.plan_changed or read.tasks_done)
+    return WorkCommitted(commit=MADE_UP if is_changed else None, files=read.changes.files)
 
 
 def facts_of(config: Config, counts: PlanCountsView, halt: HaltFiles) -> EngineFacts:

@@ -1,17 +1,17 @@
 """Settling an iteration: what was said, what was seen, what it means for the run.
 
-The order is that of SPEC §9: reading, evidence, validation, then attempts, breaker and gate. What
-it all means is decided in ``verdict``. A refused COMPLETE is as if absent, and later promises are
-still read (R §1).
+The order is that of SPEC §9: reading, evidence, validation, commit, push, then attempts, breaker
+and gate. What it all means is decided in ``verdict``. A refused COMPLETE is as if absent, and later
+promises are still read (R §1).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from ralph_ls.core.loop import attempts, course
 from ralph_ls.core.loop import breaker as breaker_rules
-from ralph_ls.core.loop.announcing import announce_question
 from ralph_ls.core.loop.effects import (
     CloseIteration,
     LaunchAgent,
@@ -19,12 +19,25 @@ from ralph_ls.core.loop.effects import (
     RemoveDecide,
     SetTaskAside,
     Validate,
-    WriteBlocked,
-    WriteDecide,
 )
 from ralph_ls.core.loop.evidence import judge, new_head
 from ralph_ls.core.loop.gate import GateResult, check_gate
-from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished
+from ralph_ls.core.loop.halting import raise_promises
+from ralph_ls.core.loop.handover import (
+    commit_due,
+    ends_by_timeout,
+    is_uncommitted,
+    kinds_of_evidence,
+    push_due,
+    tell_committed,
+    tell_pushed,
+)
+from ralph_ls.core.loop.inputs import (
+    IterationRead,
+    ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
+)
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.telling import (
     gate_inputs,
@@ -41,21 +54,17 @@ from ralph_ls.core.loop.verdict import (
     completes,
     exit_words,
     limit_of,
-    question_of,
     verdict,
 )
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import OnBlocked
 from ralph_ls.protocol.events import (
     AgentExited,
-    BlockedRaised,
     IterationEnded,
     PhaseChanged,
-    QuestionAsked,
     Validated,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import PromiseKind
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import CurrentIteration
 
@@ -87,18 +96,43 @@ def read(draft: Draft, given: IterationRead) -> None:
     tell_what_was_read(draft, current, given, evidence)
     ended_itself = exit_event is not None and not _is_stopped(draft, current)
     has_result = ended_itself and limit_of(given) is None
-    if given.must_validate and has_result and current.validated is None:
+    is_due = given.must_validate and not ends_by_timeout(draft.run, current)
+    if is_due and has_result and current.validated is None:
         draft.keep(settlement=given)
         draft.order(Validate(iteration=number))
     else:
-        _close(draft, current, given, evidence)
+        _commit(draft, given, evidence)
 
 
-def validated(draft: Draft, given: ValidationFinished) -> None:
-    """Close the iteration whose validation is through; a failed one is fatal (S, validate.sh)."""
+def go_on(draft: Draft, given: ValidationFinished | WorkCommitted | WorkPushed) -> None:
+    """Go on with the open iteration, for which the script, the commit or the push is through.
+
+    A failed script or push is fatal (S, validate.sh and Git Push); a commit that failed is told.
+    """
     current, held = draft.run.current, draft.state.settlement
-    if not draft.is_awaited(Awaits.VALIDATION) or current is None or held is None:
+    if not draft.is_awaited(_AWAITED[type(given)]) or current is None or held is None:
         return
+    evidence = _evidence(draft, current, held)
+    match given:
+        case ValidationFinished():
+            _tell_validated(draft, current, given)
+            _commit(draft, held, evidence)
+        case WorkCommitted():
+            tell_committed(draft, current, given)
+            _push(draft, held, evidence)
+        case _:
+            tell_pushed(draft, current, given)
+            _close(draft, held, evidence)
+
+
+_AWAITED = {
+    ValidationFinished: Awaits.VALIDATION,
+    WorkCommitted: Awaits.COMMIT,
+    WorkPushed: Awaits.PUSH,
+}
+
+
+def _tell_validated(draft: Draft, current: CurrentIteration, given: ValidationFinished) -> None:
     # A script that was ended on a person's order has said nothing about the work.
     if given.ok or not draft.state.stopping_agent:
         draft.tell(
@@ -110,10 +144,34 @@ def validated(draft: Draft, given: ValidationFinished) -> None:
             seconds=given.seconds,
             tail=given.tail,
         )
-        # What was told is part of the open iteration now.
-        current = draft.run.current or current
-    draft.keep(settlement=None)
-    _close(draft, current, held, _evidence(draft, current, held))
+
+
+def _commit(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
+    """Commit where the loop commits, then push."""
+    current = _open_iteration(draft)
+    stopped = _is_stopped(draft, current)
+    order = commit_due(draft.run, current, given, evidence, stopped=stopped)
+    if order is None:
+        _push(draft, given, evidence)
+    else:
+        draft.keep(settlement=given)
+        draft.order(order)
+
+
+def _push(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
+    """Push where the loop pushes, then close the iteration."""
+    current = _open_iteration(draft)
+    order = push_due(draft.run, current, given, stopped=_is_stopped(draft, current))
+    if order is None:
+        _close(draft, given, evidence)
+    else:
+        draft.keep(settlement=given)
+        draft.order(order)
+
+
+def _open_iteration(draft: Draft) -> CurrentIteration:
+    """With all that was told of it so far; the caller knows that one is open."""
+    return cast(CurrentIteration, draft.run.current)
 
 
 def _evidence(draft: Draft, current: CurrentIteration, given: IterationRead) -> Evidence:
@@ -125,7 +183,7 @@ def _evidence(draft: Draft, current: CurrentIteration, given: IterationRead) -> 
         given.changes,
         tasks_done=given.tasks_done,
         seen=draft.run.seen,
-        kinds=draft.config.progress.evidence,
+        kinds=kinds_of_evidence(draft.run),
         report=given.report,
         mode=current.started.mode,
         plan_changed=given.plan_changed,
@@ -165,15 +223,15 @@ def _try_again(
     )
 
 
-def _close(
-    draft: Draft, current: CurrentIteration, given: IterationRead, evidence: Evidence
-) -> None:
+def _close(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
+    current = _open_iteration(draft)
+    draft.keep(settlement=None)
     settlement = _settle(draft, current, given, evidence)
     tell_decisions(draft, settlement)
     question = draft.run.question
     answered = question is not None and question.answer is not None
     if completes(draft.run, settlement) is None:
-        _raise_promises(draft, settlement)
+        raise_promises(draft, settlement)
     _end_iteration(draft, settlement)
     if answered and draft.run.question is None and given.halt.question is not None:
         draft.order(RemoveDecide())
@@ -194,6 +252,8 @@ def _settle(
     run, exit_event = draft.run, current.exit
     stopped = _is_stopped(draft, current)
     head = new_head(evidence)
+    if current.committed is not None:
+        head = current.committed.commit
     settlement = Settlement(
         current=current,
         read=given,
@@ -281,35 +341,6 @@ def _say_in_plan(draft: Draft, set_aside: SetAside) -> None:
         draft.order(NoteSetAside(task=task, attempts=n_attempts, at=draft.now, said=set_aside.said))
 
 
-def _raise_promises(draft: Draft, settlement: Settlement) -> None:
-    exit_event = settlement.current.exit
-    if exit_event is None or exit_event.stopped:
-        # The agent was cut off, so what it said last is not its last word.
-        return
-    number, paths = settlement.current.started.iteration, draft.config.paths
-    asked = draft.run.question
-    question = question_of(settlement.read)
-    if question is not None and (asked is None or asked.iteration != number):
-        told = draft.tell(
-            QuestionAsked,
-            iteration=number,
-            question=question,
-            path=paths.decide,
-            asked_at=draft.now.replace(microsecond=0),
-        )
-        announce_question(draft, told)
-    for promise in settlement.read.promises:
-        was_raised = "blockedRaised" in settlement.current.told
-        is_new = draft.run.blocked is None and not was_raised
-        if promise.kind is PromiseKind.BLOCKED and is_new:
-            draft.tell(BlockedRaised, iteration=number, reason=promise.text, path=paths.blocked)
-    asked, blocked = draft.run.question, draft.run.blocked
-    if asked is not None and asked.iteration == number and asked.answer is None:
-        draft.order(WriteDecide(question=asked.question, iteration=number, asked_at=asked.asked_at))
-    if blocked is not None:
-        draft.order(WriteBlocked(reason=blocked.reason))
-
-
 def _end_iteration(draft: Draft, settlement: Settlement) -> None:
     run, given, current = draft.run, settlement.read, settlement.current
     cut_short = settlement.cut_short
@@ -329,6 +360,7 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
         outcome=settlement.outcome,
         seconds=round(max(0.0, seconds), 3),
         commit=settlement.commit,
+        uncommitted=is_uncommitted(run, current, cut_short=cut_short),
         fingerprint=settlement.evidence.fingerprint,
         breaker=settlement.breaker,
         stuck_count=settlement.stuck_count,

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from ralph_ls.core.loop.effects import (
     WRITTEN_FIRST,
     ClaimTask,
+    CommitWork,
     Effect,
     Finish,
     LaunchAgent,
     PrepareIteration,
+    PushWork,
     ReadIteration,
     Validate,
     WaitUntil,
@@ -38,6 +40,8 @@ class Awaits(StrEnum):
     EXIT = "the agent to end"
     READ = "what the agent said and changed"
     VALIDATION = "the validation to end"
+    COMMIT = "the commit"
+    PUSH = "the push"
     TIME = "a wait to be over"
     PERSON = "a person"
     NOTHING = "nothing: the run has ended"
@@ -49,6 +53,8 @@ _ANSWERS: dict[type[Effect], Awaits] = {
     LaunchAgent: Awaits.LAUNCH,
     ReadIteration: Awaits.READ,
     Validate: Awaits.VALIDATION,
+    CommitWork: Awaits.COMMIT,
+    PushWork: Awaits.PUSH,
     WaitUntil: Awaits.TIME,
     WatchHaltFiles: Awaits.PERSON,
     Finish: Awaits.NOTHING,
@@ -64,7 +70,7 @@ class LoopState:
     prepared: Prepared | None = None
     """What the next iteration begins with, while its task is claimed."""
     settlement: IterationRead | None = None
-    """What was read of the open iteration, while its validation runs."""
+    """What was read of the open iteration, while it is validated, committed and pushed."""
     stopping_agent: bool = False
     """The agent was ordered to end."""
 
@@ -144,7 +150,7 @@ class Draft:
         return self._state.awaits is awaits
 
     def keep(self, *, settlement: IterationRead | None) -> None:
-        """Hold what was read until the validation is through."""
+        """Hold what was read until nothing is left to do for the iteration."""
         self._state = replace(self._state, settlement=settlement)
 
     def keep_prepared(self, prepared: Prepared | None) -> None:

@@ -32,6 +32,8 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     TimeCame,
     ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
 )
 from ralph_ls.protocol.run_words import Phase
 
@@ -68,6 +70,8 @@ _NO_AGENT_DUE = "no agent is being started"
 _NO_AGENT = "no agent runs"
 _NOTHING_TO_READ = "no iteration waits to be read"
 _NOT_VALIDATING = "nothing is being validated"
+_NOT_COMMITTING = "nothing is being committed"
+_NOT_PUSHING = "nothing is being pushed"
 _NOT_WAITING = "nothing is waited for"
 _NOT_PREPARING = "no iteration is being prepared"
 _NO_PERSON_AWAITED = "the run waits for no person"
@@ -91,6 +95,8 @@ def _row(
         AgentFinished: _NO_AGENT,
         IterationRead: _NOTHING_TO_READ,
         ValidationFinished: _NOT_VALIDATING,
+        WorkCommitted: _NOT_COMMITTING,
+        WorkPushed: _NOT_PUSHING,
         CommandArrived: _to(phase),
         CommandUnreadable: _to(phase),
         HaltFilesChanged: _NO_PERSON_AWAITED,
@@ -125,7 +131,9 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             Phase.SETTLING,
             {
                 IterationRead: _SETTLED | {Phase.SETTLING, Phase.RUNNING},
-                ValidationFinished: _SETTLED,
+                ValidationFinished: _SETTLED | {Phase.SETTLING},
+                WorkCommitted: _SETTLED | {Phase.SETTLING},
+                WorkPushed: _SETTLED,
                 CommandArrived: _to(Phase.SETTLING, Phase.STOPPING),
                 Interrupted: _to(Phase.STOPPING),
             },
@@ -154,7 +162,9 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
                 AgentLaunched: _to(Phase.STOPPING),
                 AgentFinished: _to(Phase.STOPPING),
                 IterationRead: _to(Phase.STOPPING, Phase.ENDED),
-                ValidationFinished: _to(Phase.ENDED),
+                ValidationFinished: _to(Phase.STOPPING, Phase.ENDED),
+                WorkCommitted: _to(Phase.STOPPING, Phase.ENDED),
+                WorkPushed: _to(Phase.ENDED),
                 Interrupted: _to(Phase.STOPPING),
             },
         ),

@@ -19,9 +19,10 @@ from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.waiting import is_stuck
+from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker
 from ralph_ls.protocol.config import GateRule, OnTimeout
-from ralph_ls.protocol.events import AgentExited
+from ralph_ls.protocol.events import AgentExited, Pushed
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.report import PromiseKind, Report
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, TaskRef, Verdict
@@ -199,6 +200,9 @@ def fatal(run: RunState, settlement: Settlement) -> str | None:
     if validated is not None and not validated.ok:
         how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
         return f"the validation script {how} after iteration {number}"
+    pushed = settlement.current.pushed
+    if pushed is not None and not pushed.ok:
+        return _not_pushed(pushed)
     if exit_event is None:
         return None
     if settlement.failed and run.crashes + 1 >= CRASHES_TO_FATAL:
@@ -208,6 +212,24 @@ def fatal(run: RunState, settlement: Settlement) -> str | None:
     if exit_event.timed_out and run.config.on_timeout is OnTimeout.STOP:
         return f"the agent ran longer than {run.config.timeout:g} s"
     return None
+
+
+def _not_pushed(pushed: Pushed) -> str:
+    """That a push failed, and what to look at (S, Git Push)."""
+    where = f"{pushed.branch} to {pushed.remote}" if pushed.remote else pushed.branch
+    if pushed.rejected:
+        return (
+            f"the remote has commits of {pushed.branch} that are not here, so pushing {where} was "
+            f"rejected, and nothing is ever forced; look at them with git fetch {pushed.remote}, "
+            f"take them in with git pull --rebase {pushed.remote} {pushed.branch}, and go on with: "
+            "ralph run --resume"
+        )
+    said = " ".join(pushed.tail.split()) or "git said nothing"
+    return (
+        f"pushing {where} failed {count_of(pushed.tries, 'time')}: {said}; check the network, that "
+        "you may push to this branch, that the remote has no conflicting commits (git fetch), and "
+        "the remote's URL in .git/config (git remote -v); then go on with: ralph run --resume"
+    )
 
 
 def _confirms(run: RunState, settlement: Settlement) -> bool:

@@ -16,6 +16,7 @@ from ralph_ls.core.loop.fold import RESET_TASK
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
+    Committed,
     CompletionRefused,
     CriteriaVerified,
     EventBase,
@@ -162,14 +163,8 @@ def _enter(book: _Book, event: EventBase) -> None:
         case EvidenceGathered(evidence=evidence, iteration=iteration):
             _tell(book, iteration, evidence=evidence)
             _finish(book, iteration, evidence)
-        case CompletionRefused():
-            book.refused = event
-        case CriteriaVerified(task=task):
-            book.verified[task.id] = event
-        case Validated():
-            book.validated = event
-        case GuardReverted():
-            book.reverted = (*book.reverted, event)
+        case Committed():
+            _commit(book, event)
         case TaskSetAside(task=task):
             book.set_aside[task.id] = event
         case CommandAccepted(command_kind=kind, task=str(task)) if kind == RESET_TASK:
@@ -182,6 +177,21 @@ def _enter(book: _Book, event: EventBase) -> None:
             _deny(book, event)
             if event.usage is not None:
                 _consume(book, event.usage)
+        case _:
+            _check(book, event)
+
+
+def _check(book: _Book, event: EventBase) -> None:
+    """What the loop found by itself in an iteration."""
+    match event:
+        case CompletionRefused():
+            book.refused = event
+        case CriteriaVerified(task=task):
+            book.verified[task.id] = event
+        case Validated():
+            book.validated = event
+        case GuardReverted():
+            book.reverted = (*book.reverted, event)
         case _:
             pass
 
@@ -204,6 +214,13 @@ def _finish(book: _Book, iteration: int, evidence: Evidence) -> None:
     commit = new_head(evidence)
     for task_id in evidence.tasks_done:
         book.done[task_id] = Done(iteration=iteration, commit=commit)
+
+
+def _commit(book: _Book, told: Committed) -> None:
+    """The loop's own commit is the one that holds what the iteration finished."""
+    for task_id, done in book.done.items():
+        if done.iteration == told.iteration:
+            book.done[task_id] = Done(iteration=told.iteration, commit=told.commit)
 
 
 def _deny(book: _Book, ended: IterationEnded) -> None:

@@ -110,8 +110,8 @@ def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
             return Line(text=text, weight=Weight.WARNING)
         case e.GuardReverted():
             return Line(text=f"Put back: {reverted_words(event)}", weight=Weight.WARNING)
-        case e.CriteriaVerified() | e.Validated():
-            return _checked(event)
+        case e.CriteriaVerified() | e.Validated() | e.Committed() | e.Pushed():
+            return _after_agent(event)
         case e.IterationEnded():
             return _iteration_ended(event)
         case e.RunEnded(reason=reason, message=message):
@@ -196,6 +196,12 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
     return Line(text=text, weight=Weight.WARNING)
 
 
+def _after_agent(event: e.CriteriaVerified | e.Validated | e.Committed | e.Pushed) -> Line:
+    if isinstance(event, e.Committed | e.Pushed):
+        return _handed_over(event)
+    return _checked(event)
+
+
 def _checked(event: e.CriteriaVerified | e.Validated) -> Line:
     if isinstance(event, e.CriteriaVerified):
         text = "\n  ".join([verified_words(event), *last_words(event)])
@@ -210,6 +216,19 @@ def _checked(event: e.CriteriaVerified | e.Validated) -> Line:
         text = f"Validation failed with code {event.exit_code}"
     said = event.tail.strip().splitlines()[-SHOWN_OF_VALIDATION:]
     return Line(text="\n  ".join([text, *said]), weight=Weight.BAD)
+
+
+def _handed_over(event: e.Committed | e.Pushed) -> Line:
+    if isinstance(event, e.Committed):
+        return Line(text=f"Committed {event.commit[:7]}: {event.subject}", weight=Weight.QUIET)
+    where = f"{event.branch} to {event.remote}"
+    if event.ok:
+        made = ", which had no such branch" if event.created else ""
+        again = f" at try {event.tries}" if event.tries > 1 else ""
+        return Line(text=f"Pushed {where}{made}{again}", weight=Weight.GOOD)
+    how = "was rejected" if event.rejected else f"failed {count_of(event.tries, 'time')}"
+    said = event.tail.strip().splitlines()[-SHOWN_OF_VALIDATION:]
+    return Line(text="\n  ".join([f"Pushing {where} {how}", *said]), weight=Weight.BAD)
 
 
 def _iteration_ended(event: e.IterationEnded) -> Line:

@@ -1,0 +1,123 @@
+"""Handing an iteration's work over to git: whether it is committed and pushed, and what is told.
+
+SPEC §9.4: after the validation, before attempts, breaker and gate, so that the finishing iteration
+is committed and pushed too. What did not come to its end is not committed: it stays in the work
+tree, and the next commit takes it along. The one exception is an agent whose timeout ends the run:
+its work is evidence, so it is committed, though nobody validates or pushes what is half done.
+
+It must never know how git is called.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.loop.commit_message import commit_message
+from ralph_ls.core.loop.effects import CommitWork, PushWork
+from ralph_ls.core.loop.fold import warning_name
+from ralph_ls.core.loop.inputs import IterationRead, WorkCommitted, WorkPushed
+from ralph_ls.core.loop.state import Draft
+from ralph_ls.core.loop.telling import warn_once
+from ralph_ls.core.loop.verdict import limit_of
+from ralph_ls.protocol.config import Committer, EvidenceKind, OnTimeout
+from ralph_ls.protocol.events import Committed, Pushed
+from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.state import CurrentIteration, RunState
+
+COMMIT_FAILED = "commit-failed"
+
+
+def kinds_of_evidence(run: RunState) -> tuple[EvidenceKind, ...]:
+    """What counts as progress; where the loop commits, what it will commit is a new HEAD."""
+    kinds = run.config.progress.evidence
+    if run.config.commits is Committer.LOOP and EvidenceKind.HEAD in kinds:
+        return (*kinds, EvidenceKind.WORKTREE)
+    return kinds
+
+
+def ends_by_timeout(run: RunState, current: CurrentIteration) -> bool:
+    """Whether the agent ran out of time, and the run ends for it."""
+    exit_event = current.exit
+    timed_out = exit_event is not None and exit_event.timed_out
+    return timed_out and run.config.on_timeout is OnTimeout.STOP
+
+
+def commit_due(
+    run: RunState,
+    current: CurrentIteration,
+    given: IterationRead,
+    evidence: Evidence,
+    *,
+    stopped: bool,
+) -> CommitWork | None:
+    """The order to commit what the iteration changed; None where it is not the loop's to commit."""
+    is_ours = run.config.commits is Committer.LOOP and run.commit_base is not None
+    if not is_ours or current.committed is not None or not _may_commit(current, given, stopped):
+        return None
+    return CommitWork(
+        iteration=current.started.iteration,
+        base=run.commit_base or current.started.baseline,
+        since=current.started.baseline.head,
+        message=commit_message(run, current, given, evidence),
+    )
+
+
+def push_due(
+    run: RunState, current: CurrentIteration, given: IterationRead, *, stopped: bool
+) -> PushWork | None:
+    """The order to push; None where nothing is to be pushed."""
+    wanted = run.config.push and current.pushed is None and not ends_by_timeout(run, current)
+    if not wanted or not _may_commit(current, given, stopped):
+        return None
+    return PushWork(iteration=current.started.iteration)
+
+
+def tell_committed(draft: Draft, current: CurrentIteration, given: WorkCommitted) -> None:
+    """Tell of the commit, or of what kept it from being made; the work is there all the same."""
+    number = current.started.iteration
+    for notice in given.notices:
+        warn_once(draft, number, notice.code, notice.message)
+    if given.commit is not None:
+        draft.tell(
+            Committed,
+            iteration=number,
+            commit=given.commit,
+            subject=given.subject,
+            files=given.files,
+        )
+    elif given.problem and not draft.state.stopping_agent:
+        message = f"the work of iteration {number} is not committed, it is still in the work tree"
+        warn_once(draft, number, COMMIT_FAILED, f"{message}: {given.problem}")
+
+
+def tell_pushed(draft: Draft, current: CurrentIteration, given: WorkPushed) -> None:
+    """Tell of the push, if there was one; one that a person ended says nothing of the remote."""
+    number = current.started.iteration
+    for notice in given.notices:
+        warn_once(draft, number, notice.code, notice.message)
+    if not given.tries or (not given.ok and draft.state.stopping_agent):
+        return
+    draft.tell(
+        Pushed,
+        iteration=number,
+        ok=given.ok,
+        remote=given.remote,
+        branch=given.branch,
+        commit=given.commit,
+        tries=given.tries,
+        created=given.created,
+        rejected=given.rejected,
+        tail=given.problem,
+    )
+
+
+def is_uncommitted(run: RunState, current: CurrentIteration, *, cut_short: bool) -> bool:
+    """Whether there may be work of the iteration that the loop was to commit and did not."""
+    if run.config.commits is not Committer.LOOP or current.committed is not None:
+        return False
+    is_invalid = current.validated is not None and not current.validated.ok
+    return cut_short or is_invalid or warning_name(COMMIT_FAILED) in current.told
+
+
+def _may_commit(current: CurrentIteration, given: IterationRead, stopped: bool) -> bool:  # noqa: FBT001
+    is_invalid = current.validated is not None and not current.validated.ok
+    came_to_its_end = current.exit is not None and not stopped and limit_of(given) is None
+    return came_to_its_end and not is_invalid

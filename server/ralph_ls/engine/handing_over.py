@@ -1,0 +1,104 @@
+"""Handing work over to git: what has to be true for it at a start, and each iteration's turn.
+
+What would fail after every iteration of a night is found before the first one (SPEC §9.1, §9.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from ralph_ls.core.loop.effects import CommitWork
+from ralph_ls.core.loop.inputs import Notice, WorkCommitted, WorkPushed
+from ralph_ls.core.words import count_of
+from ralph_ls.engine import git
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.committing import Committing, named
+from ralph_ls.engine.git_work import Hands
+from ralph_ls.engine.pushing import Pushing, find_remote
+from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.config import Committer, Config
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.store.git_command import run_git
+from ralph_ls.store.layout import Worktree
+
+
+class HandingOver:
+    """Commits and pushes for one engine."""
+
+    def __init__(self, hands: Hands, clock: Clock) -> None:
+        self._committing = Committing(hands)
+        self._pushing = Pushing(hands, clock)
+
+    async def commit(
+        self, order: CommitWork, after: Baseline, *, restored: Collection[str]
+    ) -> WorkCommitted:
+        """Commit; see ``Committing.commit``."""
+        return await self._committing.commit(order, after, restored=restored)
+
+    async def push(self, iteration: int) -> WorkPushed:
+        """Push; see ``Pushing.push``."""
+        return await self._pushing.push(iteration)
+
+    def stop(self) -> None:
+        """Wait for no further try to push."""
+        self._pushing.stop()
+
+    def wrote(self, paths: Iterable[str]) -> None:
+        """The engine itself has written these files of the loop's; the next commit takes them."""
+        self._committing.ours.update(paths)
+
+
+def tell_leftovers(workspace: Workspace, before: Baseline, after: Baseline) -> tuple[Notice, ...]:
+    """What an iteration changed and left in no commit, where its agent is to commit."""
+    if workspace.config.commits is Committer.LOOP:
+        return ()
+    own = {*workspace.source.own_files, workspace.config.paths.progress}
+    of_loop = {path: value for path, value in after.own.items() if path in own}
+    paths = [path for path, value in after.dirty.items() if before.dirty.get(path) != value]
+    paths += [path for path, value in of_loop.items() if before.own.get(path) != value]
+    if not paths:
+        return ()
+    message = (
+        f"the agent is to commit what it does, and left {count_of(len(paths), 'file')} "
+        f'uncommitted: {named(sorted(paths))}; have the loop commit with: commits = "loop"'
+    )
+    return (Notice(code="left-uncommitted", message=message),)
+
+
+def require_able_to_hand_over(worktree: Worktree, config: Config) -> None:
+    """Raise a ``RalphError`` where nothing could be committed or pushed, and say what to do."""
+    if config.commits is Committer.LOOP:
+        _require_identity(worktree)
+    if not config.push:
+        return
+    head = git.read_head(worktree.git_dir, worktree.common_dir)
+    if head.branch is None:
+        raise RalphError(
+            f"HEAD of {worktree.root} is on no branch, so there is none to push; check out a "
+            "branch, for example with git switch -c my-branch, or start with --no-push"
+        )
+
+
+def tell_no_remote(workspace: Workspace) -> list[Notice]:
+    """Tell once that a run which pushes has nowhere to push to."""
+    place = workspace.worktree
+    branch = git.read_head(place.git_dir, place.common_dir).branch
+    if not workspace.config.push or branch is None or find_remote(workspace, branch) is not None:
+        return []
+    message = (
+        "nothing is pushed, since the repository has no remote; add one with git remote add origin "
+        "URL, or say that you want none with: push = false"
+    )
+    return [Notice(code="push-skipped", message=message)]
+
+
+def _require_identity(worktree: Worktree) -> None:
+    try:
+        for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            run_git(worktree.root, "var", name)
+    except RalphError as error:
+        raise RalphError(
+            f"the loop is to commit in {worktree.root}, and git knows no name to do it with; set "
+            "one with: git config user.name 'Your Name'; git config user.email you@example.com"
+        ) from error
