@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.views import controls
-from ralph_ls.core.views.diagnostics import Code
+from ralph_ls.core.views.diagnostic import Code
 from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
 from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
 from ralph_ls.core.views.summary import format_duration
