@@ -148,7 +148,10 @@ class TestRun:
         )
         done = self.run(scene, path, "1")
         assert [event.exit_code for event in told(done, "agentExited")] == [0, 0]
-        assert [code for code in warnings(done) if code != "excluded"] == ["agent-failed"]
+        assert [code for code in warnings(done) if code != "excluded"] == [
+            "agent-failed",
+            "left-uncommitted",
+        ]
         assert "(its output ended without a result)" in told(done, "warned")[-1].message
         (ended,) = told(done, "iterationEnded")
         # The first attempt's counts are those of the answer that it began.
