@@ -182,6 +182,8 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
         text = f"The agent ran out of time after {format_duration(event.seconds)} and was ended"
     elif event.idle:
         text = "The agent said nothing for too long and was ended"
+    elif event.overspent:
+        text = "The agent used more than an iteration may and was ended"
     elif event.stopped:
         text = "The agent was ended"
     elif event.exit_code != 0:
