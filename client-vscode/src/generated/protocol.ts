@@ -255,8 +255,8 @@ export type BreakerState = (typeof BREAKER_STATES)[number];
 export interface Card {
   /**
    * A stable kebab-case name: `question-waiting`, `run-blocked`, `plan-blocked`, `breaker-open`,
-   * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-ready`, `run-stops`, `breaker-
-   * half-open`, `run-waits`, `run-complete` or `run-ended`.
+   * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-review`, `run-ready`, `run-
+   * stops`, `breaker-half-open`, `run-waits`, `run-complete` or `run-ended`.
    */
   readonly kind: string;
   readonly tone: Tone;
@@ -2161,7 +2161,10 @@ export const VERBS = [
   "start",
   "pause",
   "stop",
-  /** Goes on after a pause, resolves a blocker, or takes up a run whose engine is gone. */
+  /**
+   * Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
+   * is gone.
+   */
   "resume",
   "reset",
   "answer",
