@@ -133,7 +133,7 @@ const OF_THE_LOOP: readonly Sample[] = [
       {
         title: "Review",
         tone: "warning",
-        text: /^2 iterations of this run are over\. Look at what was done; /,
+        text: /^3 iterations of this run are over\. Look at what was done; /,
         buttons: ["Approve and go on", "Stop", LOG],
       },
     ],

@@ -86,7 +86,7 @@ STATES: Mapping[str, Panel] = {
     "pausing": _at(*WORKS, PAUSE),
     "paused": _at(*SETTLED, _settles(Breaker()), phase(Phase.PAUSED)),
     "review": _at(
-        _with(review_points={"every": 2}),
+        _with(review_points={"every": 3}),
         *SETTLED[1:],
         _settles(Breaker()),
         phase(Phase.PARKED, "review"),
