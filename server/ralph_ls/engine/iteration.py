@@ -162,6 +162,7 @@ class IterationWork:
             launch, redactor=workspace.redactor, on_output=self._on_output
         )
         self._process = started
+        self._end_if_overspent()
         return tell_launch(workspace, effect, prompt, started), self._end_of(started)
 
     def stop(self) -> None:
@@ -339,6 +340,7 @@ class IterationWork:
             signal=ended.signal,
             timed_out=ended.timed_out,
             idle=ended.idle,
+            overspent=ended.overspent,
             stopped=ended.stopped,
             killed=ended.killed,
             leftovers=ended.leftovers,
@@ -351,6 +353,11 @@ class IterationWork:
         log_output(self.log, stream, data, self._workspace.agent.dialect)
         if stream == STDOUT:
             self._log_messages(self._hearing.take(data))
+            self._end_if_overspent()
+
+    def _end_if_overspent(self) -> None:
+        if self._hearing.has_overspent and self._process is not None:
+            self._process.end_overspent()
 
     def _log_messages(self, messages: list[Told]) -> None:
         log_messages(self.log, messages, self._workspace.agent.dialect)

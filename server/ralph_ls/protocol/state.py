@@ -97,6 +97,16 @@ class IterationFacts(WireModel):
     report: Report | None = None
 
 
+class AgentCalls(WireModel):
+    """Calls of its model that one iteration's agents made."""
+
+    until: Timestamp
+    """When the last one was gone."""
+    seconds: float
+    """How long they worked until then."""
+    count: int
+
+
 class Session(WireModel):
     """The agent's session that the next iteration may go on in (A, Pattern 5)."""
 
@@ -164,6 +174,8 @@ class RunState(WireModel):
     """The last five iterations."""
     usage: Usage | None = None
     """What all iterations used up, as far as the agents tell."""
+    calls: tuple[AgentCalls, ...] = ()
+    """Of the last minute, where ``max_calls_per_minute`` limits them."""
     budgets_warned: tuple[str, ...] = ()
     """Budgets of which a person was warned that most of them is used up."""
     stale_marker: bool = False

@@ -328,6 +328,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
         signal=given.signal,
         timed_out=given.timed_out,
         idle=given.idle,
+        overspent=given.overspent,
         stopped=given.stopped,
         killed=given.killed,
         leftovers=given.leftovers,

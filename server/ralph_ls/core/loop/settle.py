@@ -38,6 +38,8 @@ from ralph_ls.core.loop.inputs import (
     WorkCommitted,
     WorkPushed,
 )
+from ralph_ls.core.loop.iteration_limits import limit_passed
+from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.telling import (
     gate_inputs,
@@ -90,6 +92,7 @@ def read(draft: Draft, given: IterationRead) -> None:
         and _may_try_again(draft, current, exit_event)
         and came_to_nothing(exit_event, given, evidence)
         and limit_of(given) is None
+        and limit_passed(draft.config, given.usage) is None
     ):
         _try_again(draft, current, exit_event, given)
         return
@@ -239,6 +242,8 @@ def _close(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
         _say_in_plan(draft, settlement.set_aside)
     if draft.run.verdict is not None:
         course.follow(draft, draft.run.verdict)
+    elif (due := review_due(draft.run)) is not None:
+        course.halt_for_review(draft, due)
     elif settlement.limit is not None:
         course.wait_for_limit(draft, settlement.limit, since=current.started.at)
     else:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
 from ralph_ls.core.loop.gate import wanted
+from ralph_ls.core.loop.reviewing import REVIEW
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import aside_words
 from ralph_ls.core.views.verified import last_words, verified_words
+from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import OUTCOME_WORDS, request_words, reverted_words, with_mode
 from ralph_ls.core.words import count_of
@@ -60,6 +63,7 @@ def header_lines(state: RunState) -> list[str]:
         limits.append(f"{thousands(config.max_tokens)} tokens")
     if config.max_cost_usd is not None:
         limits.append(dollars(config.max_cost_usd))
+    limits.extend(_paces(config))
     return [
         f"Run: {state.run}",
         f"Profile: {config.profile.value}   Agent: {config.agent}   {_works_on(state)}",
@@ -67,7 +71,27 @@ def header_lines(state: RunState) -> list[str]:
         f"State: {state.state_dir}",
         f"Limits: {', '.join(limits)}",
         f"Complete: {_completing(config)}",
+        *_reviews(config),
     ]
+
+
+def _paces(config: Config) -> Iterator[str]:
+    """What one iteration may use up, and how fast they follow each other (SPEC §9.6)."""
+    if config.max_tokens_per_iteration is not None:
+        yield f"{thousands(config.max_tokens_per_iteration)} tokens an iteration"
+    if config.max_cost_per_iteration_usd is not None:
+        yield f"{dollars(config.max_cost_per_iteration_usd)} an iteration"
+    if config.max_calls_per_minute is not None:
+        yield f"{count_of(config.max_calls_per_minute, 'call')} a minute"
+
+
+def _reviews(config: Config) -> Iterator[str]:
+    """Where the run holds for a person's look (SPEC §9); nothing where it does not."""
+    points = config.review_points
+    every = [f"after every {count_of(points.every, 'iteration')}"] if points.every else []
+    tasks = [f"after the task {tame(name)}" for name in points.after_tasks]
+    if every or tasks:
+        yield f"Review: {', '.join([*every, *tasks])}"
 
 
 def _works_on(state: RunState) -> str:
@@ -152,6 +176,9 @@ def _about_people(event: e.EventBase) -> Line | None:
             return Line(text=f"Note by {by}", weight=Weight.QUIET)
         case e.Warned(code=code, message=message):
             return Line(text=f"Warning ({code}): {message}", weight=Weight.WARNING)
+        case e.PhaseChanged(phase=Phase.PARKED, reason=reason) if reason == REVIEW:
+            text = "Parked for your review: look at what was done, then: ralph resume"
+            return Line(text=text, weight=Weight.WARNING)
         case e.PhaseChanged(phase=phase, reason=reason) if phase in _TOLD_PHASES:
             text = phase.value.capitalize() + (f": {reason}" if reason else "")
             return Line(text=text, weight=Weight.WARNING)
@@ -182,6 +209,8 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
         text = f"The agent ran out of time after {format_duration(event.seconds)} and was ended"
     elif event.idle:
         text = "The agent said nothing for too long and was ended"
+    elif event.overspent:
+        text = "The agent used more than an iteration may and was ended"
     elif event.stopped:
         text = "The agent was ended"
     elif event.exit_code != 0:
