@@ -35,6 +35,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "skip": ("tasks", "skip"),
     "reset-task": ("tasks", "reset_task"),
     "rollback": ("rolling_back", "rollback"),
+    "stats": ("stats_verb", "stats"),
+    "export": ("stats_verb", "export"),
     "allow": ("setup", "allow"),
     "init": ("init_verb", "init"),
     "propose": ("propose", "propose_plan"),
