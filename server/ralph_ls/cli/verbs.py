@@ -35,6 +35,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "skip": ("tasks", "skip"),
     "reset-task": ("tasks", "reset_task"),
     "rollback": ("rolling_back", "rollback"),
+    "archive": ("archive_verb", "archive"),
     "stats": ("stats_verb", "stats"),
     "export": ("stats_verb", "export"),
     "allow": ("setup", "allow"),
