@@ -51,7 +51,7 @@ class TestTold:
             "main-branch",
         ]
         dirty = next(one for one in told(done, "warned") if one.code == "dirty-tree")
-        assert "1 file had been changed" in dirty.message
+        assert "1 file changed and in no commit: " in dirty.message
         assert "mine.txt" in dirty.message
         assert "Warning (main-branch): the loop works on main itself" in done.stdout
 

@@ -35,6 +35,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "skip": ("tasks", "skip"),
     "reset-task": ("tasks", "reset_task"),
     "rollback": ("rolling_back", "rollback"),
+    "doctor": ("doctor", "doctor"),
     "allow": ("setup", "allow"),
     "init": ("init_verb", "init"),
     "propose": ("propose", "propose_plan"),

@@ -70,7 +70,7 @@ def tell_leftovers(workspace: Workspace, before: Baseline, after: Baseline) -> t
 def require_able_to_hand_over(worktree: Worktree, config: Config) -> None:
     """Raise a ``RalphError`` where nothing could be committed or pushed, and say what to do."""
     if config.commits is Committer.LOOP:
-        _require_identity(worktree)
+        require_identity(worktree.root)
     head = git.read_head(worktree.git_dir, worktree.common_dir)
     require_branch_to_push(worktree.root, config, head)
 
@@ -101,12 +101,13 @@ def tell_no_remote(workspace: Workspace) -> list[Notice]:
     return [Notice(code="push-skipped", message=message)]
 
 
-def _require_identity(worktree: Worktree) -> None:
+def require_identity(root: Path) -> None:
+    """Raise a ``RalphError`` where git does not know in whose name to commit."""
     try:
         for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            run_git(worktree.root, "var", name)
+            run_git(root, "var", name)
     except RalphError as error:
         raise RalphError(
-            f"the loop is to commit in {worktree.root}, and git knows no name to do it with; set "
+            f"the loop is to commit in {root}, and git knows no name to do it with; set "
             "one with: git config user.name 'Your Name'; git config user.email you@example.com"
         ) from error

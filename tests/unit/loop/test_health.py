@@ -71,8 +71,8 @@ def test_each_says_what_to_do() -> None:
         "its own: git switch -c my-branch\n"
         "main follows no branch of hub yet; the first push makes one there, or choose one with: "
         "git branch --set-upstream-to=hub/BRANCH\n"
-        "4 files had been changed and not committed before the loop began: a, b, c and 1 more; "
-        "commit or stash them, so that its work can be told from yours"
+        "4 files changed and in no commit: a, b, c and 1 more; commit or stash them, so that the "
+        "loop's work can be told from yours"
     )
 
 

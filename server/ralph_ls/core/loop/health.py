@@ -149,8 +149,8 @@ def _about_branch(seen: Surroundings) -> list[Condition]:
 def _dirty(paths: Sequence[str]) -> Condition:
     more = f" and {len(paths) - SHOWN_FILES} more" if len(paths) > SHOWN_FILES else ""
     message = (
-        f"{count_of(len(paths), 'file')} had been changed and not committed before the loop "
-        f"began: {', '.join(paths[:SHOWN_FILES])}{more}; commit or stash them, so that its work "
+        f"{count_of(len(paths), 'file')} changed and in no commit: "
+        f"{', '.join(paths[:SHOWN_FILES])}{more}; commit or stash them, so that the loop's work "
         "can be told from yours"
     )
     return Condition(code=DIRTY_TREE, about="", message=message)
