@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ralph_ls.cli.flags import Json
+from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profile_named
 from ralph_ls.cli.output import emit_json
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
@@ -22,6 +22,11 @@ MARKS = {
 
 
 def doctor(
+    profile: Annotated[
+        str | None, typer.Option(help="As for the run that is meant: spec, fixplan, …")
+    ] = None,
+    agent: AgentName = None,
+    agent_command: AgentCommand = None,
     network: Annotated[
         bool, typer.Option("--network", help="Ask the remote too, whether it answers.")
     ] = False,
@@ -30,7 +35,14 @@ def doctor(
     """Check all that a run needs and what the last one ran into, and say what to do."""
     from ralph_ls.engine.doctor.examine import examine
 
-    report = examine(Path.cwd(), dict(os.environ), network=network)
+    if profile is not None:
+        profile_named(profile)
+    overrides: dict[str, Any] = {"profile": profile, "agent": agent}
+    words = agent_words(agent_command, None, agent)
+    if words is not None:
+        table = {"argv": list(words[0]), "prompt": words[1]}
+        overrides |= {"agent": "command", "agents.command": table}
+    report = examine(Path.cwd(), dict(os.environ), overrides, network=network)
     if as_json:
         emit_json(report.model_dump(mode="json", by_alias=True, exclude_none=True))
     else:

@@ -42,9 +42,9 @@ def tell_legacy(workspace: Workspace) -> list[Notice]:
     n_open = counts.required - counts.required_done
     if counts.marker and n_open > 0:
         message = (
-            f"{source.path} said {gate.marker} before the run began, while "
-            f"{count_of(n_open, 'required task')} of it are open; it counts only once it was gone "
-            "and came again, so remove that line"
+            f"{source.path} said {gate.marker} before the run began, with "
+            f"{count_of(n_open, 'required task')} open; it counts only once it was gone and came "
+            "again, so remove that line"
         )
         notices.append(Notice(code="marker-at-start", message=message))
     return notices

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
 from ralph_ls.core.views.doctor.results import is_well, told_as, well
@@ -22,16 +24,27 @@ from ralph_ls.store.journal import read_journal
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
 from ralph_ls.store.runs import FoundRun, find_run
 
+_NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
 
-def examine(folder: Path, environment: Mapping[str, str], *, network: bool = False) -> DoctorReport:
-    """Look at everything. Total: what cannot be looked at is told as a problem."""
+
+def examine(
+    folder: Path,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Any] = _NONE_GIVEN,
+    *,
+    network: bool = False,
+) -> DoctorReport:
+    """Look at everything. Total: what cannot be looked at is told as a problem.
+
+    ``overrides`` are those of the run that somebody thinks of, as flags give them.
+    """
     checks = check_programs(folder, environment)
     try:
         worktree = find_worktree(folder)
     except RalphError as error:
         return _report([*checks, told_as("repository", error.message)])
     state = state_folder(state_root(environment), worktree)
-    settings, about_settings = _settings(worktree, environment)
+    settings, about_settings = _settings(worktree, environment, overrides)
     checks += check_place(worktree, state, None if settings is None else settings.config)
     checks += about_settings
     if settings is not None:
@@ -56,17 +69,14 @@ def _report(
 
 
 def _settings(
-    worktree: Worktree, environment: Mapping[str, str]
+    worktree: Worktree, environment: Mapping[str, str], overrides: Mapping[str, Any]
 ) -> tuple[Settings | None, list[CheckResult]]:
     try:
-        settings = load_settings(worktree.root, environment, {})
+        settings = load_settings(worktree.root, environment, overrides)
+        require_one_profile(settings)
     except (RalphError, OSError) as error:
         return None, [told_as("settings", _words(error))]
     config = settings.config
-    try:
-        require_one_profile(settings)
-    except RalphError as error:
-        return settings, [told_as("settings", error.message)]
     where = "from .ralph/config.toml" if settings.from_file else "without a file of settings"
     message = f"profile {config.profile.value}, agent {config.agent}, {where}"
     return settings, [well("settings", message)]

@@ -88,7 +88,7 @@ def _marker(path: str, facts: PlanFacts, config: Config) -> list[CheckResult]:
         message = f"{path} says {marker}, and nothing is open: a run ends at once with 0"
         remedy = "add tasks, and remove that line, if work is left"
         return [warning("marker-at-start", message, remedy)]
-    message = f"{path} says {marker} while {count_of(n_open, 'required task')} are open"
+    message = f"{path} says {marker} with {count_of(n_open, 'required task')} open"
     remedy = "remove that line: it counts for a run only after it was gone and came again"
     return [warning("marker-at-start", message, remedy)]
 
