@@ -71,9 +71,9 @@ class LiveRenderer:
             if isinstance(item, Output):
                 self._print_output(self._decoders[item.stream].decode(item.data))
             else:
-                self._state = apply(self._state, item)
+                before, self._state = self._state, apply(self._state, item)
                 self._finish_partial_line()
-                for line in lines_of(item):
+                for line in lines_of(item, before):
                     text = Text(f"▸ {line.text}", style=STYLES[line.weight])
                     text.stylize("bold", 0, 1)
                     self._console.print(text)

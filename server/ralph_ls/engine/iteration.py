@@ -41,6 +41,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
+from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
 from ralph_ls.engine.launching import launch_of, prompt_of, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
@@ -70,6 +71,7 @@ class IterationWork:
         self._workspace = workspace
         self._clock = clock
         self._looking = Looking(workspace, clock=clock)
+        self._health = Health(workspace)
         self._guarding = Guarding(workspace, clock=clock)
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
@@ -115,6 +117,8 @@ class IterationWork:
         if text != self._plan_before:
             self._remember_plan(text)
             self._plan_before = text
+        is_first = run.iteration == 0
+        unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
         facts = self._facts(text, effect, run, self._names.renamed)
         return Prepared(
             baseline=baseline,
@@ -125,7 +129,10 @@ class IterationWork:
             mode=self._source.mode(text, facts, run),
             must_claim=facts.next_task is not None
             and self._source.must_claim(text, facts.next_task),
-            notices=await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+            notices=(
+                *unwell,
+                *await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+            ),
         )
 
     async def claim(self, effect: ClaimTask) -> TaskClaimed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice, ValidationFinished
 from ralph_ls.engine import process
@@ -21,8 +22,12 @@ TAIL_CHARACTERS = 2000
 
 def can_validate(workspace: Workspace) -> bool:
     """Whether there is a validation script that can run."""
-    script = workspace.root / workspace.config.paths.validate_script
-    return script.is_file() and os.access(script, os.X_OK)
+    return can_run(workspace.root, workspace.config.paths.validate_script)
+
+
+def can_run(root: Path, path: str) -> bool:
+    """Whether this file of the work tree is a script that can be executed."""
+    return (root / path).is_file() and os.access(root / path, os.X_OK)
 
 
 def must_validate(

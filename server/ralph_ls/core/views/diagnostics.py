@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
+from ralph_ls.core.loop.health import still_holding
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.checking.remarks import Related
 from ralph_ls.core.plan.kinds import PlanKind
@@ -375,6 +376,9 @@ def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
             yield _at(at.of_iteration(iteration), Severity.INFORMATION, code, warned.message, link)
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
+    if state.phase is not Phase.ENDED:
+        for warned in still_holding(state.warnings):
+            yield _at(at.top, Severity.HINT, warned.code, warned.message)
 
 
 def _is_newest(state: RunState, iteration: int) -> bool:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
+from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import wanted
 from ralph_ls.core.loop.reviewing import REVIEW
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.stories.choosing import mode_word
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import aside_words
@@ -47,8 +51,11 @@ SHOWN_OF_VALIDATION = 5
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
 
 
-def header_lines(state: RunState) -> list[str]:
-    """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5)."""
+def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
+    """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5).
+
+    ``project`` is the folder that all clones of its project share, where the run keeps one.
+    """
     config = state.config
     limits = [
         "no iteration limit"
@@ -69,6 +76,7 @@ def header_lines(state: RunState) -> list[str]:
         f"Profile: {config.profile.value}   Agent: {config.agent}   {_works_on(state)}",
         f"Branch: {state.branch or '(detached HEAD)'}",
         f"State: {state.state_dir}",
+        *([] if project is None else [f"Project state: {project}"]),
         f"Limits: {', '.join(limits)}",
         f"Complete: {_completing(config)}",
         *_reviews(config),
@@ -105,14 +113,17 @@ def _completing(config: Config) -> str:
     return gate if config.task is None else f"the task {config.task} done, or {gate}"
 
 
-def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
+def line_of(
+    event: e.EventBase, *, zone: tzinfo | None = UTC, before: RunState | None = None
+) -> Line | None:
     """The line for an event; None for those that say nothing on their own.
 
-    ``zone`` is that of whoever looks.
+    ``zone`` is that of whoever looks, ``before`` the run until then, where it is known: the line
+    before an iteration then tells its mode and how long the run has taken (SPEC §9).
     """
     match event:
         case e.IterationStarted():
-            return Line(text=_iteration_started(event))
+            return Line(text=_iteration_started(event, before))
         case e.AgentExited():
             return _agent_exited(event)
         case e.RalphStatusUpdate(report=report):
@@ -194,14 +205,24 @@ def _is_of_request(event: e.IterationStarted) -> bool:
     return event.task is None and not event.confirming and not event.counts.total
 
 
-def _iteration_started(event: e.IterationStarted) -> str:
+def _iteration_started(event: e.IterationStarted, before: RunState | None) -> str:
     limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
+    known = [] if before is None else _mode_and_time(event, before)
     if event.mode is Mode.BUILD and _is_of_request(event):
-        return f"Iteration {event.iteration}{limit}: work on the request"
+        text = f"Iteration {event.iteration}{limit}: work on the request"
+        return f"{text} ({', '.join(known)})" if known else text
     without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
     what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
-    return f"Iteration {event.iteration}{limit}: {with_mode(what, event.mode)} ({done})"
+    told = ", ".join([done, *known])
+    return f"Iteration {event.iteration}{limit}: {with_mode(what, event.mode)} ({told})"
+
+
+def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
+    """The mode as this plan's files call it, and the engine time so far."""
+    has_stories = profile_of(before.config.profile).plan_kind is PlanKind.STORIES
+    mode = mode_word(event.mode) if has_stories else event.mode.value
+    return [f"mode {mode}", f"{format_duration(active_seconds(before, event.at))} so far"]
 
 
 def _agent_exited(event: e.AgentExited) -> Line | None:
