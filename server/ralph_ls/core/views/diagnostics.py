@@ -15,6 +15,7 @@ from typing import assert_never
 
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
 from ralph_ls.core.loop.health import still_holding
+from ralph_ls.core.loop.invalid import failure_words
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.checking.remarks import Related
 from ralph_ls.core.plan.kinds import PlanKind
@@ -321,8 +322,12 @@ def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
     validated = at.seen.history.validated
     if validated is None or validated.ok or not _is_newest(state, validated.iteration):
         return
-    how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
-    message = f"the validation script {how} after iteration {validated.iteration}"
+    message = failure_words(validated)
+    if (failed := state.failed_validation) is not None and failed.undone:
+        kept = f", and its work is kept on {failed.backup}" if failed.backup else ""
+        message += f"; the iteration was rolled back{kept}"
+    elif failed is not None:
+        message += "; the next iteration is to mend it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
     span, link = at.of_iteration(validated.iteration), _cause(validated.iteration)

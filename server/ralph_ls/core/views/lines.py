@@ -9,8 +9,9 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import wanted
-from ralph_ls.core.loop.reviewing import REVIEW
+from ralph_ls.core.loop.invalid import in_folder
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.reviewing import REVIEW
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.stories.choosing import mode_word
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
@@ -145,7 +146,7 @@ def line_of(
             return Line(text=text, weight=Weight.WARNING)
         case e.GuardReverted():
             return Line(text=f"Put back: {reverted_words(event)}", weight=Weight.WARNING)
-        case e.CriteriaVerified() | e.Validated() | e.Committed() | e.Pushed():
+        case e.CriteriaVerified() | e.Validated() | e.RolledBack() | e.Committed() | e.Pushed():
             return _after_agent(event)
         case e.IterationEnded():
             return _iteration_ended(event)
@@ -246,9 +247,13 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
     return Line(text=text, weight=Weight.WARNING)
 
 
-def _after_agent(event: e.CriteriaVerified | e.Validated | e.Committed | e.Pushed) -> Line:
+def _after_agent(
+    event: e.CriteriaVerified | e.Validated | e.RolledBack | e.Committed | e.Pushed,
+) -> Line:
     if isinstance(event, e.Committed | e.Pushed):
         return _handed_over(event)
+    if isinstance(event, e.RolledBack):
+        return _rolled_back(event)
     return _checked(event)
 
 
@@ -257,15 +262,33 @@ def _checked(event: e.CriteriaVerified | e.Validated) -> Line:
         text = "\n  ".join([verified_words(event), *last_words(event)])
         return Line(text=text, weight=Weight.GOOD if event.ok else Weight.WARNING)
     if event.ok:
-        return Line(text="Validation passed", weight=Weight.GOOD)
+        n_scripts = len(event.scripts)
+        text = "Validation passed" + (f" ({n_scripts} scripts)" if n_scripts > 1 else "")
+        return Line(text=text, weight=Weight.GOOD)
+    where = f" in {event.script}" if in_folder(event.script) else ""
     if event.timed_out:
-        text = f"Validation ran out of time after {format_duration(event.seconds)}"
+        text = f"Validation ran out of time after {format_duration(event.seconds)}{where}"
     elif event.exit_code is None:
         text = "Validation was ended"
     else:
-        text = f"Validation failed with code {event.exit_code}"
+        text = f"Validation failed with code {event.exit_code}{where}"
     said = event.tail.strip().splitlines()[-SHOWN_OF_VALIDATION:]
     return Line(text="\n  ".join([text, *said]), weight=Weight.BAD)
+
+
+def _rolled_back(event: e.RolledBack) -> Line:
+    if not event.ok:
+        return Line(text=f"Not rolled back: {event.refused}", weight=Weight.BAD)
+    if event.backup is None:
+        text = "Nothing to roll back: the iteration had changed nothing"
+        return Line(text=text, weight=Weight.WARNING)
+    what = [count_of(event.files, "file")]
+    if event.commits:
+        what.insert(0, count_of(event.commits, "commit"))
+    text = f"Rolled back {', '.join(what)}; all of it is kept on {event.backup}"
+    if event.kept:
+        text += f"\n  left as a person saved it: {', '.join(event.kept)}"
+    return Line(text=text, weight=Weight.WARNING)
 
 
 def _handed_over(event: e.Committed | e.Pushed) -> Line:

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from ralph_ls.core.redact import Redactor
 from ralph_ls.core.views.doctor.results import problem, told_as, well
 from ralph_ls.engine import git
-from ralph_ls.engine.environment import without_git_redirections
 from ralph_ls.engine.git_work import NO_QUESTIONS, ssh_without_questions
 from ralph_ls.engine.pushing import find_remote, without_users
 from ralph_ls.protocol.doctor import CheckResult
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.git_command import git_program
+from ralph_ls.store.git_command import git_program, without_git_redirections
 from ralph_ls.store.layout import Worktree
 
 PATIENCE = 20.0

@@ -13,7 +13,6 @@ from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.health import require_specs
 from ralph_ls.engine.preparation import claims_here, require_program
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
-from ralph_ls.engine.validation import can_run
 from ralph_ls.protocol.doctor import CheckResult
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.request import STDIN
@@ -24,6 +23,7 @@ from ralph_ls.store.gh import find_gh
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project_state import find_project, shares_attempts
+from ralph_ls.store.validation_files import can_run
 
 
 def check_start(
