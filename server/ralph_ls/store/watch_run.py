@@ -7,7 +7,7 @@ terminal that stands still never holds up the engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -65,22 +65,25 @@ class RunFollower(Follower[Seen]):
         self._tails: tuple[tuple[str, _Source], ...] = ()
         self._messages_read = 0
 
-    def _look(self) -> list[Seen]:
-        seen: list[Seen] = []
+    def _look(self) -> Iterator[list[Seen]]:
+        events: list[Seen] = []
         for event in self._journal.read():
-            self._follow_agent(event, seen)
-        seen.extend(self._read_output())
-        return seen
-
-    def _follow_agent(self, event: Event | UnknownEvent, seen: list[Seen]) -> None:
-        if isinstance(event, AgentExited | IterationEnded | RunEnded):
-            # What an agent said that had ended by then is no news.
-            seen.extend(self._read_output() if event.seq > self._after_seq else ())
-            self._tails = ()
-        if isinstance(event, AgentStarted) and self._output:
-            self._open_tails(event)
-        if event.seq > self._after_seq:
-            seen.append(event)
+            is_new = event.seq > self._after_seq
+            if isinstance(event, AgentExited | IterationEnded | RunEnded):
+                # What an agent said that had ended by then is no news.
+                if is_new and self._tails:
+                    if events:
+                        yield events
+                    events = []
+                    yield from self._read_output()
+                self._tails = ()
+            if isinstance(event, AgentStarted) and self._output:
+                self._open_tails(event)
+            if is_new:
+                events.append(event)
+        if events:
+            yield events
+        yield from self._read_output()
 
     def _open_tails(self, event: AgentStarted) -> None:
         files, tails = self._files, list[tuple[str, _Source]]()
@@ -97,14 +100,13 @@ class RunFollower(Follower[Seen]):
                 tails.append((stream, Tail(path, offset=offset)))
         self._tails = tuple(tails)
 
-    def _read_output(self) -> list[Seen]:
-        found: list[Seen] = []
+    def _read_output(self) -> Iterator[list[Seen]]:
+        """Piece by piece, however much there is: nobody holds all of a flood in memory."""
         for stream, tail in self._tails:
             while data := tail.read():
-                found.append(Output(stream=stream, data=data))
+                yield [Output(stream=stream, data=data)]
             if isinstance(tail, MessageTail):
                 self._messages_read = tail.offset
-        return found
 
 
 class MessageTail:
