@@ -92,6 +92,17 @@ class Tail:
         self.offset += len(data)
         return data
 
+    def pass_over(self, backlog: int) -> int:
+        """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
+        try:
+            behind = self.path.stat().st_size - self.offset
+        except FileNotFoundError:
+            return 0
+        if behind <= 2 * backlog:
+            return 0
+        self.offset += behind - backlog
+        return behind - backlog
+
 
 class JournalTail:
     """The events that a journal gained since the last look."""

@@ -59,6 +59,8 @@ class RunFollower(Follower[Seen]):
     ) -> None:
         """``catch_up``: how many bytes of earlier output are shown of an agent that still runs."""
         super().__init__(files.journal, is_live=is_live, after_seq=after_seq)
+        self.backlog: int | None = None
+        """Bytes of output that a viewer may be behind; what is more is passed over, and told."""
         self._files = files
         self._output = output
         self._catch_up = catch_up
@@ -103,7 +105,12 @@ class RunFollower(Follower[Seen]):
     def _read_output(self) -> Iterator[list[Seen]]:
         """Piece by piece, however much there is: nobody holds all of a flood in memory."""
         for stream, tail in self._tails:
-            while data := tail.read():
+            while True:
+                if self.backlog is not None and (passed := tail.pass_over(self.backlog)):
+                    told = f"\n… {passed} bytes of output are not shown …\n"
+                    yield [Output(stream=stream, data=told.encode())]
+                if not (data := tail.read()):
+                    break
                 yield [Output(stream=stream, data=data)]
             if isinstance(tail, MessageTail):
                 self._messages_read = tail.offset
@@ -123,6 +130,12 @@ class MessageTail:
     def offset(self) -> int:
         """Up to where lines were read."""
         return self._tail.offset
+
+    def pass_over(self, backlog: int) -> int:
+        """As of any file; what is read next may lie in the middle of a line."""
+        passed = 0 if self._is_over else self._tail.pass_over(backlog)
+        self._is_aligned = self._is_aligned and not passed
+        return passed
 
     def read(self) -> bytes:
         """New lines; empty where there are none."""
@@ -159,6 +172,10 @@ class _Source(Protocol):
 
     def read(self) -> bytes:
         """What is new; empty where there is nothing."""
+        ...
+
+    def pass_over(self, backlog: int) -> int:
+        """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
         ...
 
 
