@@ -61,6 +61,7 @@ class Viewer:
 
     def _show(self) -> None:
         renderer = self._make_renderer()
+        self._follower.backlog = renderer.backlog
         try:
             for seen in self._follower:
                 # In small pieces, so that a slow reader is told from one that does not read.

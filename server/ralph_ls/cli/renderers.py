@@ -23,6 +23,9 @@ from ralph_ls.store.watch_run import Output, Seen
 class Renderer(Protocol):
     """What shows a run."""
 
+    backlog: int | None
+    """Bytes of the agent's output that it may be behind; None: it shows all, however late."""
+
     def show(self, seen: list[Seen]) -> None:
         """Show what has happened, in order."""
 
@@ -32,6 +35,8 @@ class Renderer(Protocol):
 
 class JsonRenderer:
     """Only events, one JSON line each."""
+
+    backlog: int | None = None
 
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
@@ -45,6 +50,8 @@ class JsonRenderer:
 
 class PlainRenderer:
     """Lines for a pipe or a file: the words of each event, the agent's output between them."""
+
+    backlog: int | None = None
 
     def __init__(self, state: RunState) -> None:
         self._decoders = decoders()

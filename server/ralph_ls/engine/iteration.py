@@ -185,6 +185,8 @@ class IterationWork:
 
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
+        if not self._stopping:
+            self._source.hurry(process.STOP_SECONDS)
         self._stopping = True
         self._handing_over.stop()
         if self._process is not None:

@@ -36,6 +36,12 @@ class Ending:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_over = False
 
+    def end_in(self, seconds: float) -> None:
+        """End it after so many seconds; who is done by then has been answered."""
+        timer = threading.Timer(seconds, self.end)
+        timer.daemon = True
+        timer.start()
+
     def end(self) -> None:
         """End it at once; whoever waits finds it ended by a signal."""
         with self._lock:

@@ -367,4 +367,9 @@ def _time_came(draft: Draft) -> None:
 def _effect_failed(draft: Draft, message: str) -> None:
     if draft.run.current is not None:
         draft.order(StopAgent())
-    course.end(draft, EndReason.FATAL, message)
+    by = draft.run.stop_requested
+    if draft.state.stopping_agent and by:
+        # Whoever wants an end at once ends with it whatever is being asked; that is no failure.
+        course.end(draft, EndReason.STOPPED, f"stopped by {by}; {message}", by=by)
+    else:
+        course.end(draft, EndReason.FATAL, message)

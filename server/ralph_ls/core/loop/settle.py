@@ -381,14 +381,16 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
         recommendation, missing = "", run.missing_reports + 1
     crashes = run.crashes if cut_short else 0
     denied = given.denied_tools
-    # Nobody knows how long an iteration ran before its engine died.
+    # Nobody knows how long an iteration ran before its engine died. Where the clock was set back
+    # meanwhile, it took as long as its agent at least, which was timed otherwise.
     seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
+    seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)
     ended = draft.tell(
         IterationEnded,
         iteration=current.started.iteration,
         mode=current.started.mode,
         outcome=settlement.outcome,
-        seconds=round(max(0.0, seconds), 3),
+        seconds=round(seconds, 3),
         commit=settlement.commit,
         uncommitted=is_uncommitted(run, current, cut_short=cut_short),
         fingerprint=settlement.evidence.fingerprint,
