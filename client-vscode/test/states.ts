@@ -63,6 +63,19 @@ const OF_THE_LOOP: readonly Sample[] = [
     headline: "Paused after iteration 3",
     cards: [{ title: "Paused", tone: "warning", buttons: ["Resume", "Stop"] }],
   }),
+  at("review", {
+    status: show("$(debug-pause) Ralph review"),
+    badge: 1,
+    headline: "Waits for your review",
+    cards: [
+      {
+        title: "Review",
+        tone: "warning",
+        text: /^3 iterations of this run are over\. Look at what was done; /,
+        buttons: ["Approve and go on", "Stop", LOG],
+      },
+    ],
+  }),
   at("stopping", {
     status: show("$(sync~spin) Ralph stopping"),
     headline: "Stops after this iteration",

@@ -65,10 +65,12 @@ def run_git(
     accept: Collection[int] = (0,),
     git_dir: Path | None = None,
     stdin: bytes = b"",
+    settings: Mapping[str, str] | None = None,
 ) -> bytes:
     """What git prints when run in the work tree ``root``; blocks until it is done.
 
-    With ``git_dir`` git need not find it from ``root``. Raises ``WorkspaceMissing`` where ``root``
+    With ``git_dir`` git need not find it from ``root``; ``settings`` are variables that it finds
+    besides, such as ``GIT_INDEX_FILE``. Raises ``WorkspaceMissing`` where ``root``
     is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
     in ``accept``.
     """
@@ -91,7 +93,7 @@ def run_git(
             answer = Git(root).execute(
                 [program, *_SAFELY, *place, *arguments],
                 istream=cast(BinaryIO, given) if stdin else None,
-                env=_environment(root),
+                env={**_environment(root), **(settings or {})},
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,

@@ -275,6 +275,10 @@ class BeadsSource(PlanSource):
         notices = [Notice(code="not-written", message=problem) for problem in problems[:1]]
         return Written(text=self._read(), verifications=tuple(seen), notices=tuple(notices))
 
+    def hurry(self, seconds: float) -> None:
+        if self._found is not None:
+            self._found.ending.end_in(seconds)
+
     def stop(self) -> None:
         if self._found is not None:
             self._found.ending.end()
