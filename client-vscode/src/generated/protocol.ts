@@ -459,8 +459,11 @@ export interface Config {
   readonly skipReview: boolean;
   /** The review of a story in which it is approved, whatever is found (SPEC §8). */
   readonly reviewCap: number;
-  /** Seconds the validation script may take; 0 is none. */
+  /** Seconds that each validation script may take; 0 is none. */
   readonly validateTimeout: number;
+  readonly onValidateFail: OnValidateFail;
+  /** Repairs in a row after which `on_validate_fail = "repair"` ends the run. */
+  readonly maxRepairs: number;
   /** Run the commands that the criteria of a closed task name, as far as they were allowed (B). */
   readonly verify: boolean;
   /** Seconds that each of these commands may take; 0 is none. */
@@ -532,6 +535,7 @@ export interface CurrentIteration {
   readonly exit?: AgentExited;
   readonly verified: readonly CriteriaVerified[];
   readonly validated?: Validated;
+  readonly rolledBack?: RolledBack;
   readonly committed?: Committed;
   readonly pushed?: Pushed;
   /** Kinds that were already told of it, so that settling it again tells nothing twice. */
@@ -678,6 +682,19 @@ export interface Fact {
   readonly tone: Tone;
   /** The rest of a text that was cut, for whoever opens the line. */
   readonly more: string;
+}
+
+/** What the next iteration has to know of a validation that failed, where the run went on. */
+export interface FailedValidation {
+  readonly validated: Validated;
+  readonly task?: TaskRef;
+  readonly mode: Mode;
+  /** How many failed without one that did not between them. */
+  readonly inARow: number;
+  /** What the iteration had done was taken back. */
+  readonly undone: boolean;
+  /** The branch that keeps it then. */
+  readonly backup?: string;
 }
 
 /** What the agent says it did to a file. */
@@ -1033,6 +1050,17 @@ export type OnHalt = (typeof ON_HALTS)[number];
 export const ON_TIMEOUTS = ["continue", "stop"] as const;
 export type OnTimeout = (typeof ON_TIMEOUTS)[number];
 
+/** What a failed validation means for the run (SPEC §9). */
+export const ON_VALIDATE_FAILS = [
+  /** The run ends as fatal (S, validate.sh). */
+  "stop",
+  /** The iteration is taken back, its work kept on a branch; the run goes on. */
+  "rollback",
+  /** The work stays, and the next iteration mends it. */
+  "repair",
+] as const;
+export type OnValidateFail = (typeof ON_VALIDATE_FAILS)[number];
+
 /** How one iteration came out. */
 export const OUTCOMES = [
   "progress",
@@ -1132,7 +1160,11 @@ export interface PathsConfig {
   readonly blocked: string;
   /** The folder of the logs for people. */
   readonly logs: string;
-  /** Run after each iteration, where it can be executed. */
+  /**
+   * Run after each iteration, where it can be executed; so are those in the folder beside it
+   * that is called the same with `.d` at its end, each only where a file changed that it names
+   * in one of its first lines: `# ralph: globs = client/**, *.ts` (without such a line: always).
+   */
   readonly validateScript: string;
   /** The folder of a person's own prompts. */
   readonly prompts: string;
@@ -1534,6 +1566,26 @@ export interface RollbackResult {
   readonly forcePush?: string;
 }
 
+/** What did not validate was taken back, or could not be (SPEC §9, `on_validate_fail`). */
+export interface RolledBack {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "rolledBack";
+  readonly iteration: number;
+  readonly ok: boolean;
+  /** The branch that keeps all of it, uncommitted work included; Absent: there was nothing. */
+  readonly backup?: string;
+  readonly commits: number;
+  /** How many files are again as they were. */
+  readonly files: number;
+  /** The first files that were left as they are, since a person saved them meanwhile. */
+  readonly kept: readonly string[];
+  /** Why it was not taken back, in words; empty where it was. */
+  readonly refused: string;
+}
+
 /** The run is over, for one named reason. */
 export interface RunEnded {
   readonly v: number;
@@ -1645,6 +1697,8 @@ export interface RunState {
   /** A plan iteration came to its end since a build iteration last made progress. */
   readonly hasPlanned: boolean;
   readonly session?: Session;
+  /** The last one, where the run went on with it; Absent where it was content since. */
+  readonly failedValidation?: FailedValidation;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
   /** What all iterations used up, as far as the agents tell. */
@@ -2140,7 +2194,7 @@ export interface ValidateSetupResult {
   readonly problems: readonly SetupProblem[];
 }
 
-/** The validation script ran. */
+/** The validation scripts ran, up to the first that failed. */
 export interface Validated {
   readonly v: number;
   readonly seq: number;
@@ -2152,8 +2206,12 @@ export interface Validated {
   readonly exitCode?: number;
   readonly timedOut: boolean;
   readonly seconds: number;
-  /** The end of what it printed, at most 2000 characters. */
+  /** The end of what the last one printed, at most 2000 characters. */
   readonly tail: string;
+  /** The one that failed, relative to the work tree; empty where none did. */
+  readonly script: string;
+  /** Those that ran, in their order. */
+  readonly scripts: readonly string[];
 }
 
 /** What a lens or a button does when it is clicked. */
@@ -2245,6 +2303,7 @@ export type Event =
   | GuardReverted
   | CriteriaVerified
   | Validated
+  | RolledBack
   | Committed
   | Pushed
   | WaitStarted

@@ -49,11 +49,17 @@ BREAKER_WORDS = {
     BreakerState.OPEN: "◆ open",
 }
 
+LONGEST_LINE = 1 << 16
+"""Characters that are kept until their line ends; a flood may have no line ends."""
+
 TESTS_WORDS = {"PASSING": ("✓ passing", "green"), "FAILING": ("✗ failing", "red")}
 
 
 class LiveRenderer:
     """A panel at the bottom that tells how the run stands, everything else scrolling above it."""
+
+    backlog: int | None = 1 << 20
+    """Nobody reads more as it scrolls by, and drawing it takes about a second."""
 
     def __init__(self, console: Console, state: RunState) -> None:
         self._console = console
@@ -71,9 +77,9 @@ class LiveRenderer:
             if isinstance(item, Output):
                 self._print_output(self._decoders[item.stream].decode(item.data))
             else:
-                self._state = apply(self._state, item)
+                before, self._state = self._state, apply(self._state, item)
                 self._finish_partial_line()
-                for line in lines_of(item):
+                for line in lines_of(item, before):
                     text = Text(f"▸ {line.text}", style=STYLES[line.weight])
                     text.stylize("bold", 0, 1)
                     self._console.print(text)
@@ -86,6 +92,8 @@ class LiveRenderer:
         whole, newline, self._partial = (self._partial + text).rpartition("\n")
         if newline:
             self._console.print(_as_output(whole))
+        if len(self._partial) > LONGEST_LINE:
+            self._finish_partial_line()
 
     def _finish_partial_line(self) -> None:
         if self._partial:

@@ -21,7 +21,7 @@ from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.prompt.texts import IMPLEMENT
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.config import FirstMode
-from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
+from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.store.layout import RUN_ID, RunFiles
@@ -237,6 +237,11 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
 def _show_summary(files: RunFiles, *, as_json: bool) -> None:
     """R's summary; on standard error when standard output is for a program (SPEC §7)."""
     state = load_state(files)
+    if state.end is None:
+        raise StateUnusable(
+            f"the files of this run were removed from {files.folder} while it went on, so nothing "
+            "of it is known any more; look at what it did with git log, then begin a new one"
+        )
     lines = ["", *summary_lines(state, shown_summary(state.config, files))]
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")

@@ -61,6 +61,17 @@ class OnTimeout(StrEnum):
     STOP = "stop"
 
 
+class OnValidateFail(StrEnum):
+    """What a failed validation means for the run (SPEC §9)."""
+
+    STOP = "stop"
+    """The run ends as fatal (S, validate.sh)."""
+    ROLLBACK = "rollback"
+    """The iteration is taken back, its work kept on a branch; the run goes on."""
+    REPAIR = "repair"
+    """The work stays, and the next iteration mends it."""
+
+
 class PromptBy(StrEnum):
     """How the prompt reaches a ``command`` agent (SPEC §4)."""
 
@@ -258,7 +269,9 @@ class PathsConfig(StrictWireModel):
     logs: TreePath = ".ralph/logs"
     """The folder of the logs for people."""
     validate_script: TreePath = ".ralph/validate.sh"
-    """Run after each iteration, where it can be executed."""
+    """Run after each iteration, where it can be executed; so are those in the folder beside it
+    that is called the same with ``.d`` at its end, each only where a file changed that it names in
+    one of its first lines: ``# ralph: globs = client/**, *.ts`` (without such a line: always)."""
     prompts: TreePath = ".ralph/prompts"
     """The folder of a person's own prompts."""
     progress: TreePath = "PROGRESS.md"
@@ -354,7 +367,10 @@ class Config(StrictWireModel):
     review_cap: int = Field(default=5, ge=1)
     """The review of a story in which it is approved, whatever is found (SPEC §8)."""
     validate_timeout: Duration = 600.0
-    """Seconds the validation script may take; 0 is none."""
+    """Seconds that each validation script may take; 0 is none."""
+    on_validate_fail: OnValidateFail = OnValidateFail.STOP
+    max_repairs: int = Field(default=3, ge=1)
+    """Repairs in a row after which ``on_validate_fail = "repair"`` ends the run."""
     verify: bool = False
     """Run the commands that the criteria of a closed task name, as far as they were allowed (B)."""
     verify_timeout: Duration = 600.0

@@ -7,7 +7,7 @@ import pytest
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView
 from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,
@@ -105,8 +105,44 @@ class TestHeader:
         state = state_after(run_started()).model_copy(update={"branch": None})
         assert "Branch: (detached HEAD)" in header_lines(state)
 
+    def test_the_folder_of_the_project_is_named_where_there_is_one(self) -> None:
+        lines = header_lines(state_after(run_started()), project="/state/projects/abc")
+        assert lines[3:5] == [
+            "State: /state/worktrees/0123456789ab",
+            "Project state: /state/projects/abc",
+        ]
+
 
 class TestIterations:
+    @pytest.mark.parametrize(
+        ("profile", "fields", "told"),
+        [
+            ("fixplan", {}, "Round half a cent up (2/5 tasks done, mode build, 12m 3s so far)"),
+            (
+                "stories",
+                {},
+                "Round half a cent up (2/5 tasks done, mode implement, 12m 3s so far)",
+            ),
+            (
+                "stories",
+                {"mode": Mode.REVIEW},
+                "review Round half a cent up (2/5 tasks done, mode review, 12m 3s so far)",
+            ),
+            (
+                "issue",
+                {"task": None, "counts": PlanCountsView()},
+                "work on the request (mode build, 12m 3s so far)",
+            ),
+        ],
+    )
+    def test_with_the_run_before_it_a_start_tells_mode_and_time(
+        self, profile: str, fields: dict[str, Any], told: str
+    ) -> None:
+        before = state_after(run_started(profile=profile))
+        before = before.model_copy(update={"active_seconds": 723.0, "at": None})
+        line = line_of(iteration_started(3, max_iterations=15, **fields), before=before)
+        assert line == Line(text=f"Iteration 3 of 15: {told}")
+
     def test_a_start_names_number_task_and_plan(self) -> None:
         check(
             iteration_started(3, max_iterations=15),

@@ -15,6 +15,7 @@ from ralph_ls.core.loop.announcing import announce_end
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
 from ralph_ls.core.loop.gate import queue_is_empty, wanted
 from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.loop.invalid import is_repairing
 from ralph_ls.core.loop.reviewing import BY_REVIEW_POINT, REVIEW
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
@@ -206,10 +207,11 @@ def mode_of(run: RunState, plan: PlanFacts, wanted: Mode) -> Mode:
 def end_before_iteration(draft: Draft, plan: PlanFacts, mode: Mode = Mode.BUILD) -> bool:
     """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
 
-    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run.
+    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run;
+    neither does it where one has to be mended that is ticked already.
     """
     run, all_done = draft.run, plan.counts.open_required == 0
-    if mode is Mode.PLAN:
+    if mode is Mode.PLAN or is_repairing(run):
         if message := _budget_used_up(run):
             end(draft, EndReason.LIMIT, message)
         return bool(message)
@@ -292,6 +294,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         answer=question.answer if question is not None else None,
         answered_by=question.answered_by if question is not None else None,
         recommendation=run.recommendation,
+        failed_validation=run.failed_validation,
         notes=tuple(note.text for note in run.notes if note.seq < started.seq),
     )
 

@@ -24,12 +24,14 @@ from ralph_ls.core.loop.inputs import (
     HaltFilesChanged,
     Input,
     IterationRead,
+    PlanFacts,
     Prepared,
     Started,
     TimeCame,
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
@@ -101,6 +103,8 @@ class Turn:
     finished: AgentFinished
     read: IterationRead
     validation: ValidationFinished | None = None
+    undone: WorkUndone | None = None
+    """None: all of it was taken back."""
     committed: WorkCommitted | None = None
     """None: a commit is made where something was changed."""
     pushed: WorkPushed = WorkPushed()
@@ -116,6 +120,8 @@ class Rehearsal:
         self._ended: IterationEnded | None = None
         self._n_commands = 0
         self._set_aside: set[str] = set()
+        self._plan = PlanFacts()
+        """As it was when the open iteration began."""
 
     @property
     def run(self) -> RunState:
@@ -174,7 +180,7 @@ class Rehearsal:
             # Nobody did what the run waits for, so this is where it stops.
             self._obey(Stop(**self._who()))
         if self.awaits is Awaits.PREPARED:
-            run = self.run
+            run, self._plan = self.run, prepared.plan
             self.feed(replace(prepared, left_out=left_out(run), attempts_before=run.attempts))
         return not self.is_over
 
@@ -190,6 +196,8 @@ class Rehearsal:
                     self.feed(turn.read)
                 case Awaits.VALIDATION if turn.validation is not None:
                     self.feed(turn.validation)
+                case Awaits.UNDO:
+                    self.feed(turn.undone or WorkUndone(plan=self._plan))
                 case Awaits.COMMIT:
                     self.feed(turn.committed or _committed(turn.read))
                 case Awaits.PUSH:

@@ -14,7 +14,7 @@ from ralph_ls.core.loop.attempts import is_marked
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
 from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
 from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
-from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.inputs import IterationRead, WorkUndone
 from ralph_ls.core.loop.iteration_limits import ITERATION_LIMIT, passed_words
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
@@ -30,6 +30,7 @@ from ralph_ls.protocol.events import (
     PlanChanged,
     PromiseRead,
     RalphStatusUpdate,
+    RolledBack,
     TaskSetAside,
     Warned,
 )
@@ -69,6 +70,23 @@ def tell_reverted(draft: Draft, number: int, given: IterationRead) -> None:
             text=one.text,
             kept=one.kept,
         )
+
+
+def tell_undone(draft: Draft, current: CurrentIteration, given: WorkUndone) -> None:
+    """Tell what became of taking the iteration back."""
+    number = current.started.iteration
+    for notice in given.notices:
+        warn_once(draft, number, notice.code, notice.message)
+    draft.tell(
+        RolledBack,
+        iteration=number,
+        ok=not given.refused,
+        backup=given.backup,
+        commits=given.commits,
+        files=given.files,
+        kept=given.kept,
+        refused=given.refused,
+    )
 
 
 def tell_verified(draft: Draft, number: int, given: IterationRead) -> None:

@@ -34,6 +34,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.protocol.run_words import Phase
 
@@ -70,6 +71,7 @@ _NO_AGENT_DUE = "no agent is being started"
 _NO_AGENT = "no agent runs"
 _NOTHING_TO_READ = "no iteration waits to be read"
 _NOT_VALIDATING = "nothing is being validated"
+_NOT_UNDOING = "nothing is being taken back"
 _NOT_COMMITTING = "nothing is being committed"
 _NOT_PUSHING = "nothing is being pushed"
 _NOT_WAITING = "nothing is waited for"
@@ -95,6 +97,7 @@ def _row(
         AgentFinished: _NO_AGENT,
         IterationRead: _NOTHING_TO_READ,
         ValidationFinished: _NOT_VALIDATING,
+        WorkUndone: _NOT_UNDOING,
         WorkCommitted: _NOT_COMMITTING,
         WorkPushed: _NOT_PUSHING,
         CommandArrived: _to(phase),
@@ -132,6 +135,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             {
                 IterationRead: _SETTLED | {Phase.SETTLING, Phase.RUNNING},
                 ValidationFinished: _SETTLED | {Phase.SETTLING},
+                WorkUndone: _SETTLED,
                 WorkCommitted: _SETTLED | {Phase.SETTLING},
                 WorkPushed: _SETTLED,
                 CommandArrived: _to(Phase.SETTLING, Phase.STOPPING),
@@ -163,6 +167,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
                 AgentFinished: _to(Phase.STOPPING),
                 IterationRead: _to(Phase.STOPPING, Phase.ENDED),
                 ValidationFinished: _to(Phase.STOPPING, Phase.ENDED),
+                WorkUndone: _to(Phase.ENDED),
                 WorkCommitted: _to(Phase.STOPPING, Phase.ENDED),
                 WorkPushed: _to(Phase.ENDED),
                 Interrupted: _to(Phase.STOPPING),

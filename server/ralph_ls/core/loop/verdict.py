@@ -18,6 +18,7 @@ from ralph_ls.core.loop import budget
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.invalid import fatal_words, is_invalid
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker
@@ -125,7 +126,8 @@ def exit_words(exit_event: AgentExited) -> str:
 
 def completion(run: RunState, settlement: Settlement) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
-    if settlement.cut_short or fatal(run, settlement) is not None:
+    is_out = settlement.cut_short or is_invalid(settlement.current)
+    if is_out or fatal(run, settlement) is not None:
         return None
     counts = settlement.read.plan.counts
     if settlement.current.started.mode is Mode.PLAN and not counts.total:
@@ -200,11 +202,9 @@ def counted_after(run: RunState, settlement: Settlement) -> int:
 
 def fatal(run: RunState, settlement: Settlement) -> str | None:
     """What no further iteration can mend; None where there is no such thing."""
-    exit_event, validated = settlement.current.exit, settlement.current.validated
-    number = settlement.current.started.iteration
-    if validated is not None and not validated.ok:
-        how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
-        return f"the validation script {how} after iteration {number}"
+    exit_event = settlement.current.exit
+    if message := fatal_words(run, settlement.current):
+        return message
     pushed = settlement.current.pushed
     if pushed is not None and not pushed.ok:
         return _not_pushed(pushed)
