@@ -38,6 +38,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "archive": ("archive_verb", "archive"),
     "stats": ("stats_verb", "stats"),
     "export": ("stats_verb", "export"),
+    "doctor": ("doctor", "doctor"),
     "allow": ("setup", "allow"),
     "init": ("init_verb", "init"),
     "propose": ("propose", "propose_plan"),

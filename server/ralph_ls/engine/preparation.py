@@ -29,6 +29,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
+from ralph_ls.engine.legacy import tell_legacy
 from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
@@ -146,6 +147,7 @@ def prepare_start(
     notices += archived[0]
     notices += source.begin(settings, plan, resume=request.resume)
     notices += tell_no_remote(workspace)
+    notices += tell_legacy(workspace)
     notices += tell_not_allowed(workspace, plan.text)
     facts = _facts(workspace, overrides, notices)
     first: Input = Started(run=run, facts=facts)

@@ -14,6 +14,8 @@ from enum import StrEnum
 from typing import assert_never
 
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
+from ralph_ls.core.loop.health import still_holding
+from ralph_ls.core.loop.invalid import failure_words
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.checking.remarks import Related
 from ralph_ls.core.plan.kinds import PlanKind
@@ -320,8 +322,12 @@ def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
     validated = at.seen.history.validated
     if validated is None or validated.ok or not _is_newest(state, validated.iteration):
         return
-    how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
-    message = f"the validation script {how} after iteration {validated.iteration}"
+    message = failure_words(validated)
+    if (failed := state.failed_validation) is not None and failed.undone:
+        kept = f", and its work is kept on {failed.backup}" if failed.backup else ""
+        message += f"; the iteration was rolled back{kept}"
+    elif failed is not None:
+        message += "; the next iteration is to mend it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
     span, link = at.of_iteration(validated.iteration), _cause(validated.iteration)
@@ -375,6 +381,9 @@ def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
             yield _at(at.of_iteration(iteration), Severity.INFORMATION, code, warned.message, link)
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
+    if state.phase is not Phase.ENDED:
+        for warned in still_holding(state.warnings):
+            yield _at(at.top, Severity.HINT, warned.code, warned.message)
 
 
 def _is_newest(state: RunState, iteration: int) -> bool:
