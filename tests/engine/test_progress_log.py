@@ -44,9 +44,8 @@ def test_a_run_moves_them_and_its_first_commit_takes_them_along(scene: Scene) ->
     assert done.exit_code == 1
     assert scene.file("PROGRESS.md").read_text(encoding="utf-8") == HEAD + new
     assert scene.file("PROGRESS-archive.md").read_text(encoding="utf-8") == TITLE + OLD
-    assert [event.message for event in told(done, "warned")][-1] == (
-        "moved 1 entry of PROGRESS.md, older than 30 days, to PROGRESS-archive.md"
-    )
+    said = [one.message for one in told(done, "warned") if one.code == "progress-archived"]
+    assert said == ["moved 1 entry of PROGRESS.md, older than 30 days, to PROGRESS-archive.md"]
     assert "left-as-before" not in warnings(done)
     first, second = told(done, "evidenceGathered")
     assert first.evidence.paths == second.evidence.paths == ("work.txt",)
