@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ralph_ls.engine.archiving import Order, archive
+from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.layout import find_worktree, state_folder
 from tests.engine.cases import Scene
 from tests.engine.loop import git
 from tests.engine.steering import at_work
@@ -17,6 +20,7 @@ from tests.engine.steering import at_work
 pytestmark = pytest.mark.slow
 
 WORKS = "mark x First; work; commit; report 'STATUS: IN_PROGRESS'"
+TODAY = date(2026, 2, 4)
 STORY = {"id": "US-001", "title": "Say hello", "passes": True, "priority": 1}
 
 
@@ -134,6 +138,56 @@ class TestWhatItDoes:
         assert told["notes"] == [
             ".ralph/decide.txt is still there, and the next run begins with it"
         ]
+
+
+class Killed(BaseException):
+    """What no handler of ours catches: the process is gone."""
+
+
+@pytest.mark.parametrize("n_moved", range(4))
+def test_a_kill_at_any_step_loses_nothing(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, n_moved: int
+) -> None:
+    documents = {
+        "ralph/tasks.json": json.dumps({"userStories": [STORY]}),
+        "ralph/prd.md": "What is to be built\n",
+        "ralph/progress.txt": "Notes\n",
+    }
+    scene.plan(files={".ralph/config.toml": 'profile = "stories"\n', **documents})
+    worktree = find_worktree(scene.repository)
+    state = state_folder(scene.kept / "state", worktree)
+    config = load_settings(worktree.root, {}, {}).config
+    moves = 0
+    rename = Path.rename
+
+    def dying(path: Path, target: Path) -> Path:
+        nonlocal moves
+        if moves == n_moved:
+            raise Killed
+        moves += 1
+        return rename(path, target)
+
+    def dies_writing(root: Path, files: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", dying)
+        patch.setattr("ralph_ls.engine.archiving.write_all", dies_writing)
+        with pytest.raises(Killed):
+            archive(worktree, state, config, Order(today=TODAY, label="x"), {})
+    assert moves == n_moved
+    folder = scene.file("archive/2026-02-04-x")
+    whole = [(folder / Path(path).name, scene.file(path)) for path in documents]
+    # The plan goes last.
+    assert [one.exists() for one, _ in whole] == [n >= 3 - n_moved for n in range(3)]
+    assert [one.exists() for _, one in whole] == [n < 3 - n_moved for n in range(3)]
+    if n_moved < 3:
+        # Done again, the rest goes beside what was put away already.
+        found = archive(worktree, state, config, Order(today=TODAY, label="x"), {})
+        assert found.folder == "archive/2026-02-04-x-2"
+    kept = [path for path in scene.file("archive").rglob("*") if path.name != "summary.md"]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in kept if path.is_file()}
+    assert texts == {Path(path).name: text for path, text in documents.items()}
 
 
 class TestWhenItRefuses:

@@ -1280,9 +1280,14 @@ export interface ProfileChoice {
 export const PROFILE_NAMES = ["spec", "fixplan", "stories", "beads", "issue"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
-/** What is progress. */
+/** What is progress, and how long it is kept where it is told. */
 export interface ProgressConfig {
   readonly evidence: readonly EvidenceKind[];
+  /**
+   * Days that an entry of the progress log stays in it; older ones go to a file beside it at a
+   * run's start. Absent: all stay (S, Future Enhancements 3).
+   */
+  readonly keepDays?: number;
 }
 
 /** One `<promise>…</promise>` line; `text` is the reason or the question, else empty. */

@@ -8,6 +8,7 @@ refused while an engine works.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -176,9 +177,10 @@ def _moves(root: Path, wanted: tuple[str, ...]) -> tuple[Move, ...]:
             )
         if not source.exists():
             continue
-        name = source.name
-        if name == SUMMARY or any(move.name == name for move in moves):
-            name = path.replace("/", "-")
+        taken = {SUMMARY, *(move.name.casefold() for move in moves)}
+        whole = path.replace("/", "-")
+        names = itertools.chain((source.name, whole), (f"{n}-{whole}" for n in itertools.count(2)))
+        name = next(one for one in names if one.casefold() not in taken)
         moves.append(Move(path=path, name=name))
     return tuple(moves)
 
@@ -284,7 +286,8 @@ def _move(root: Path, found: Archive, summary: str) -> None:
         # It was free a moment ago; whoever has made it meanwhile keeps it.
         target.mkdir()
         write_atomic(target / SUMMARY, summary.encode("utf-8", errors="surrogateescape"))
-        for move in found.moves:
+        # The plan last: with it, whoever does it again finds all else that belongs to it.
+        for move in reversed(found.moves):
             (root / move.path).rename(target / move.name)
             moved.append(move)
     except (OSError, StateUnusable) as error:

@@ -28,7 +28,7 @@ class HandingOver:
     """Commits and pushes for one engine."""
 
     def __init__(self, hands: Hands, clock: Clock) -> None:
-        self._committing = Committing(hands)
+        self._committing = Committing(hands, set(hands.workspace.written_at_start))
         self._pushing = Pushing(hands, clock)
 
     async def commit(
@@ -54,7 +54,7 @@ def tell_leftovers(workspace: Workspace, before: Baseline, after: Baseline) -> t
     """What an iteration changed and left in no commit, where its agent is to commit."""
     if workspace.config.commits is Committer.LOOP:
         return ()
-    own = {*workspace.source.own_files, workspace.config.paths.progress}
+    own = {*workspace.source.own_files, *workspace.progress_files}
     of_loop = {path: value for path, value in after.own.items() if path in own}
     paths = [path for path, value in after.dirty.items() if before.dirty.get(path) != value]
     paths += [path for path, value in of_loop.items() if before.own.get(path) != value]

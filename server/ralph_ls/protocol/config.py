@@ -231,13 +231,16 @@ class LogRetention(StrictWireModel):
 
 
 class ProgressConfig(StrictWireModel):
-    """What is progress."""
+    """What is progress, and how long it is kept where it is told."""
 
     evidence: tuple[EvidenceKind, ...] = (
         EvidenceKind.COMMITS,
         EvidenceKind.WORKTREE,
         EvidenceKind.TASKS,
     )
+    keep_days: int | None = Field(default=None, ge=1)
+    """Days that an entry of the progress log stays in it; older ones go to a file beside it at a
+    run's start. None: all stay (S, Future Enhancements 3)."""
 
 
 class GateConfig(StrictWireModel):

@@ -21,7 +21,8 @@ class IterationMetrics(WireModel):
     task: TaskRef | None = None
     outcome: Outcome
     clean: bool
-    """It made progress or completed the run, no timeout ended its agent, no validation failed."""
+    """It made progress or completed the run, no limit of an iteration ended its agent, and no
+    validation failed."""
     started_at: Timestamp | None = None
     ended_at: Timestamp
     seconds: float

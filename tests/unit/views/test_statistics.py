@@ -134,6 +134,7 @@ class TestAnIteration:
             pytest.param([event(AgentExited, iteration=1)], {}, True, id="came-to-its-end"),
             pytest.param([event(AgentExited, iteration=1, timed_out=True)], {}, False, id="late"),
             pytest.param([event(AgentExited, iteration=1, idle=True)], {}, False, id="idle"),
+            pytest.param([event(AgentExited, iteration=1, overspent=True)], {}, False, id="spent"),
             pytest.param([event(Validated, iteration=1, ok=True)], {}, True, id="validated"),
             pytest.param([event(Validated, iteration=1, ok=False)], {}, False, id="not-valid"),
             pytest.param(

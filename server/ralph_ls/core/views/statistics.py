@@ -173,7 +173,7 @@ def _measure(ended: IterationEnded, told: Sequence[EventBase]) -> IterationMetri
     started, gathered = last.get(IterationStarted), last.get(EvidenceGathered)
     evidence = gathered.evidence if isinstance(gathered, EvidenceGathered) else None
     left, checked = last.get(AgentExited), last.get(Validated)
-    ran_out = isinstance(left, AgentExited) and (left.timed_out or left.idle)
+    ran_out = isinstance(left, AgentExited) and (left.timed_out or left.idle or left.overspent)
     failed = isinstance(checked, Validated) and not checked.ok
     commits = {event.commit for event in told if isinstance(event, Committed)}
     if evidence is not None:
