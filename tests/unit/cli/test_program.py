@@ -34,6 +34,7 @@ VERBS = [
     "skip",
     "reset-task",
     "rollback",
+    "doctor",
     "allow",
     "init",
     "propose",
