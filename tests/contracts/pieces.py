@@ -214,6 +214,12 @@ PIECES = {
     ),
     "is-blocked": Piece(script=(is_blocked("no network"),)),
     "is-blocked-and-resumed": Piece(script=(is_blocked("no network"), finishes), **HELPFUL),
+    "is-reviewed": Piece(
+        script=(progress, finishes),
+        settings={"review_points": {"every": 1}},
+        config="[review_points]\nevery = 1\n",
+        **HELPFUL,
+    ),
     "is-blocked-until-the-file-goes": Piece(script=(is_blocked("no network"), finishes), **EDITING),
     "is-blocked-and-asks": Piece(
         script=(

@@ -91,7 +91,7 @@ def _help(scene: Scene, told: Any, people: People) -> None:
             scene.file(BLOCKED).unlink()
         case "parked", "decide" if people.helpful:
             _command(scene, told.run, "answer", text="polling")
-        case "parked", "blocked" if people.helpful:
+        case "parked", "blocked" | "review" if people.helpful:
             _command(scene, told.run, "resume")
         case "parked", "stuck" if people.helpful:
             _command(scene, told.run, "reset")

@@ -140,7 +140,12 @@ class TestLog:
         assert len(summary.read_text(encoding="utf-8").splitlines()) == 3
         assert summary.stat().st_mode & 0o777 == 0o600
         assert f"Log:         {summary}\n" in done.stdout
-        assert f"Log:         {summary}\n" in beads.tell("watch").stdout
+        watched = beads.tell("watch").stdout
+        assert f"Log:         {summary}\n" in watched
+        # The header names the folder to look into (B, Troubleshooting).
+        header = f"▸ Project state: {project_of(beads).folder}\n"
+        assert header in done.stdout
+        assert header in watched
 
     def test_what_an_agent_prints_of_secrets_is_not_in_it(self, beads: Scene) -> None:
         beads.agent('echo "key $DEPLOY_KEY"; echo "$DEPLOY_KEY" >&2; report \'STATUS: X\'')

@@ -209,6 +209,7 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
             "asks-and-is-answered-in-the-file",
             "is-blocked",
             "is-blocked-and-resumed",
+            "is-reviewed",
             "is-blocked-until-the-file-goes",
             "is-blocked-and-asks",
             "blocks-its-last-task",

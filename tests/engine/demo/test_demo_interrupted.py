@@ -166,7 +166,7 @@ def killed_after_step(folder: Path, repair: Repair, n_steps: int) -> bool:
 # ---- what a killed git leaves
 
 
-@pytest.mark.parametrize("name", ["index", "HEAD", "refs/heads/main"])
+@pytest.mark.parametrize("name", ["index", "HEAD", "refs/heads/demo"])
 def test_the_lock_of_a_killed_git_is_told_and_removed(sample: Path, name: str) -> None:
     (sample / ".git" / f"{name}.lock").touch()
     finished = run_agent(sample, f"Task: {REPAIRS[0].title}\n")

@@ -36,7 +36,7 @@ def test_the_layout_is_a_clean_repository_with_one_commit(sample: Path) -> None:
     assert git(sample, "ls-files", "-z").split("\0")[:-1] == EXPECTED_FILES
     assert git(sample, "status", "--porcelain", "--ignored") == ""
     assert len(subjects(sample)) == 1
-    assert git(sample, "symbolic-ref", "HEAD").strip() == "refs/heads/main"
+    assert git(sample, "symbolic-ref", "HEAD").strip() == "refs/heads/demo"
 
 
 def test_the_identity_is_the_repository_s_own(sample: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_file_that_the_settings_name(scene: Scene) -> None:
     (started,) = told(done, "runStarted")
     assert (started.plan, started.request.title) == ("issue.md", "Letters get lost")
     assert "Request: Letters get lost (issue.md)" in done.stdout
-    assert "Iteration 1 of 3: work on the request\n" in done.stdout
+    assert "Iteration 1 of 3: work on the request (mode build, " in done.stdout
 
 
 def test_settings_that_name_a_request_tell_the_profile(scene: Scene) -> None:

@@ -34,6 +34,7 @@ VERBS = [
     "skip",
     "reset-task",
     "rollback",
+    "doctor",
     "allow",
     "init",
     "propose",
@@ -166,7 +167,8 @@ class TestErrors:
         assert not said.err.rstrip("\n").endswith(".")
 
     @pytest.mark.parametrize(
-        "verb", [verb for verb in VERBS if verb not in {"read", "simulate", "demo", "hook"}]
+        "verb",
+        [verb for verb in VERBS if verb not in {"read", "simulate", "demo", "hook", "doctor"}],
     )
     def test_outside_a_repository_every_verb_says_so(
         self, ralph: Ralph, tmp_path: Path, verb: str

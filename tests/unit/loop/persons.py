@@ -14,7 +14,7 @@ def helpful(play: Play) -> None:
     match play.run.phase, play.run.phase_reason:
         case Phase.PARKED, "decide":
             play.tell("answer", text="polling")
-        case Phase.PARKED, "blocked":
+        case Phase.PARKED, "blocked" | "review":
             play.tell("resume")
         case Phase.PARKED, _:
             play.tell("reset")

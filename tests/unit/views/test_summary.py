@@ -146,7 +146,9 @@ class TestNextStep:
             "unblock a task in @fix_plan.md, then: ralph run --resume"
         )
 
-    @pytest.mark.parametrize("reason", [EndReason.LIMIT, EndReason.BLOCKED, EndReason.STOPPED])
+    @pytest.mark.parametrize(
+        "reason", [EndReason.LIMIT, EndReason.BLOCKED, EndReason.STUCK, EndReason.STOPPED]
+    )
     def test_where_bd_keeps_the_plan_one_looks_there_first(self, reason: EndReason) -> None:
         state = ended(reason, 1)
         config = state.config.model_copy(update={"profile": ProfileName.BEADS})

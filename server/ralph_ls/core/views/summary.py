@@ -44,6 +44,7 @@ STEPS_WITH_BD = {
         "see what holds each issue: bd blocked, bd list --status in_progress; "
         "then plan anew: ralph replan, or try one again: ralph reset-task ID"
     ),
+    "stuck": f"see what went wrong: ralph status; {_OF_ISSUES}; then: ralph run --resume",
     "stopped": f"{_OF_ISSUES}; then: {NEXT_STEPS['stopped']}",
 }
 """The same where ``bd`` keeps the plan, after which one looks there first (B, Exit Condition 3;

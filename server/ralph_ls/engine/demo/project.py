@@ -41,7 +41,7 @@ def lay_out(folder: Path) -> Path:
     """
     project = _empty_folder(folder)
     # An empty template and a branch of our own: neither hooks nor names come from elsewhere.
-    run_git(project, "init", "--quiet", "--template=", "--initial-branch=main")
+    run_git(project, "init", "--quiet", "--template=", "--initial-branch=demo")
     (project / ".git" / "no-hooks").mkdir()
     mark_sample(project)
     for key, value in _LOCAL_CONFIG:

@@ -6,7 +6,7 @@ What a step needs and does not have has been told by an earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -45,16 +45,25 @@ def examine(
         return _report([*checks, told_as("repository", error.message)])
     state = state_folder(state_root(environment), worktree)
     settings, about_settings = _settings(worktree, environment, overrides)
-    checks += check_place(worktree, state, None if settings is None else settings.config)
+    config = None if settings is None else settings.config
+    checks += _looked("repository", lambda: check_place(worktree, state, config))
     checks += about_settings
     if settings is not None:
-        checks += check_start(worktree, state, settings, environment)
+        checks += _looked("start", lambda: check_start(worktree, state, settings, environment))
         if network:
-            checks += check_network(worktree, environment)
+            checks += _looked("remote", lambda: check_network(worktree, environment))
     found, about_run = _last_run(worktree, state)
     checks += about_run
-    checks += check_leavings(worktree, state, found)
+    checks += _looked("leavings", lambda: check_leavings(worktree, state, found))
     return _report(checks, worktree, None if found is None else found.state.run)
+
+
+def _looked(code: str, look: Callable[[], list[CheckResult]]) -> list[CheckResult]:
+    """What a look found, or why it could not be taken."""
+    try:
+        return look()
+    except (RalphError, OSError) as error:
+        return [told_as(code, _words(error))]
 
 
 def _report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph_ls.core.views.doctor.results import problem, told_as, well
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.legacy import attempts_remark
-from ralph_ls.engine.process_tree import find_marked, start_identity
+from ralph_ls.engine.process_tree import find_marked, is_alive
 from ralph_ls.protocol.doctor import CheckResult, CheckStatus
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.runs import FoundRun
@@ -29,7 +29,7 @@ def _orphans(found: FoundRun) -> list[CheckResult]:
         return []
     left = {one.pid for one in find_marked(f"{found.state.run}/{current.started.iteration}")}
     agent = current.agent
-    if agent is not None and start_identity(agent.pid) == agent.process_start_time:
+    if agent is not None and is_alive(agent.pid, agent.process_start_time):
         left.add(agent.pid)
     if not left:
         return [well("orphans", "nothing of a killed engine is left running")]

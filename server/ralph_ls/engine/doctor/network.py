@@ -28,7 +28,7 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
     """Ask the remote for its branches, once, without a question to anybody."""
     head = git.read_head(worktree.git_dir, worktree.common_dir)
     try:
-        remote = None if head.branch is None else find_remote(worktree.root, head.branch)
+        remote = find_remote(worktree.root, head.branch or "")
         program = git_program(worktree.root)
     except RalphError as error:
         return [told_as("remote", error.message)]
