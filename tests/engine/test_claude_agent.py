@@ -149,7 +149,7 @@ class TestRun:
         done = self.run(scene, path, "1")
         assert [event.exit_code for event in told(done, "agentExited")] == [0, 0]
         codes = [code for code in warnings(done) if code != "excluded"]
-        assert codes == ["agent-failed", "left-uncommitted"]
+        assert codes == ["main-branch", "agent-failed", "left-uncommitted"]
         (failed,) = [event for event in told(done, "warned") if event.code == "agent-failed"]
         assert "(its output ended without a result)" in failed.message
         (ended,) = told(done, "iterationEnded")
