@@ -21,6 +21,7 @@ from ralph_ls.core.views.metrics_tables import (
 )
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.statistics import Statistics
 from ralph_ls.store.journals import read_statistics
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
     place = here()
     found = read_statistics(place.worktree, place.state, run=run)
     if as_json:
-        sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
+        _print_json(found)
         return
     if not found.runs:
         say(f"There was never a run in {place.worktree.root}. Start one: ralph run")
@@ -60,18 +61,28 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
 
 
 def export(
-    output: Annotated[str, typer.Option("--format", metavar="csv|json", help="How it is written.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--format", metavar="csv|json", help="How it is written; csv if not given."),
+    ] = None,
     run: OfRun = None,
+    as_json: Json = False,
 ) -> None:
     """Print every iteration of the runs here, for a spreadsheet or a program."""
-    if output not in {"csv", "json"}:
+    if output not in {None, "csv", "json"}:
         raise UsageError(f"--format {output!r}: it must be csv or json")
+    if as_json and output == "csv":
+        raise UsageError("--json is the same as --format json; give one of --json and --format csv")
     place = here()
     found = read_statistics(place.worktree, place.state, run=run)
-    if output == "csv":
-        sys.stdout.write(to_csv(found.runs))
+    if as_json or output == "json":
+        _print_json(found)
     else:
-        sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
+        sys.stdout.write(to_csv(found.runs))
+
+
+def _print_json(found: Statistics) -> None:
+    sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
 
 
 def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) -> None:
