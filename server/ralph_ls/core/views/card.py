@@ -12,7 +12,7 @@ from datetime import timedelta
 from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.views import controls
-from ralph_ls.core.views.diagnostics import Code
+from ralph_ls.core.views.diagnostic import Code
 from ralph_ls.core.views.seen import (
     Seen,
     needs_reset,
