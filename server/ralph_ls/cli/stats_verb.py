@@ -33,6 +33,9 @@ SHOWN = 20
 WIDTH_IN_A_PIPE = 140
 """Columns, where nobody knows how wide the reader's terminal is."""
 
+TITLE = "Task"
+"""The heading of the one column that is cut where a line is too long."""
+
 _TEXTS = frozenset({"Run", "Started", "End", "Mode", "Outcome", "Task", "Commit"})
 """Headings of columns that hold no number."""
 
@@ -89,30 +92,35 @@ def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) ->
     """A table of the newest rows, and how many there are before them."""
     if not rows:
         return
+    from rich.cells import cell_len
     from rich.console import Console
 
     say(title)
     if len(rows) > SHOWN:
         say(f"(the newest {SHOWN} of {len(rows)}; all of them: ralph export --format csv)")
-    is_terminal = sys.stdout.isatty()
-    console = Console(width=None if is_terminal else WIDTH_IN_A_PIPE, highlight=False)
-    console.print(_table(headings, rows[-SHOWN:]))
+    shown = [tuple(row) for row in rows[-SHOWN:]]
+    wide = Console().width if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+    widths = [max(map(cell_len, column)) for column in zip(headings, *shown, strict=True)]
+    # Numbers are shown whole, also where a line is longer for that; titles make room for them.
+    others = sum(w + 1 for w, heading in zip(widths, headings, strict=True) if heading != TITLE)
+    title_width = min(max(wide - others - 1, 12), 32)
+    console = Console(width=max(wide, others + title_width + 1), highlight=False)
+    console.print(_table(headings, shown, title_width))
+    say("")
 
 
-def _table(headings: Sequence[str], rows: Sequence[Iterable[str]]) -> Table:
-    from rich import box
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], title_width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        is_title = heading == "Task"
         table.add_column(
             heading,
             justify="left" if heading in _TEXTS else "right",
             no_wrap=True,
-            overflow="ellipsis" if is_title else "fold",
-            max_width=32 if is_title else None,
+            overflow="ellipsis",
+            max_width=title_width if heading == TITLE else None,
         )
     for row in rows:
         # A text, so that no stranger's brackets are taken for markup.
