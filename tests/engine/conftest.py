@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.cases import Ralph, Scene
+from tests.engine.stories import Shop
 from tests.engine.warm import nursery
 
 
@@ -23,3 +24,9 @@ def ralph(tmp_path: Path) -> Iterator[Ralph]:
 def scene(ralph: Ralph, tmp_path: Path) -> Scene:
     """A place for a repository and an agent."""
     return Scene(ralph, tmp_path)
+
+
+@pytest.fixture
+def shop(ralph: Ralph, tmp_path: Path) -> Shop:
+    """A place for a repository of stories and an agent of its own."""
+    return Shop(ralph, tmp_path)

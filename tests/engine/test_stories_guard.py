@@ -10,18 +10,13 @@ from typing import Any
 import pytest
 
 from ralph_ls.protocol.iteration_events import Forbidden
-from tests.engine.cases import Ralph, told, wait_until, warnings
+from tests.engine.cases import told, wait_until, warnings
 from tests.engine.loop import Completed
 from tests.engine.stories import Shop, story
 
 WAITS = story(1, reviewStatus="needs_review", reviewCount=1)
 WANTS = story(1, reviewStatus="changes_requested", reviewCount=1, reviewFeedback="ugly")
 APPROVED = {"passes": True, "reviewStatus": "approved", "reviewCount": 2}
-
-
-@pytest.fixture
-def shop(ralph: Ralph, tmp_path: Path) -> Shop:
-    return Shop(ralph, tmp_path)
 
 
 def reverted(ran: Completed) -> list[tuple[str, list[str]]]:

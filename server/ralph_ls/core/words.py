@@ -1,9 +1,11 @@
-"""Counts in words, for every part of the core that tells a person something.
+"""Counts and lists in words, for every part of the core that tells a person something.
 
 It must never know what is counted.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def count_of(number: int, noun: str) -> str:
@@ -11,3 +13,9 @@ def count_of(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """``a, b``, or ``a, b and 3 more`` where there are more than ``most``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from ralph_ls.core.loop.commit_message import ITERATION_TRAILER, RUN_TRAILER
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted
+from ralph_ls.core.words import some_of
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_status import DELETED, GITLINK, dirty_paths
 from ralph_ls.engine.git_work import Hands, run_own_git
@@ -217,9 +218,7 @@ def find_commit(workspace: Workspace, *, since: str | None, iteration: int) -> W
 
 def named(paths: Sequence[str]) -> str:
     """The first of the paths, in words."""
-    more = f" and {len(paths) - SHOWN_PATHS} more" if len(paths) > SHOWN_PATHS else ""
-    shown = ", ".join(_shown(path) for path in paths[:SHOWN_PATHS])
-    return shown + more
+    return some_of([_shown(path) for path in paths], SHOWN_PATHS)
 
 
 def _shown(path: str) -> str:

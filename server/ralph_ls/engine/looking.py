@@ -12,6 +12,7 @@ from pathlib import Path
 from ralph_ls.core.loop.effects import ReadIteration
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.words import some_of
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.committing import find_commit
@@ -111,9 +112,6 @@ def tell_persons(found: Changes) -> tuple[Notice, ...]:
     commits = [commit for commit in found.commits if commit.by_person]
     if not commits:
         return ()
-    shown = ", ".join(f"{commit.hash[:7]} {commit.subject}" for commit in commits[:SHOWN_COMMITS])
-    more = f" and {len(commits) - SHOWN_COMMITS} more" if len(commits) > SHOWN_COMMITS else ""
-    message = (
-        f"a person committed while the agent worked, which is no progress of it: {shown}{more}"
-    )
+    shown = some_of([f"{commit.hash[:7]} {commit.subject}" for commit in commits], SHOWN_COMMITS)
+    message = f"a person committed while the agent worked, which is no progress of it: {shown}"
     return (Notice(code="person-committed", message=message),)

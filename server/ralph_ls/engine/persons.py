@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.words import some_of
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.saves import Saved, read_saves, text_hash
 
@@ -62,9 +63,8 @@ def tell_plan_edits(edits: PlanEdits, done: Collection[str]) -> tuple[Notice, ..
     theirs = [task for task in done if task in edits.ticked]
     if not theirs:
         return ()
-    more = f" and {len(theirs) - SHOWN_TASKS} more" if len(theirs) > SHOWN_TASKS else ""
     message = (
         "a person ticked in the plan while the agent worked, which is no progress of it: "
-        f"{', '.join(theirs[:SHOWN_TASKS])}{more}"
+        f"{some_of(theirs, SHOWN_TASKS)}"
     )
     return (Notice(code="person-edited-plan", message=message),)

@@ -22,7 +22,7 @@ from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.prompt.proposal import proposal_prompt
 from ralph_ls.core.redact import Redactor, secrets_of
 from ralph_ls.core.setup.items import read_items
-from ralph_ls.core.words import count_of
+from ralph_ls.core.words import count_of, some_of
 from ralph_ls.engine import git, process
 from ralph_ls.engine.agent_choice import choose_agent, fill_argv
 from ralph_ls.engine.agent_description import Agent
@@ -253,11 +253,9 @@ def _told_changes(before: _Seen, after: _Seen) -> list[str]:
     both = before.dirty.keys() | after.dirty.keys()
     changed = sorted(name for name in both if before.dirty.get(name) != after.dirty.get(name))
     if changed:
-        shown = ", ".join(changed[:SHOWN_FILES])
-        more = f" and {len(changed) - SHOWN_FILES} more" if len(changed) > SHOWN_FILES else ""
         notes.append(
             f"{count_of(len(changed), 'file')} changed while the agent proposed, though it was to "
-            f"change none: {shown}{more}; look at them with: git status"
+            f"change none: {some_of(changed, SHOWN_FILES)}; look at them with: git status"
         )
     return notes
 

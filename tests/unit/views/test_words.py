@@ -14,7 +14,7 @@ from ralph_ls.core.views.words import (
     recent_words,
     some_lines,
 )
-from ralph_ls.core.words import count_of
+from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.report import Report, ReportKind
 from ralph_ls.protocol.run_words import Outcome
@@ -32,6 +32,14 @@ from ralph_ls.protocol.state import IterationFacts
 )
 def test_counts_agree_with_their_noun(number: int, noun: str, expected: str) -> None:
     assert count_of(number, noun) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [((), ""), (("a",), "a"), (("a", "b"), "a, b"), (("a", "b", "c", "d"), "a, b and 2 more")],
+)
+def test_of_many_names_the_first_are_told(names: tuple[str, ...], expected: str) -> None:
+    assert some_of(names, 2) == expected
 
 
 @pytest.mark.parametrize(

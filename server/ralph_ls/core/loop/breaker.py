@@ -32,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_ls.core.words import count_of
+from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import BreakerConfig
 
@@ -185,9 +185,7 @@ def _reason_to_open(counted: Breaker, facts: IterationFacts, config: BreakerConf
 
 def _denied(count: int, denied_tools: tuple[str, ...]) -> str:
     tools = list(dict.fromkeys(denied_tools))
-    names = ", ".join(tools[:SHOWN_TOOLS]) or "a tool"
-    if more := tools[SHOWN_TOOLS:]:
-        names += f" and {len(more)} more"
+    names = some_of(tools, SHOWN_TOOLS) or "a tool"
     return f"not permitted in {_iterations(count)}: {names}; see the setting tools.allow"
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph_ls.core.prompt.proposal import description_in
+from ralph_ls.core.words import some_of
 from ralph_ls.engine.demo.pace import say, tell
 from ralph_ls.engine.demo.proposing import propose
 from ralph_ls.engine.demo.repairs import (
@@ -332,11 +333,9 @@ def _run_tests(root: Path, label: str, tally: Tally) -> SuiteResult:
         last_line = suite.output.strip().rpartition("\n")[2]
         say(f"{label}: none could be run. {last_line}")
     else:
-        shown = ", ".join(suite.failing[:2])
-        n_more = len(suite.failing) - 2
-        more = f" and {n_more} more" if n_more > 0 else ""
+        shown = some_of(suite.failing, 2)
         verb = "fails" if len(suite.failing) == 1 else "fail"
-        say(f"{label}: {len(suite.failing)} of {suite.n_tests} {verb} ({shown}{more}).")
+        say(f"{label}: {len(suite.failing)} of {suite.n_tests} {verb} ({shown}).")
     return suite
 
 

@@ -34,7 +34,7 @@ from ralph_ls.core.plan.stories.reading import (
     new_findings,
     read,
 )
-from ralph_ls.core.words import count_of
+from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.stop_hook import HookAnswer, HookInput, RalphActive
 
 LETS_GO_AFTER = 2
@@ -72,11 +72,9 @@ def judge(stop: Stop) -> HookAnswer | None:
         return None
     wrong = list(_wrong_with_file(stop, stop.active))
     if stop.uncommitted:
-        names = ", ".join(stop.uncommitted[:SHOWN])
-        n_more = len(stop.uncommitted) - SHOWN
-        more = f" and {n_more} more" if n_more > 0 else ""
+        names = some_of(stop.uncommitted, SHOWN)
         count = count_of(len(stop.uncommitted), "file")
-        wrong.append(f"{count} not committed: {names}{more}; commit what belongs to your work")
+        wrong.append(f"{count} not committed: {names}; commit what belongs to your work")
     if not wrong:
         return None
     n_more = len(wrong) - SHOWN
