@@ -56,10 +56,6 @@ def shown(scene: Scene, branch: str, path: str) -> str:
 
 
 def read(scene: Scene, path: str) -> str:
-    return scene.file(path).read_text(encoding="utf-8")
-
-
-def message_of(done: Completed, code: str) -> str:
     text: str = scene.file(path).read_text(encoding="utf-8")
     return text
 

@@ -293,6 +293,8 @@ class Play:
         match effect:
             case order.NoteSetAside():
                 world.noted.append(effect)
+            case order.ForgetAttempts():
+                pass
             case order.SetTaskAside(task=task, reason=reason):
                 world.tasks[task.id] = "blocked"
                 world.reasons[task.id] = reason
