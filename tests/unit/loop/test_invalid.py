@@ -296,8 +296,8 @@ class TestRepair:
     def test_a_task_that_was_set_aside_is_not_taken_for_it(self, mark: bool) -> None:
         tries = turn(STATUS="IN_PROGRESS", validates=(False,))
         world = World(script=[tries, MENDS], tasks={"write the letter": "todo", "post": "todo"})
-        fields = {"attempts_limit": 1, "attempts_mark": mark, "max_iterations": 2}
-        played = play(world=world, **fields, **REPAIR)
+        fields: dict[str, Any] = {"attempts_limit": 1, "attempts_mark": mark, **REPAIR}
+        played = play(world=world, max_iterations=2, **fields)
         assert [event.task.title for event in played.told("iterationStarted")] == [
             "write the letter",
             "post",
