@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import secrets
 import signal
@@ -14,6 +15,7 @@ import psutil
 import pytest
 
 from ralph_ls.core.redact import Redactor
+from ralph_ls.engine import process
 from ralph_ls.engine.process import Launch, ProcessExit, RunningProcess, start
 from ralph_ls.engine.process_tree import find_members, is_alive, wait_until_gone
 from ralph_ls.protocol.errors import AgentUnavailable, StateUnusable
@@ -305,7 +307,8 @@ async def test_silence_ends_the_agent(agent: Agent) -> None:
 async def test_an_agent_that_goes_on_talking_is_not_idle(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # It answers each byte with one. The loop's clock jumps; nobody really waits.
+    # It answers each byte with one. The loop's clock jumps; nobody really waits, nor stands still.
+    monkeypatch.setattr(process, "HELD_UP", math.inf)
     loop = asyncio.get_running_loop()
     real_time, skipped = loop.time, [0.0]
     monkeypatch.setattr(loop, "time", lambda: real_time() + skipped[0])
@@ -325,6 +328,34 @@ async def test_an_agent_that_goes_on_talking_is_not_idle(
     exit_ = await running.wait()
     os.close(pipe)
     assert (exit_.idle, exit_.timed_out) == (True, False)
+
+
+@pytest.mark.parametrize("limit", ["timeout_seconds", "idle_timeout_seconds"])
+async def test_time_in_which_the_engine_stood_still_is_not_the_agents(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    # As after Ctrl-Z and fg, or in a container that was paused: every timer is late by an hour.
+    loop = asyncio.get_running_loop()
+    real_time, skipped = loop.time, [0.0]
+    monkeypatch.setattr(loop, "time", lambda: real_time() + skipped[0])
+    code = "os.mkfifo('in'); say('ready'); open('in').read(); say('woken'); signal.pause()"
+    running = await agent.start(code, **{limit: 1000})
+    await agent.heard.until(b"ready")
+    timer = limit.removesuffix("_seconds").removesuffix("_timeout")
+    before = running._timers[timer]
+    skipped[0] += 3600
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert running._timers[timer] is not before
+    (agent.folder / "in").write_text("go")
+    await agent.heard.until(b"woken")
+    assert not running._reasons
+    for _ in range(2 * 3600):
+        # Now time goes on as it should.
+        skipped[0] += 0.0 if running._reasons else 1.0
+        await asyncio.sleep(0)
+    exit_ = await running.wait()
+    assert (exit_.idle, exit_.timed_out) == (timer == "idle", timer == "timeout")
 
 
 @pytest.mark.parametrize("environment", ["None", "{}"], ids=["marked", "unmarked"])

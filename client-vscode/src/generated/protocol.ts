@@ -10,6 +10,15 @@ export interface Action {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Calls of its model that one iteration's agents made. */
+export interface AgentCalls {
+  /** When the last one was gone. */
+  readonly until: string;
+  /** How long they worked until then. */
+  readonly seconds: number;
+  readonly count: number;
+}
+
 /** An agent that can be named; any other program is given as `agentCommand`. */
 export interface AgentChoice {
   readonly name: string;
@@ -47,6 +56,8 @@ export interface AgentExited {
   readonly signal?: number;
   readonly timedOut: boolean;
   readonly idle: boolean;
+  /** It was ended because it had passed a limit of the iteration. */
+  readonly overspent: boolean;
   readonly stopped: boolean;
   /** It came to a KILL. */
   readonly killed: boolean;
@@ -244,8 +255,8 @@ export type BreakerState = (typeof BREAKER_STATES)[number];
 export interface Card {
   /**
    * A stable kebab-case name: `question-waiting`, `run-blocked`, `plan-blocked`, `breaker-open`,
-   * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-ready`, `run-stops`, `breaker-
-   * half-open`, `run-waits`, `run-complete` or `run-ended`.
+   * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-review`, `run-ready`, `run-
+   * stops`, `breaker-half-open`, `run-waits`, `run-complete` or `run-ended`.
    */
   readonly kind: string;
   readonly tone: Tone;
@@ -414,6 +425,12 @@ export interface Config {
   readonly maxTokens?: number;
   /** US dollars, as far as the agent tells; Absent is unlimited. */
   readonly maxCostUsd?: number;
+  /** Tokens in and out of one iteration, after which its agent is ended; Absent is unlimited. */
+  readonly maxTokensPerIteration?: number;
+  /** US dollars of one iteration, as far as the agent tells; Absent is unlimited. */
+  readonly maxCostPerIterationUsd?: number;
+  /** Turns of the agents in a minute, before the next one starts; Absent is unlimited. */
+  readonly maxCallsPerMinute?: number;
   /** Iterations before which no completion is accepted. */
   readonly minIterations: number;
   /** Iterations in a row without a commit that end the run with 4 (R §2); Absent is off. */
@@ -468,6 +485,7 @@ export interface Config {
   readonly promise: PromiseConfig;
   readonly attempts: AttemptsConfig;
   readonly session: SessionConfig;
+  readonly reviewPoints: ReviewPointsConfig;
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
@@ -669,6 +687,7 @@ export interface Fact {
 /** What the next iteration has to know of a validation that failed, where the run went on. */
 export interface FailedValidation {
   readonly validated: Validated;
+  /** The iteration's; Absent where it had none, or it was set aside since. */
   readonly task?: TaskRef;
   readonly mode: Mode;
   /** How many failed without one that did not between them. */
@@ -1262,9 +1281,14 @@ export interface ProfileChoice {
 export const PROFILE_NAMES = ["spec", "fixplan", "stories", "beads", "issue"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
-/** What is progress. */
+/** What is progress, and how long it is kept where it is told. */
 export interface ProgressConfig {
   readonly evidence: readonly EvidenceKind[];
+  /**
+   * Days that an entry of the progress log stays in it; older ones go to a file beside it at a
+   * run's start. Absent: all stay (S, Future Enhancements 3).
+   */
+  readonly keepDays?: number;
 }
 
 /** One `<promise>…</promise>` line; `text` is the reason or the question, else empty. */
@@ -1506,6 +1530,14 @@ export interface ResumeParams {
   readonly continue?: boolean;
 }
 
+/** Where the run parks for a person to approve what was done; nowhere by default. */
+export interface ReviewPointsConfig {
+  /** After every so many iterations; 0 is off. */
+  readonly every: number;
+  /** When one of these tasks is done, named by its id or its title. */
+  readonly afterTasks: readonly string[];
+}
+
 /** Undo an iteration and all that came after it; the branch is kept under another name. */
 export interface RollbackParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -1677,6 +1709,8 @@ export interface RunState {
   readonly history: readonly IterationFacts[];
   /** What all iterations used up, as far as the agents tell. */
   readonly usage?: Usage;
+  /** Of the last minute, where `max_calls_per_minute` limits them. */
+  readonly calls: readonly AgentCalls[];
   /** Budgets of which a person was warned that most of them is used up. */
   readonly budgetsWarned: readonly string[];
   /** The plan's completion marker stood there at the start, and has not been gone since. */
@@ -2191,7 +2225,10 @@ export const VERBS = [
   "start",
   "pause",
   "stop",
-  /** Goes on after a pause, resolves a blocker, or takes up a run whose engine is gone. */
+  /**
+   * Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
+   * is gone.
+   */
   "resume",
   "reset",
   "answer",

@@ -21,7 +21,7 @@ from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.prompt.texts import IMPLEMENT
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.config import FirstMode
-from ralph_ls.protocol.errors import UsageError, WorkspaceBusy
+from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.store.layout import RUN_ID, RunFiles
@@ -62,6 +62,9 @@ def run_verb(
     on_halt: Annotated[
         str | None, typer.Option(help="exit or wait when a person is needed.")
     ] = None,
+    review_every: Annotated[
+        int | None, typer.Option(min=1, help="Hold for your look after every so many iterations.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, start nothing.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
@@ -93,6 +96,7 @@ def run_verb(
         "timeout": _duration("--timeout", timeout),
         "push": push,
         "on_halt": on_halt,
+        "review_points.every": review_every,
         **_agent_command(agent_command, agent_prompt, agent),
     }
     if not resume and not as_json and run_id is None:
@@ -233,6 +237,11 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
 def _show_summary(files: RunFiles, *, as_json: bool) -> None:
     """R's summary; on standard error when standard output is for a program (SPEC §7)."""
     state = load_state(files)
+    if state.end is None:
+        raise StateUnusable(
+            f"the files of this run were removed from {files.folder} while it went on, so nothing "
+            "of it is known any more; look at what it did with git log, then begin a new one"
+        )
     lines = ["", *summary_lines(state, shown_summary(state.config, files))]
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")

@@ -43,6 +43,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
+from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
 from ralph_ls.engine.launching import launch_of, prompt_of, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
@@ -73,6 +74,7 @@ class IterationWork:
         self._workspace = workspace
         self._clock = clock
         self._looking = Looking(workspace, clock=clock)
+        self._health = Health(workspace)
         self._guarding = Guarding(workspace, clock=clock)
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
@@ -120,6 +122,8 @@ class IterationWork:
         if text != self._plan_before:
             self._remember_plan(text)
             self._plan_before = text
+        is_first = run.iteration == 0
+        unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
         facts = self._facts(text, effect, run, self._names.renamed)
         return Prepared(
             baseline=baseline,
@@ -130,7 +134,10 @@ class IterationWork:
             mode=self._source.mode(text, facts, run),
             must_claim=facts.next_task is not None
             and self._source.must_claim(text, facts.next_task),
-            notices=await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+            notices=(
+                *unwell,
+                *await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+            ),
         )
 
     async def claim(self, effect: ClaimTask) -> TaskClaimed:
@@ -168,6 +175,7 @@ class IterationWork:
             launch, redactor=workspace.redactor, on_output=self._on_output
         )
         self._process = started
+        self._end_if_overspent()
         return tell_launch(workspace, effect, prompt, started), self._end_of(started)
 
     async def _remember_tree(self, effect: LaunchAgent, run: RunState) -> None:
@@ -177,6 +185,8 @@ class IterationWork:
 
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
+        if not self._stopping:
+            self._source.hurry(process.STOP_SECONDS)
         self._stopping = True
         self._handing_over.stop()
         if self._process is not None:
@@ -363,6 +373,7 @@ class IterationWork:
             signal=ended.signal,
             timed_out=ended.timed_out,
             idle=ended.idle,
+            overspent=ended.overspent,
             stopped=ended.stopped,
             killed=ended.killed,
             leftovers=ended.leftovers,
@@ -375,6 +386,11 @@ class IterationWork:
         log_output(self.log, stream, data, self._workspace.agent.dialect)
         if stream == STDOUT:
             self._log_messages(self._hearing.take(data))
+            self._end_if_overspent()
+
+    def _end_if_overspent(self) -> None:
+        if self._hearing.has_overspent and self._process is not None:
+            self._process.end_overspent()
 
     def _log_messages(self, messages: list[Told]) -> None:
         log_messages(self.log, messages, self._workspace.agent.dialect)

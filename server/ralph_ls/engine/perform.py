@@ -7,9 +7,11 @@ slow ones run as tasks. Every running process can be ended by ``StopAgent``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
+from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.loop.effects import (
@@ -76,6 +78,7 @@ class Performer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._until: datetime | None = None
         self._saver: asyncio.TimerHandle | None = None
         self._to_save = (RunState(), 0)
         self._saving = threading.Lock()
@@ -103,8 +106,8 @@ class Performer:
                 self._check_and_hand_over(effect, run)
             case WaitUntil(until=until):
                 delay = max(0.0, (until - self._clock.now()).total_seconds())
-                loop = asyncio.get_running_loop()
-                self._timer = loop.call_later(delay, lambda: self._deliver(TimeCame()))
+                self._timer = asyncio.get_running_loop().call_later(delay, self._time_came)
+                self._until = until
             case WatchHaltFiles():
                 try:
                     self._watch_halt_files()
@@ -129,6 +132,15 @@ class Performer:
                 self._start("committing", self._answer(self._work.commit(effect)))
             case PushWork(iteration=iteration):
                 self._start("pushing", self._answer(self._work.push(iteration)))
+
+    def look_at_clock(self) -> None:
+        """End a wait whose time has come while the machine slept, when no timer goes on."""
+        if self._timer is not None and self._until is not None and self._clock.now() >= self._until:
+            self._time_came()
+
+    def _time_came(self) -> None:
+        self._end_timer()
+        self._deliver(TimeCame())
 
     def write_first(self, effects: Iterable[Effect]) -> str | None:
         """Write what has to lie there before the journal tells of it; the first problem, if any."""
@@ -186,7 +198,9 @@ class Performer:
         self._journal.sync()
         with self._saving:
             if offset > self._saved:
-                save_snapshot(self._workspace.files, run, offset=offset)
+                # It only spares viewers that come later the reading of what the journal says.
+                with contextlib.suppress(StateUnusable):
+                    save_snapshot(self._workspace.files, run, offset=offset)
                 self._saved = offset
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
@@ -201,9 +215,12 @@ class Performer:
         error = task.exception()
         if error is None:
             return
-        if not isinstance(error, RalphError):
+        if not isinstance(error, RalphError | OSError):
             traceback.print_exception(error)
-        self._deliver(EffectFailed(message=_in_words(task.get_name(), error)))
+        message = _in_words(task.get_name(), error)
+        if self._workspace.is_gone():
+            message = self._workspace.tell_gone()
+        self._deliver(EffectFailed(message=message))
 
     async def _answer(self, work: Coroutine[Any, Any, Input]) -> None:
         self._deliver(await work)
@@ -217,7 +234,7 @@ class Performer:
         """Write a halt file or the plan, at once; the problem in words, if there is one."""
         root, paths = self._workspace.root, self._workspace.config.paths
         if self._workspace.is_gone():
-            return f"the work tree {root} was removed"
+            return self._workspace.tell_gone()
         try:
             match effect:
                 case SetTaskAside():
@@ -281,6 +298,9 @@ class Performer:
         if self._halt_watch is not None:
             self._halt_watch.close()
             self._halt_watch = None
+        self._end_timer()
+
+    def _end_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -290,5 +310,9 @@ def _in_words(what: str, error: BaseException) -> str:
     if isinstance(error, RalphError):
         return error.message
     if isinstance(error, OSError):
-        return f"{what}: {error.strerror or error}: {error.filename or ''}".rstrip(": ")
+        named = f": {error.filename}" if error.filename else ""
+        return (
+            f"{what}: {error.strerror or error}{named}; "
+            "free some space or mend the permissions, then try again"
+        )
     return f"{what} failed unexpectedly: {type(error).__name__}: {error}"

@@ -30,8 +30,14 @@ Value = TypeVar("Value")
 DRAIN_SECONDS = 0.5
 """How long a pipe is read on when a stranger holds it open after the agent and its tree ended."""
 
+HELD_UP = 5.0
+"""A timer that is so many seconds late tells that this process was stopped, or its container."""
+
 GRACE_SECONDS = 1.5
 """Between TERM and KILL, so that Ctrl-C ends a run within two seconds."""
+
+STOP_SECONDS = GRACE_SECONDS + 0.4
+"""What an engine that is stopped may spend on what it asks others for, its agent's end included."""
 
 OnOutput = Callable[[str, bytes], None]
 """Called in the event loop with ``stdout`` or ``stderr`` and redacted bytes, never empty."""
@@ -69,6 +75,8 @@ class ProcessExit:
     signal: int | None
     timed_out: bool
     idle: bool
+    overspent: bool
+    """``end_overspent`` was called before it exited by itself."""
     stopped: bool
     """``stop`` was called before it exited by itself."""
     seconds: float
@@ -119,6 +127,10 @@ class RunningProcess(asyncio.SubprocessProtocol):
         """Begin to end the whole tree at once; ``wait`` tells when it is done. Idempotent."""
         self._end("stopped")
 
+    def end_overspent(self) -> None:
+        """As ``stop``, because it used up more than it may."""
+        self._end("overspent")
+
     async def launch(self) -> None:
         """Start it; see ``start``."""
         with contextlib.ExitStack() as on_failure:
@@ -162,7 +174,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         self.start_time = start_identity(self.pid) or 0.0
         self._started_at = self._printed_at = self._loop.time()
         if limit := self._launch.timeout_seconds:
-            self._timers["timeout"] = self._loop.call_later(limit, self._end, "timed out")
+            self._timers["timeout"] = self._loop.call_later(limit, self._time_is_up)
         if limit := self._launch.idle_timeout_seconds:
             self._watch_idleness(limit)
 
@@ -182,8 +194,23 @@ class RunningProcess(asyncio.SubprocessProtocol):
 
     # How it comes to an end.
 
+    def _time_is_up(self) -> None:
+        """End it; but first it gets the time in which we stood still, and it perhaps with us."""
+        missed = self._missed("timeout")
+        if missed > HELD_UP:
+            self._timers["timeout"] = self._loop.call_later(missed, self._time_is_up)
+        else:
+            self._end("timed out")
+
+    def _missed(self, timer: str) -> float:
+        """Seconds between the time at which a timer should have fired and now."""
+        return self._loop.time() - self._timers[timer].when()
+
     def _watch_idleness(self, limit: float) -> None:
         """One timer that looks when it fires: output comes too often to set one for each piece."""
+        if "idle" in self._timers and self._missed("idle") > HELD_UP:
+            # Nobody listened meanwhile, so nobody knows that it was silent.
+            self._printed_at = self._loop.time()
         left = self._printed_at + limit - self._loop.time()
         if left <= 0:
             self._end("idle")
@@ -234,6 +261,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
             signal=-return_code if return_code < 0 else None,
             timed_out="timed out" in self._reasons,
             idle="idle" in self._reasons,
+            overspent="overspent" in self._reasons,
             stopped="stopped" in self._reasons,
             seconds=self._exited.result() - self._started_at,
             stdout_bytes=self._streams[STDOUT].n_bytes,

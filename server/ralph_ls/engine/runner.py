@@ -7,6 +7,7 @@ package either puts inputs into the queue or performs an effect.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
 
 from ralph_ls.core.loop.effects import Finish
@@ -115,7 +116,11 @@ class Engine:
                 raise StateUnusable(problem)
             # Nobody may be told of a file that is not there.
             taken = step(self._state, EffectFailed(message=problem), self._clock.now())
-        self._journal.append(taken.events)
+        try:
+            self._journal.append(taken.events)
+        except StateUnusable as error:
+            self._say_why(error)
+            raise
         self._state = taken.state
         if isinstance(given, Started | Resumed):
             notes.forget_taken(self._workspace.state)
@@ -129,9 +134,16 @@ class Engine:
             else:
                 self._performer.perform(effect, self._state.run)
 
+    def _say_why(self, error: StateUnusable) -> None:
+        """Leave in the journal why the run ends: where its news had no room, this may have."""
+        taken = step(self._state, EffectFailed(message=error.message), self._clock.now())
+        with contextlib.suppress(StateUnusable):
+            self._journal.append(taken.events)
+
     def _look(self) -> None:
         """Whatever may have come while the engine waits; called at least twice a second."""
         self._collect()
+        self._performer.look_at_clock()
         if self._state.run.phase in WAITS_FOR_PEOPLE and self._workspace.is_gone():
             root = self._workspace.root
             message = f"the work tree {root} is gone, so nobody can answer there any more"

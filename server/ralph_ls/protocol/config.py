@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.beads_config import BeadsConfig
 from ralph_ls.protocol.request import FORMS, read_reference
+from ralph_ls.protocol.review_config import ReviewPointsConfig
 from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 CONFIG_FILE = ".ralph/config.toml"
@@ -230,13 +231,16 @@ class LogRetention(StrictWireModel):
 
 
 class ProgressConfig(StrictWireModel):
-    """What is progress."""
+    """What is progress, and how long it is kept where it is told."""
 
     evidence: tuple[EvidenceKind, ...] = (
         EvidenceKind.COMMITS,
         EvidenceKind.WORKTREE,
         EvidenceKind.TASKS,
     )
+    keep_days: int | None = Field(default=None, ge=1)
+    """Days that an entry of the progress log stays in it; older ones go to a file beside it at a
+    run's start. None: all stay (S, Future Enhancements 3)."""
 
 
 class GateConfig(StrictWireModel):
@@ -331,6 +335,12 @@ class Config(StrictWireModel):
     """Tokens in and out, as far as the agent tells; None is unlimited."""
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """US dollars, as far as the agent tells; None is unlimited."""
+    max_tokens_per_iteration: int | None = Field(default=None, ge=1)
+    """Tokens in and out of one iteration, after which its agent is ended; None is unlimited."""
+    max_cost_per_iteration_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars of one iteration, as far as the agent tells; None is unlimited."""
+    max_calls_per_minute: int | None = Field(default=None, ge=1)
+    """Turns of the agents in a minute, before the next one starts; None is unlimited."""
     min_iterations: int = Field(default=0, ge=0)
     """Iterations before which no completion is accepted."""
     max_stuck: int | None = Field(default=None, ge=1)
@@ -385,6 +395,7 @@ class Config(StrictWireModel):
     promise: PromiseConfig = PromiseConfig()
     attempts: AttemptsConfig = AttemptsConfig()
     session: SessionConfig = SessionConfig()
+    review_points: ReviewPointsConfig = ReviewPointsConfig()
     guard: GuardConfig = GuardConfig()
     paths: PathsConfig = PathsConfig()
     issue: IssueConfig = IssueConfig()

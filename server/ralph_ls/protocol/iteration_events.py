@@ -64,6 +64,8 @@ class AgentExited(EventBase):
     signal: int | None = None
     timed_out: bool = False
     idle: bool = False
+    overspent: bool = False
+    """It was ended because it had passed a limit of the iteration."""
     stopped: bool = False
     killed: bool = False
     """It came to a KILL."""

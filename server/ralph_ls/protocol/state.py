@@ -107,6 +107,16 @@ class IterationFacts(WireModel):
     report: Report | None = None
 
 
+class AgentCalls(WireModel):
+    """Calls of its model that one iteration's agents made."""
+
+    until: Timestamp
+    """When the last one was gone."""
+    seconds: float
+    """How long they worked until then."""
+    count: int
+
+
 class FailedValidation(WireModel):
     """What the next iteration has to know of a validation that failed, where the run went on."""
 
@@ -191,6 +201,8 @@ class RunState(WireModel):
     """The last five iterations."""
     usage: Usage | None = None
     """What all iterations used up, as far as the agents tell."""
+    calls: tuple[AgentCalls, ...] = ()
+    """Of the last minute, where ``max_calls_per_minute`` limits them."""
     budgets_warned: tuple[str, ...] = ()
     """Budgets of which a person was warned that most of them is used up."""
     stale_marker: bool = False

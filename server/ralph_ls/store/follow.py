@@ -92,6 +92,17 @@ class Tail:
         self.offset += len(data)
         return data
 
+    def pass_over(self, backlog: int) -> int:
+        """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
+        try:
+            behind = self.path.stat().st_size - self.offset
+        except FileNotFoundError:
+            return 0
+        if behind <= 2 * backlog:
+            return 0
+        self.offset += behind - backlog
+        return behind - backlog
+
 
 class JournalTail:
     """The events that a journal gained since the last look."""
@@ -155,23 +166,25 @@ class Follower(ABC, Generic[Item]):
                 self._changed.clear()
                 # Asked before the read, so that the last words of a dying engine are not missed.
                 live = self._is_live()
-                seen = self._look()
-                if seen:
+                for seen in self._look():
                     yield seen
+                    if self._stopped.is_set():
+                        return
                 if self._journal.ended or not live:
                     return
                 self._changed.wait(timeout=LIVE_INTERVAL)
 
     @abstractmethod
-    def _look(self) -> list[Item]:
-        """What is new since the last look."""
+    def _look(self) -> Iterator[list[Item]]:
+        """What is new since the last look, in pieces that are never empty."""
 
 
 class JournalFollower(Follower[Event | UnknownEvent]):
     """Yields a journal's events as they come."""
 
-    def _look(self) -> list[Event | UnknownEvent]:
-        return [event for event in self._journal.read() if event.seq > self._after_seq]
+    def _look(self) -> Iterator[list[Event | UnknownEvent]]:
+        if seen := [event for event in self._journal.read() if event.seq > self._after_seq]:
+            yield seen
 
 
 class _Handler:

@@ -77,9 +77,16 @@ class Journal:
             raise _unusable(path, error) from error
 
     def append(self, events: Sequence[EventBase]) -> None:
-        """Write the events; a failed write leaves no half line behind, and raises."""
-        for event in events:
-            self._append_line(dump_event(event) + b"\n")
+        """Write the events, all or none: a failed write leaves nothing of them, and raises."""
+        lines = b"".join(dump_event(event) + b"\n" for event in events)
+        try:
+            write_all(self._descriptor, lines)
+        except OSError as error:
+            # Where even that fails, the first error is still the one to tell.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            raise _unusable(self.path, error) from error
+        self._size += len(lines)
 
     @property
     def size(self) -> int:
@@ -95,16 +102,6 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._descriptor)
-
-    def _append_line(self, line: bytes) -> None:
-        try:
-            write_all(self._descriptor, line)
-        except OSError as error:
-            # Where even that fails, the first error is still the one to tell.
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, self._size)
-            raise _unusable(self.path, error) from error
-        self._size += len(line)
 
 
 def read_journal(path: Path) -> JournalRead:

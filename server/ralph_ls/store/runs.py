@@ -66,7 +66,11 @@ def load_state(files: RunFiles) -> RunState:
 
 
 def _load_snapshot(files: RunFiles) -> Snapshot | None:
-    data = read_if_there(files.snapshot)
+    try:
+        data = read_if_there(files.snapshot)
+    except OSError:
+        # The journal says all that it could have said.
+        return None
     if data is None:
         return None
     try:

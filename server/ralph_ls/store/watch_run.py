@@ -7,7 +7,7 @@ terminal that stands still never holds up the engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -59,28 +59,33 @@ class RunFollower(Follower[Seen]):
     ) -> None:
         """``catch_up``: how many bytes of earlier output are shown of an agent that still runs."""
         super().__init__(files.journal, is_live=is_live, after_seq=after_seq)
+        self.backlog: int | None = None
+        """Bytes of output that a viewer may be behind; what is more is passed over, and told."""
         self._files = files
         self._output = output
         self._catch_up = catch_up
         self._tails: tuple[tuple[str, _Source], ...] = ()
         self._messages_read = 0
 
-    def _look(self) -> list[Seen]:
-        seen: list[Seen] = []
+    def _look(self) -> Iterator[list[Seen]]:
+        events: list[Seen] = []
         for event in self._journal.read():
-            self._follow_agent(event, seen)
-        seen.extend(self._read_output())
-        return seen
-
-    def _follow_agent(self, event: Event | UnknownEvent, seen: list[Seen]) -> None:
-        if isinstance(event, AgentExited | IterationEnded | RunEnded):
-            # What an agent said that had ended by then is no news.
-            seen.extend(self._read_output() if event.seq > self._after_seq else ())
-            self._tails = ()
-        if isinstance(event, AgentStarted) and self._output:
-            self._open_tails(event)
-        if event.seq > self._after_seq:
-            seen.append(event)
+            is_new = event.seq > self._after_seq
+            if isinstance(event, AgentExited | IterationEnded | RunEnded):
+                # What an agent said that had ended by then is no news.
+                if is_new and self._tails:
+                    if events:
+                        yield events
+                    events = []
+                    yield from self._read_output()
+                self._tails = ()
+            if isinstance(event, AgentStarted) and self._output:
+                self._open_tails(event)
+            if is_new:
+                events.append(event)
+        if events:
+            yield events
+        yield from self._read_output()
 
     def _open_tails(self, event: AgentStarted) -> None:
         files, tails = self._files, list[tuple[str, _Source]]()
@@ -97,14 +102,18 @@ class RunFollower(Follower[Seen]):
                 tails.append((stream, Tail(path, offset=offset)))
         self._tails = tuple(tails)
 
-    def _read_output(self) -> list[Seen]:
-        found: list[Seen] = []
+    def _read_output(self) -> Iterator[list[Seen]]:
+        """Piece by piece, however much there is: nobody holds all of a flood in memory."""
         for stream, tail in self._tails:
-            while data := tail.read():
-                found.append(Output(stream=stream, data=data))
+            while True:
+                if self.backlog is not None and (passed := tail.pass_over(self.backlog)):
+                    told = f"\n… {passed} bytes of output are not shown …\n"
+                    yield [Output(stream=stream, data=told.encode())]
+                if not (data := tail.read()):
+                    break
+                yield [Output(stream=stream, data=data)]
             if isinstance(tail, MessageTail):
                 self._messages_read = tail.offset
-        return found
 
 
 class MessageTail:
@@ -121,6 +130,12 @@ class MessageTail:
     def offset(self) -> int:
         """Up to where lines were read."""
         return self._tail.offset
+
+    def pass_over(self, backlog: int) -> int:
+        """As of any file; what is read next may lie in the middle of a line."""
+        passed = 0 if self._is_over else self._tail.pass_over(backlog)
+        self._is_aligned = self._is_aligned and not passed
+        return passed
 
     def read(self) -> bytes:
         """New lines; empty where there are none."""
@@ -157,6 +172,10 @@ class _Source(Protocol):
 
     def read(self) -> bytes:
         """What is new; empty where there is nothing."""
+        ...
+
+    def pass_over(self, backlog: int) -> int:
+        """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
         ...
 
 

@@ -9,11 +9,15 @@ import pytest
 
 from tests.engine.beads.conftest import IT_RUNS, Issues, end_of
 from tests.engine.cases import wait_until
+from tests.engine.loop import marked_processes
 
 pytestmark = pytest.mark.slow
 
 WORKS = 'work; closes "$issue"; commit; report "STATUS: IN_PROGRESS"'
 LISTS = ["list", "ready"]
+
+BD_HANGS = 50.0
+"""Seconds; less than the engine would wait for a ``bd`` by itself."""
 
 
 def watch(work: Issues, body: str = "") -> Path:
@@ -62,3 +66,26 @@ def test_ctrl_c_ends_a_run_that_waits_for_bd(work: Issues) -> None:
     done = running.wait()
     assert done.exit_code == 130
     assert "iterationStarted" not in done.kinds()
+
+
+@pytest.mark.parametrize("when", ["at-work", "settling"])
+def test_a_bd_that_hangs_while_an_iteration_is_settled_holds_no_stop_up(
+    work: Issues, when: str
+) -> None:
+    work.issues({"id": "bd-1", "acceptance_criteria": IT_RUNS})
+    work.agent(": >$kept/worked" if when == "settling" else ": >$kept/worked; sleep 1000")
+    hangs, worked = work.kept / "hangs", work.kept / "worked"
+    watch(work, f"[ ! -e {worked} ] || {{ : >{hangs}; sleep 1000; }}")
+    running = work.start_on()
+    wait_until(work.kept, (hangs if when == "settling" else worked).exists)
+    running.signal(signal.SIGINT)
+    done = running.wait(BD_HANGS)
+    assert done.exit_code == 130
+    assert done.kinds()[-1] == "runEnded"
+    assert "iterationEnded" not in done.kinds()
+    assert marked_processes(done.events[0].run) == []
+    assert "stopped by Ctrl-C" in done.stdout
+    (work.bin / "real").replace(work.bin / "bd")
+    work.agent(WORKS)
+    resumed = work.start_on("--resume").wait()
+    assert end_of(resumed)[0] == 0

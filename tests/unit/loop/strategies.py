@@ -133,6 +133,7 @@ finished = st.builds(
     exit_code=st.sampled_from([0, 0, 1]) | st.none(),
     timed_out=st.booleans(),
     idle=st.booleans(),
+    overspent=st.booleans(),
     stopped=st.booleans(),
     seconds=seconds,
 )
@@ -257,6 +258,9 @@ configs: st.SearchStrategy[Config] = st.builds(
     max_repairs=st.sampled_from([1, 3]),
     max_tokens=st.none() | st.just(300),
     max_cost_usd=st.none() | st.just(1.0),
+    max_tokens_per_iteration=st.none() | st.just(90),
+    max_calls_per_minute=st.sampled_from([None, None, 1, 3]),
+    review_points=st.sampled_from([{}, {}, {"every": 2}, {"after_tasks": ("00000001",)}]),
 )
 
 

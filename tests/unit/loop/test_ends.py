@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.effects import Finish, StopAgent
 from ralph_ls.core.loop.inputs import EffectFailed, Interrupted
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.core.loop.state import Awaits
+from ralph_ls.protocol.run_words import EndReason, Phase
 from tests.unit.loop.persons import during_turn
-from tests.unit.loop.play import Play, check_loop, play
+from tests.unit.loop.play import Play, check_loop, play, settings
 from tests.unit.loop.world import (
     ONE_TASK,
     Turn,
@@ -278,6 +280,21 @@ def test_an_effect_that_fails_with_no_agent_is_fatal_all_the_same() -> None:
     assert StopAgent() not in played.effects
 
 
+@pytest.mark.parametrize(
+    ("by", "code"),
+    [pytest.param("Ctrl-C", 130, id="ctrl-c"), pytest.param(BY_TERM, 143, id="term")],
+)
+def test_what_fails_while_everything_is_ended_at_once_is_no_failure(by: str, code: int) -> None:
+    played = Play(world=World(script=[progress, finishes]), config=settings()).until(Awaits.EXIT)
+    played.feed(Interrupted(by=by))
+    played.feed(EffectFailed(message="bd was killed"))
+    assert played.run.end is not None
+    assert (played.run.end.reason, played.exit_code) == (EndReason.STOPPED, code)
+    assert played.run.end.message == f"stopped by {by}; bd was killed"
+    played.resume()
+    assert played.told("iterationEnded")[0].outcome.value == "lost"
+
+
 def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> None:
     def person(played: Play) -> None:
         if played.run.iteration == 1:
@@ -287,6 +304,17 @@ def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> N
     assert played.exit_code == 0
     outcomes = [event.outcome.value for event in played.told("iterationEnded")]
     assert outcomes == ["lost", "progress", "progress"]
+
+
+def test_a_clock_that_is_set_back_makes_no_iteration_shorter_than_its_agent() -> None:
+    def person(played: Play) -> None:
+        if played.run.phase is Phase.RUNNING:
+            played.now -= timedelta(hours=1)
+
+    played = play(finishes, person=person)
+    (exited,), (ended,) = played.told("agentExited"), played.told("iterationEnded")
+    assert ended.at < played.told("iterationStarted")[0].at
+    assert ended.seconds == exited.seconds > 0
 
 
 def test_a_run_has_one_end_and_after_it_only_answers() -> None:

@@ -148,6 +148,39 @@ def test_what_comes_while_one_watches_is_shown_once_and_in_order(files: RunFiles
     assert not any(isinstance(item, Output) for item in [seen[0], *seen[-2:]])
 
 
+def test_of_a_flood_it_takes_one_piece_at_a_time(files: RunFiles) -> None:
+    lay(files, agent_started(1), agent_exited(2), ended(3), out_1=b"x" * (3 * READ_LIMIT + 1))
+    pieces = [
+        [len(item.data) if isinstance(item, Output) else item.seq for item in batch]
+        for batch in RunFollower(files, is_live=lambda: True)
+    ]
+    assert pieces == [[1], [READ_LIMIT], [READ_LIMIT], [READ_LIMIT], [1], [2, 3]]
+
+
+def test_a_viewer_that_cannot_keep_up_passes_over_what_nobody_can_read(files: RunFiles) -> None:
+    lay(files, agent_started(1), agent_exited(2), ended(3), out_1=b"x" * 3000 + b"end", err_1=b"e")
+    follower = RunFollower(files, is_live=lambda: True)
+    follower.backlog = 1000
+    assert shown([item for batch in follower for item in batch]) == [
+        1,
+        ("out", "\n… 2003 bytes of output are not shown …\n"),
+        ("out", "x" * 997 + "end"),
+        ("err", "e"),
+        2,
+        3,
+    ]
+
+
+def test_it_can_be_told_to_stop_in_the_middle_of_a_flood(files: RunFiles) -> None:
+    lay(files, agent_started(1), out_1=b"x" * 2 * READ_LIMIT)
+    follower = RunFollower(files, is_live=lambda: True)
+    batches = iter(follower)
+    assert shown(next(batches)) == [1]
+    next(batches)
+    follower.stop()
+    assert list(batches) == []
+
+
 def test_a_run_that_goes_on_is_followed_to_its_next_end(files: RunFiles) -> None:
     lay(files, note(1), ended(2), resumed(3), note(4), ended(5))
     assert follow(files, after_seq=2) == [3, 4, 5]
@@ -221,6 +254,14 @@ class TestRecords:
     def test_a_line_that_no_read_takes_in_is_passed_over(self, files: RunFiles) -> None:
         self.speaks(files, self.says(1, "x" * (READ_LIMIT * 2)), self.says(1, "one"))
         assert MessageTail(files.messages, 1).read() == b"one\n"
+
+    def test_what_is_passed_over_ends_with_a_whole_line(self, files: RunFiles) -> None:
+        self.speaks(files, *[self.says(1, f"line {number}") for number in range(100)])
+        tail = MessageTail(files.messages, 1)
+        assert tail.pass_over(120) == files.messages.stat().st_size - 120
+        assert tail.read() == b"line 98\nline 99\n"
+        assert (tail.read(), tail.pass_over(1)) == (b"", 0)
+        assert MessageTail(files.folder / "none", 1).pass_over(1) == 0
 
     def test_a_late_viewer_is_shown_the_end_from_a_whole_line_on(self, files: RunFiles) -> None:
         lay(files, self.started(1), note(2))

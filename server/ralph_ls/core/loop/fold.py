@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop import calls
 from ralph_ls.core.loop.session import after_iteration
 from ralph_ls.protocol.config import Committer, OnValidateFail
 from ralph_ls.protocol.events import (
@@ -238,6 +239,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "session": after_iteration(state.session, event, task=_task_of(state), now=event.at),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "usage": add_usage(state.usage, event.usage),
+        "calls": calls.after_iteration(state, event),
         "crashes": event.crashes,
         "recommendation": event.recommendation,
         "verdict": event.verdict,

@@ -183,6 +183,7 @@ class AgentFinished:
     signal: int | None = None
     timed_out: bool = False
     idle: bool = False
+    overspent: bool = False
     stopped: bool = False
     killed: bool = False
     leftovers: int = 0

@@ -336,6 +336,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
         signal=given.signal,
         timed_out=given.timed_out,
         idle=given.idle,
+        overspent=given.overspent,
         stopped=given.stopped,
         killed=given.killed,
         leftovers=given.leftovers,
@@ -366,4 +367,9 @@ def _time_came(draft: Draft) -> None:
 def _effect_failed(draft: Draft, message: str) -> None:
     if draft.run.current is not None:
         draft.order(StopAgent())
-    course.end(draft, EndReason.FATAL, message)
+    by = draft.run.stop_requested
+    if draft.state.stopping_agent and by:
+        # Whoever wants an end at once ends with it whatever is being asked; that is no failure.
+        course.end(draft, EndReason.STOPPED, f"stopped by {by}; {message}", by=by)
+    else:
+        course.end(draft, EndReason.FATAL, message)

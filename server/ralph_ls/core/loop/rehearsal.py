@@ -39,6 +39,7 @@ from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.commands import MAX_TEXT, Answer, Command, Reset, Resume, Stop
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import IterationEnded, TaskSetAside
+from ralph_ls.protocol.review_config import ReviewPointsConfig
 from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
 
@@ -275,9 +276,9 @@ def _committed(read: IterationRead) -> WorkCommitted:
 
 
 def facts_of(config: Config, counts: PlanCountsView, halt: HaltFiles) -> EngineFacts:
-    """Where an engine starts that nobody started."""
+    """Where an engine starts that nobody started; there is nobody to review, and no hurry."""
     return EngineFacts(
-        config=config,
+        config=config.model_copy(update=_WITHOUT_HOLDS),
         version="",
         pid=1,
         workspace="",
@@ -288,3 +289,7 @@ def facts_of(config: Config, counts: PlanCountsView, halt: HaltFiles) -> EngineF
         head=None,
         halt=halt,
     )
+
+
+_WITHOUT_HOLDS = {"review_points": ReviewPointsConfig(), "max_calls_per_minute": None}
+"""Settings that only hold a run up: what it decides is the same without them."""

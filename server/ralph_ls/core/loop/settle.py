@@ -39,6 +39,8 @@ from ralph_ls.core.loop.inputs import (
     WorkPushed,
     WorkUndone,
 )
+from ralph_ls.core.loop.iteration_limits import limit_passed
+from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.telling import (
     gate_inputs,
@@ -92,6 +94,7 @@ def read(draft: Draft, given: IterationRead) -> None:
         and _may_try_again(draft, current, exit_event)
         and came_to_nothing(exit_event, given, evidence)
         and limit_of(given) is None
+        and limit_passed(draft.config, given.usage) is None
     ):
         _try_again(draft, current, exit_event, given)
         return
@@ -263,6 +266,8 @@ def _close(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
         _say_in_plan(draft, settlement.set_aside)
     if draft.run.verdict is not None:
         course.follow(draft, draft.run.verdict)
+    elif (due := review_due(draft.run)) is not None:
+        course.halt_for_review(draft, due)
     elif settlement.limit is not None:
         course.wait_for_limit(draft, settlement.limit, since=current.started.at)
     else:
@@ -376,14 +381,16 @@ def _end_iteration(draft: Draft, settlement: Settlement) -> None:
         recommendation, missing = "", run.missing_reports + 1
     crashes = run.crashes if cut_short else 0
     denied = given.denied_tools
-    # Nobody knows how long an iteration ran before its engine died.
+    # Nobody knows how long an iteration ran before its engine died. Where the clock was set back
+    # meanwhile, it took as long as its agent at least, which was timed otherwise.
     seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
+    seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)
     ended = draft.tell(
         IterationEnded,
         iteration=current.started.iteration,
         mode=current.started.mode,
         outcome=settlement.outcome,
-        seconds=round(max(0.0, seconds), 3),
+        seconds=round(seconds, 3),
         commit=settlement.commit,
         uncommitted=is_uncommitted(run, current, cut_short=cut_short),
         fingerprint=settlement.evidence.fingerprint,

@@ -15,6 +15,7 @@ from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
 from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
 from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
 from ralph_ls.core.loop.inputs import IterationRead, WorkUndone
+from ralph_ls.core.loop.iteration_limits import ITERATION_LIMIT, passed_words
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
 from ralph_ls.core.loop.verification import checks_told
@@ -136,6 +137,9 @@ def tell_what_was_read(
             counts=given.plan.counts,
             done=given.tasks_done,
         )
+    ended = current.exit is not None and current.exit.overspent
+    if message := passed_words(draft.config, given.usage, ended=ended):
+        warn_once(draft, number, ITERATION_LIMIT, message)
     _warn_of_claims(draft, number, given, evidence)
     _warn_of_signals(draft, number, given)
 

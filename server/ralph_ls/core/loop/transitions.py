@@ -62,7 +62,7 @@ LIVE_PHASES: tuple[Phase, ...] = (
 _SETTLED = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Where a closed iteration can lead."""
 
-_SET_OUT = frozenset({Phase.PREPARING, Phase.PARKED, Phase.ENDED})
+_SET_OUT = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PARKED, Phase.ENDED})
 """Where the start of an engine can lead, with no iteration open."""
 
 _HAS_ENGINE = "the run has an engine already"
@@ -117,7 +117,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             Phase.PREPARING,
             {
                 Prepared: _SET_OUT | {Phase.RUNNING, Phase.PAUSED},
-                TaskClaimed: _to(Phase.PREPARING, Phase.RUNNING, Phase.PAUSED),
+                TaskClaimed: _to(Phase.PREPARING, Phase.WAITING, Phase.RUNNING, Phase.PAUSED),
                 CommandArrived: _to(Phase.PREPARING, Phase.ENDED),
             },
         ),
@@ -145,19 +145,19 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         Phase.WAITING: _row(
             Phase.WAITING,
             {
-                TimeCame: _to(Phase.PREPARING),
+                TimeCame: _to(Phase.PREPARING, Phase.WAITING),
                 CommandArrived: _to(Phase.WAITING, Phase.PAUSED, Phase.ENDED),
             },
         ),
         Phase.PAUSED: _row(
             Phase.PAUSED,
-            {CommandArrived: _to(Phase.PAUSED, Phase.PREPARING, Phase.ENDED)},
+            {CommandArrived: _to(Phase.PAUSED, Phase.PREPARING, Phase.WAITING, Phase.ENDED)},
         ),
         Phase.PARKED: _row(
             Phase.PARKED,
             {
-                CommandArrived: _to(Phase.PARKED, Phase.PAUSED, Phase.PREPARING, Phase.ENDED),
-                HaltFilesChanged: _to(Phase.PARKED, Phase.PAUSED, Phase.PREPARING),
+                CommandArrived: _SETTLED,
+                HaltFilesChanged: _SETTLED - {Phase.ENDED},
             },
         ),
         Phase.STOPPING: _row(

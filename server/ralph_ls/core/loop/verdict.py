@@ -106,10 +106,15 @@ def question_of(given: IterationRead) -> str | None:
 
 def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
     """A bad exit without a result, or no word at all, and nothing done (SPEC §9.3)."""
-    if exit_event.timed_out or exit_event.idle or evidence.progress:
+    if _was_ended(exit_event) or evidence.progress:
         return False
     no_result = given.report is None and not given.promises
     return given.said_nothing or (no_result and (given.failed or exit_event.exit_code != 0))
+
+
+def _was_ended(exit_event: AgentExited) -> bool:
+    """By a limit of time or of what it used up."""
+    return exit_event.timed_out or exit_event.idle or exit_event.overspent
 
 
 def exit_words(exit_event: AgentExited) -> str:
@@ -235,7 +240,7 @@ def _not_pushed(pushed: Pushed) -> str:
 def _confirms(run: RunState, settlement: Settlement) -> bool:
     """Whether a confirming iteration looked, and found nothing to do (SPEC §7)."""
     given, exit_event = settlement.read, settlement.current.exit
-    looked = exit_event is not None and not exit_event.timed_out and not exit_event.idle
+    looked = exit_event is not None and not _was_ended(exit_event)
     found_work = given.plan.next_task is not None or given.plan.counts.open_required > 0
     needs_person = (given.report is not None and given.report.status == "BLOCKED") or any(
         promise.kind is not PromiseKind.COMPLETE for promise in given.promises

@@ -351,6 +351,9 @@ class PlanSource(ABC):
         """
         del order
 
+    def hurry(self, seconds: float) -> None:  # noqa: B027 - a file has nothing that hangs
+        """Let nothing that is asked, now or later, last beyond so many seconds from now."""
+
     def stop(self) -> None:  # noqa: B027 - a file has nothing to stop
         """Wait for nothing any more: the run is over, and what is being looked at is not needed.
 
