@@ -196,7 +196,8 @@ class Undoing:
             is_iterations = name in committed or values[0] != values[1]
             if not is_iterations or (covers(name) and name not in ours):
                 continue
-            if saves_of(workspace, name, since=order.began):
+            # Editors tell of saves of the plan and the settings alone.
+            if name in ours and saves_of(workspace, name, since=order.began):
                 kept.append(name)
             else:
                 entries[path] = entry
