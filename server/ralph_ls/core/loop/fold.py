@@ -283,7 +283,7 @@ def _failed_validation(state: RunState, event: IterationEnded) -> FailedValidati
     undone = current.rolled_back
     return FailedValidation(
         validated=current.validated,
-        task=current.started.task,
+        task=None if "taskSetAside" in current.told else current.started.task,
         mode=current.started.mode,
         in_a_row=1 if known is None else known.in_a_row + 1,
         undone=undone is not None and undone.ok,
