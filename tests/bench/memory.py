@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.journal import JournalReader
-from ralph_ls.store.runs import Snapshot
+from ralph_ls.store.journal import JournalReader, read_journal
+from ralph_ls.store.runs import Snapshot, save_snapshot
 from tests.bench import client
 from tests.bench.figures import Figure, start_module
 from tests.bench.replay import N_EVENTS, lines_of
@@ -74,10 +74,14 @@ def _state() -> Figure:
 
 
 def _editor() -> Figure:
-    """A run of 10 000 iterations that goes on, opened: until its state and its plan are answered."""
+    """A run of 10 000 iterations that goes on, opened: until its state and its lenses are there."""
     with run_in_a_scratch_home() as (root, run):
         with run.files.journal.open("w", encoding="utf-8") as journal:
             journal.writelines(lines_of(MANY))
+        # As an engine leaves it at each iteration's end.
+        events = read_journal(run.files.journal)
+        save_snapshot(run.files, fold(events.events), offset=events.size)
+        del events
         plan = (root / "@fix_plan.md").as_uri()
         with client.ours() as editor:
             editor.initialize(root)
