@@ -5,74 +5,12 @@
  * tests/golden/states. What is expected stands here once, for the view, the bar and the badge.
  */
 
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-import type { Panel, StateResult } from "../src/generated/protocol";
-import type { FolderSnapshot, Snapshot } from "../src/state/snapshot";
+import type { FolderSnapshot } from "../src/state/snapshot";
 import type { StatusModel } from "../src/status/statusItem";
-import { NOW } from "../src/webview/test/samples";
-import { PARSER, run, snapshot, state, unknownFolder } from "./samples";
-
-const GOLDEN = join(dirname(fileURLToPath(import.meta.url)), "../../tests/golden/states");
-
-export interface Sample {
-  readonly name: string;
-  readonly snapshot: Snapshot;
-  readonly expected: Expected;
-}
-
-export interface Expected {
-  /** Ids of the views that can be seen, without `ralphLoop.`. */
-  readonly views: readonly string[];
-  /** Titles of the welcome's buttons in the Plan view. */
-  readonly welcome?: readonly string[];
-  /** None where the item is hidden. */
-  readonly status:
-    | { readonly text: string; readonly background?: "error" | "warning"; readonly click: string }
-    | undefined;
-  readonly badge?: number;
-  readonly headline: string;
-  /** The most urgent first. */
-  readonly cards: readonly {
-    readonly title: string;
-    readonly tone: string;
-    readonly when?: RegExp;
-    readonly text?: RegExp;
-    readonly buttons: readonly string[];
-  }[];
-  /** Below the cards. */
-  readonly buttons?: readonly string[];
-}
+import { folderIn, type Expected, type Sample } from "./expected";
+import { snapshot, state, unknownFolder } from "./samples";
 
 const ALL = ["loop", "plan", "iterations"];
-
-// Times are told in the zone of whoever looks; here they look from Greenwich.
-process.env["TZ"] = "UTC";
-
-/** The panel of a state as the server tells it. */
-export function golden(name: string): Panel {
-  return JSON.parse(readFileSync(join(GOLDEN, `${name}.json`), "utf8")) as Panel;
-}
-
-/** A folder in that state. */
-export function folderIn(name: string): FolderSnapshot {
-  const panel = golden(name);
-  const { live, needsPerson } = panel;
-  const told = { panel, live, needsPerson };
-  const without = { uri: PARSER, name: "parser", receivedAt: NOW };
-  if (panel.state === "none") {
-    return { ...without, state: withoutKey(state(told), "run") };
-  }
-  return { ...without, state: state({ ...told, run: run() }) };
-}
-
-function withoutKey(told: StateResult, key: keyof StateResult): StateResult {
-  return Object.fromEntries(
-    Object.entries(told).filter(([name]) => name !== key),
-  ) as unknown as StateResult;
-}
 
 function at(name: string, expected: Omit<Expected, "views"> & Partial<Expected>): Sample {
   return {
@@ -124,6 +62,19 @@ const OF_THE_LOOP: readonly Sample[] = [
     status: show("$(debug-pause) Ralph paused"),
     headline: "Paused after iteration 3",
     cards: [{ title: "Paused", tone: "warning", buttons: ["Resume", "Stop"] }],
+  }),
+  at("review", {
+    status: show("$(debug-pause) Ralph review"),
+    badge: 1,
+    headline: "Waits for your review",
+    cards: [
+      {
+        title: "Review",
+        tone: "warning",
+        text: /^3 iterations of this run are over\. Look at what was done; /,
+        buttons: ["Approve and go on", "Stop", LOG],
+      },
+    ],
   }),
   at("stopping", {
     status: show("$(sync~spin) Ralph stopping"),

@@ -24,6 +24,7 @@ from tests.histories.rebuild import replay
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
+TOLD_AT_START = {"excluded", "main-branch"}
 DONE = report("STATUS: COMPLETE", "FILES_MODIFIED: 1", "EXIT_SIGNAL: true")
 GOES_ON = report("STATUS: IN_PROGRESS", "FILES_MODIFIED: 1", "EXIT_SIGNAL: false")
 
@@ -73,7 +74,7 @@ def test_two_tasks_are_done_committed_and_reported(claude: ClaudeScene) -> None:
         assert (usage.context_tokens, usage.turns) == (2100, 3)
         assert usage.context_window >= 200_000
         assert ended.permission_denials == 0
-    assert warnings(done) == ["excluded"]
+    assert warnings(done) == ["excluded", "main-branch"]
     assert told(done, "runEnded")[0].reason.value == "complete"
 
 
@@ -153,8 +154,8 @@ def test_an_api_error_is_told_and_tried_once_more(claude: ClaudeScene) -> None:
     assert done.exit_code == 1
     exits = told(done, "agentExited")
     assert [event.exit_code for event in exits] == [1, 0]
-    assert warnings(done) == ["excluded", "agent-failed"]
-    message = told(done, "warned")[1].message
+    assert warnings(done) == ["excluded", "main-branch", "agent-failed"]
+    message = told(done, "warned")[2].message
     assert message.startswith(
         "the agent ended with 1 and left no result (API Error: 500 Out of order"
     )
@@ -179,7 +180,7 @@ def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: ClaudeScen
     git(claude.repository, "commit", "-q", "-m", "Settings")
     done = claude.run("1")
     assert done.exit_code == 1
-    assert warnings(done) == ["excluded"]
+    assert warnings(done) == ["excluded", "main-branch"]
     assert [event.reason for event in told(done, "waitStarted")] == ["limit"]
     outcomes = [event.outcome.value for event in told(done, "iterationEnded")]
     assert outcomes == ["limited", "progress"]
@@ -234,7 +235,7 @@ def test_one_that_is_killed_in_the_middle_of_a_word_is_tried_once_more(
         os.kill(started.pid, signal.SIGKILL)
         done = running.wait()
     assert [event.signal for event in told(done, "agentExited")] == [9, None]
-    assert [found for found in warnings(done) if found != "excluded"] == ["agent-failed"]
+    assert [found for found in warnings(done) if found not in TOLD_AT_START] == ["agent-failed"]
     assert told(done, "promiseRead") == []
     assert told(done, "iterationEnded")[0].outcome.value == "progress"
 

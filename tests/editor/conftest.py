@@ -1,21 +1,42 @@
-"""What tests of whole servers are given."""
+"""What tests of an editor on one work tree, and of whole servers, are given."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from tests.editor.client import Editor, serving
+from tests.editor.desk import Desk, View, Views
 from tests.editor.warm_server import ServerNursery
 from tests.editor.wire import Wire
 from tests.engine.cases import Scene
 from tests.engine.conftest import ralph, scene
 from tests.engine.loop import ROOT, end_run
+from tests.unit.views.sights import PLAN
 
 __all__ = ["ralph", "scene"]
 """Fixtures of whole runs, which pytest finds here by their names."""
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> View:
+    """A work tree with a plan in it."""
+    (tmp_path / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
+    return View(tmp_path.resolve())
+
+
+@pytest.fixture
+async def desk(view: View) -> Desk:
+    """An editor on that work tree, or on the one that a module makes itself."""
+    desk = Desk(Views([view]))
+    await desk.initialize()
+    return desk
+
+
+# --------------------------------------------------------------------------- servers of the codec
 
 Start = Callable[[str], Awaitable[Wire]]
 

@@ -15,7 +15,7 @@ from ralph_ls.editor.documents import SMALL_TEXT, Edit
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.sights import KEPT_PARSES, Parses, Reading, Sight, uri_of
 from ralph_ls.protocol.run_words import Phase
-from tests.editor.desk import Desk, View, Views, picture_of
+from tests.editor.desk import Desk, View, picture_of
 from tests.unit.views.sights import CHOOSE, PID, begins, phase, started
 
 pytestmark = pytest.mark.asyncio
@@ -28,13 +28,6 @@ PLAIN = Reading(PlanKind.MARKDOWN)
 def view(tmp_path: Path) -> View:
     (tmp_path / "@fix_plan.md").write_text(SAVED, encoding="utf-8")
     return View(tmp_path.resolve())
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
 
 
 def whole(sight: Sight) -> Sight:

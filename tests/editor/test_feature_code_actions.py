@@ -44,19 +44,6 @@ pytestmark = pytest.mark.asyncio
 INVOKED, AUTOMATIC = 1, 2
 
 
-@pytest.fixture
-def view(tmp_path: Path) -> View:
-    (tmp_path / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
-    return View(tmp_path.resolve())
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
-
-
 def asked() -> list[EventBase]:
     question = event(QuestionAsked, iteration=1, question="which?", path="d", asked_at=NOON)
     return [started(), begins(1, CHOOSE), question, phase(Phase.PARKED, "decide")]

@@ -32,19 +32,6 @@ QUESTION = "SQLite or Postgres?"
 DECIDE = ".ralph/decide.txt"
 
 
-@pytest.fixture
-def view(tmp_path: Path) -> View:
-    (tmp_path / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
-    return View(tmp_path.resolve())
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
-
-
 def asks(view: View, *, saved: str = "") -> None:
     """The run of the view asks, and its decide file says so."""
     question = event(QuestionAsked, iteration=1, question=QUESTION, path=DECIDE, asked_at=NOON)

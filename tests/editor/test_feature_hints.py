@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,19 +19,6 @@ pytestmark = pytest.mark.asyncio
 
 REFRESH = "workspace/inlayHint/refresh"
 WHOLE = (0, 99)
-
-
-@pytest.fixture
-def view(tmp_path: Path) -> View:
-    (tmp_path / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
-    return View(tmp_path.resolve())
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
 
 
 def open_plan(desk: Desk, view: View, text: str = PLAN) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,19 +30,6 @@ from tests.unit.views.sights import (
 pytestmark = pytest.mark.asyncio
 
 REFRESH = "workspace/codeLens/refresh"
-
-
-@pytest.fixture
-def view(tmp_path: Path) -> View:
-    (tmp_path / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
-    return View(tmp_path.resolve())
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
 
 
 def open_plan(desk: Desk, view: View) -> str:

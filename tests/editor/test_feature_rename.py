@@ -6,33 +6,18 @@ That the answer reaches the run is shown with a real server and a real run, in
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.protocol.events import QuestionAsked
 from ralph_ls.protocol.run_words import Phase
-from tests.editor.desk import Desk, Message, View, Views, picture_of
+from tests.editor.desk import Desk, Message, View, picture_of
 from tests.unit.views.sights import CHOOSE, NOON, PLAN, ROUND, begins, event, phase, started
 
 pytestmark = pytest.mark.asyncio
 
 DECIDE = format_decide("which?", 1, NOON)
 REQUEST_FAILED, INVALID_PARAMS = -32803, -32602
-
-
-@pytest.fixture
-def view(tmp_path: Path) -> View:
-    (tmp_path / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
-    return View(tmp_path.resolve())
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
 
 
 def asks(view: View, *, saved: str = DECIDE) -> None:

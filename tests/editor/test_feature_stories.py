@@ -13,7 +13,7 @@ from ralph_ls.protocol.events import GuardReverted, IterationStarted
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.run_words import TaskRef
-from tests.editor.desk import Desk, Message, View, Views, picture_of, run_files
+from tests.editor.desk import Desk, Message, View, picture_of, run_files
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 from tests.unit.views.sights import ends, event, reports, shows, started
 
@@ -36,13 +36,6 @@ def view(tmp_path: Path) -> View:
     view = View(tmp_path.resolve(), plan="ralph/tasks.json")
     view.kind = PlanKind.STORIES
     return view
-
-
-@pytest.fixture
-async def desk(view: View) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
 
 
 def open_plan(desk: Desk, view: View, text: str = STORIES) -> str:

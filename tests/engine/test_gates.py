@@ -182,19 +182,3 @@ def test_another_word_can_be_promised(scene: Scene) -> None:
     )
     done = scene.run("4")
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ('commits = "loop"\n', 'commits = "loop"'),
-        ("push = true\n", "push = true"),
-    ],
-)
-@pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_what_this_version_does_not_obey_is_refused_before_the_run(
-    scene: Scene, settings: str, named: str, more: tuple[str, ...]
-) -> None:
-    done = scene.plan(files={".ralph/config.toml": settings}).agent("exit 9").run("1", *more)
-    assert (done.exit_code, done.events) == (78, ())
-    assert named in done.stderr

@@ -71,7 +71,7 @@ class TestSpec:
         assert [event.outcome.value for event in told(done, "iterationEnded")] == ["progress"] * 3
         assert told(done, "runEnded")[0].message.startswith("PROJECT_COMPLETE stands in the plan")
         assert told(done, "runStarted")[0].plan == PLAN
-        assert warnings(done) == ["excluded", "spec-status-changed"]
+        assert warnings(done) == ["excluded", "main-branch", "spec-status-changed"]
         changed = told(done, "warned")[-1].message
         assert changed == (
             "specs/letter.md: active is now implemented; look whether that is so, or take it back"

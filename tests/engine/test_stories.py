@@ -51,9 +51,9 @@ class TestCycle:
         assert outcomes(ran) == ["progress"] * 8
         assert [one["passes"] for one in shop.plan["userStories"]] == [True, True]
         assert [one["reviewCount"] for one in shop.plan["userStories"]] == [2, 2]
-        assert "Iteration 2 of 20: review Story 1 (0/2 tasks done)" in ran.stdout
+        assert "Iteration 2 of 20: review Story 1 (0/2 tasks done, mode review, " in ran.stdout
         assert told(ran, "guardReverted") == []
-        assert set(warnings(ran)) == {"excluded", "report-missing"}
+        assert set(warnings(ran)) == {"excluded", "main-branch", "report-missing"}
         # The logs of R, and nothing for git to see.
         summary = shop.file("ralph/logs/summary.csv").read_text(encoding="utf-8")
         rows = list(csv.DictReader(summary.splitlines()))

@@ -108,7 +108,7 @@ def test_one_that_is_not_executable_is_skipped_and_told(scene: Scene) -> None:
     done = run(scene, "2")
     assert done.exit_code == 1
     assert told(done, "validated") == []
-    assert warnings(done).count("validate-not-executable") == 2
+    assert warnings(done).count("validate-not-executable") == 1
     assert (
         "▸ Warning (validate-not-executable): .ralph/validate.sh is not executable and was "
         "skipped; make it so with: chmod +x .ralph/validate.sh\n"

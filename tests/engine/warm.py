@@ -129,15 +129,18 @@ def nursery() -> Nursery:
 def load() -> None:
     """Import and build all that some ``ralph`` needs on its way, for every one that is forked."""
     import concurrent.futures.thread  # noqa: F401
+    import encodings.utf_8_sig  # noqa: F401
 
     import filelock  # noqa: F401
     import git.cmd  # noqa: F401
+    import platformdirs
     import watchdog.observers  # noqa: F401
 
     from ralph_ls.cli.main import main
     from ralph_ls.cli.verbs import VERBS, make_command
     from ralph_ls.engine import start  # noqa: F401
     from ralph_ls.engine.demo import agent  # noqa: F401
+    from ralph_ls.engine.sources import beads, markdown, request, stories  # noqa: F401
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.commands import COMMAND_ADAPTER
     from ralph_ls.protocol.events import EVENT_ADAPTER
@@ -154,6 +157,7 @@ def load() -> None:
         model.model_rebuild()
     EVENT_ADAPTER.rebuild()
     COMMAND_ADAPTER.rebuild()
+    platformdirs.user_state_dir()
 
 
 def serve(connection: socket.socket) -> None:
@@ -220,11 +224,30 @@ def _become_program(request: Request, fds: list[int]) -> NoReturn:
     os.environ.update(environment)
     time.tzset()
     sys.argv = [module or "ralph", *arguments]
-    # It leaves by SystemExit, through everything that this process was before.
-    if module != RALPH:
-        sys.exit(importlib.import_module(module).main())
-    run()
-    raise AssertionError("ralph ends with a code")
+    try:
+        if module != RALPH:
+            sys.exit(importlib.import_module(module).main())
+        run()
+        raise AssertionError("ralph ends with a code")
+    except SystemExit as leaving:
+        if isinstance(leaving.code, int):
+            _leave(leaving.code)
+        raise
+
+
+def _leave(code: int) -> None:
+    """End this process as the interpreter does, up to where it takes all modules apart.
+
+    That would first copy the pages of all that the process before it had loaded, which costs as
+    much as a short run. Comes back where what was said cannot be written, for the interpreter knows
+    what to do then.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

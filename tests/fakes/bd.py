@@ -9,31 +9,33 @@ chosen by the environment:
   ``no-all`` and ``no-limit`` (of lists), ``no-deferred``, ``one-shown`` (``show`` takes one id),
   ``silent`` (an update of an unknown issue leaves with 0 and says so on stderr alone).
 
-Several may run at once: a lock is held from reading to writing.
+Several may run at once: a lock is held from reading to writing. What takes long to import is
+imported where it is needed, since each command of a test starts this program anew.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import fcntl
-import functools
 import json
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING
 
-Raw = dict[str, Any]
+from tests.fakes.bd_database import FREE, BdError, Database, now_in_words
+from tests.fakes.bd_words import read_words
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    Raw = dict[str, Any]
 
 STATUSES = ("open", "in_progress", "blocked", "deferred", "closed")
 TYPES = ("bug", "feature", "task", "epic", "chore", "decision")
-HOLDING = ("blocks", "conditional-blocks", "waits-for")
-FREE = ("related", "discovered-from", "relates-to")
 
 
 def install(folder: Path) -> Path:
@@ -42,8 +44,8 @@ def install(folder: Path) -> Path:
     program = folder / "bd"
     program.write_text(
         f"#!{sys.executable} -IS\nimport sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).resolve().parent)!r})\n"
-        "import bd\nsys.exit(bd.main(sys.argv[1:]))\n",
+        f"sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})\n"
+        "from tests.fakes import bd\nsys.exit(bd.main(sys.argv[1:]))\n",
         encoding="utf-8",
     )
     program.chmod(0o755)
@@ -68,174 +70,6 @@ def issues_of(root: Path) -> dict[str, Raw]:
     return Database(root / ".beads" / "fake.json").load().issues
 
 
-class BdError(Exception):
-    """What is told as an error, with code 1."""
-
-
-class Database:
-    """The issues, in memory until they are written."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.issues: dict[str, Raw] = {}
-        self.made = 0
-
-    def load(self) -> Database:
-        with contextlib.suppress(FileNotFoundError):
-            value = json.loads(self.path.read_text(encoding="utf-8"))
-            self.issues, self.made = value["issues"], value["made"]
-        return self
-
-    def write(self) -> None:
-        text = json.dumps({"made": self.made, "issues": self.issues}, indent=1)
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(self.path)
-
-    def add(self, issue: Raw) -> Raw:
-        self.made += 1
-        now = _now()
-        needs, parent = issue.pop("needs", ()), issue.pop("parent", None)
-        made: Raw = {
-            "id": issue.get("id") or self._fresh_id(parent),
-            "title": "",
-            "description": "",
-            "status": "open",
-            "priority": 2,
-            "issue_type": "task",
-            "created_at": f"2026-01-01T00:{self.made // 60 % 60:02d}:{self.made % 60:02d}Z",
-            "updated_at": now,
-            "dependencies": [[one, "blocks"] for one in needs],
-        }
-        if parent:
-            made["dependencies"].append([parent, "parent-child"])
-        made |= {key: value for key, value in issue.items() if value not in ("", None)}
-        made["title"] = made["title"] or made["id"]
-        if made["status"] == "closed":
-            made.setdefault("close_reason", "Closed")
-            made.setdefault("closed_at", now)
-        self.issues[made["id"]] = made
-        return made
-
-    def find(self, issue_id: str) -> Raw:
-        """By its id, or by a part of it that only one has."""
-        if issue_id in self.issues:
-            return self.issues[issue_id]
-        alike = [one for one in self.issues if one.endswith(f"-{issue_id}")]
-        if len(alike) != 1:
-            raise BdError(f'no issue found matching "{issue_id}"')
-        return self.issues[alike[0]]
-
-    def open_needs(self, issue: Raw) -> list[str]:
-        """What keeps it from beginning: its own needs, and those of what it is a part of."""
-        found = []
-        seen: set[str] = set()
-        at: Raw | None = issue
-        while at is not None and at["id"] not in seen:
-            seen.add(at["id"])
-            found += [
-                on for on, kind in at["dependencies"] if kind in HOLDING and self._is_open(on)
-            ]
-            parents = [on for on, kind in at["dependencies"] if kind == "parent-child"]
-            at = self.issues.get(parents[0]) if parents else None
-        return found
-
-    def leads_to(self, start: str, goal: str) -> bool:
-        left, seen = [start], set()
-        while left:
-            at = left.pop()
-            if at == goal:
-                return True
-            if at not in seen and at in self.issues:
-                seen.add(at)
-                left += [on for on, kind in self.issues[at]["dependencies"] if kind not in FREE]
-        return False
-
-    def below(self, parent: str) -> set[str]:
-        found: set[str] = set()
-        left = [parent]
-        while left:
-            at = left.pop()
-            for issue in self.issues.values():
-                if [at, "parent-child"] in issue["dependencies"] and issue["id"] not in found:
-                    found.add(issue["id"])
-                    left.append(issue["id"])
-        return found
-
-    def _is_open(self, issue_id: str) -> bool:
-        return issue_id in self.issues and self.issues[issue_id]["status"] != "closed"
-
-    def _fresh_id(self, parent: str | None) -> str:
-        number = 1
-        while True:
-            issue_id = f"{parent}.{number}" if parent else f"bd-{number:03x}"
-            if issue_id not in self.issues:
-                return issue_id
-            number += 1
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        flag = re.search(r"unrecognized arguments: (-\S+)", message)
-        raise BdError(f"unknown flag: {flag[1]}" if flag else message)
-
-
-@functools.cache
-def _parser(old: frozenset[str]) -> _Parser:
-    parser = _Parser(prog="bd", allow_abbrev=False)
-    commands = parser.add_subparsers(dest="command", required=True)
-
-    def command(name: str, within: Any = commands) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = within.add_parser(name, allow_abbrev=False)
-        made.add_argument("--json", action="store_true")
-        return made
-
-    command("init")
-    command("stats")
-    command("blocked").add_argument("--parent")
-    ready = command("ready")
-    ready.add_argument("--limit", "-n", type=int, default=10)
-    ready.add_argument("--parent")
-    listing = command("list")
-    listing.add_argument("--status", "-s")
-    if "no-all" not in old:
-        listing.add_argument("--all", action="store_true")
-    if "no-limit" not in old:
-        listing.add_argument("--limit", "-n", type=int, default=50)
-    command("show").add_argument("ids", nargs="+")
-    update = command("update")
-    update.add_argument("ids", nargs="+")
-    if "no-claim" not in old:
-        update.add_argument("--claim", action="store_true")
-    for flag in ("--status", "--notes", "--append-notes", "--priority", "--type", "--title"):
-        update.add_argument(flag)
-    for made in (update, command("create")):
-        for flag in ("--description", "--design", "--acceptance", "--assignee"):
-            made.add_argument(flag)
-    create = commands.choices["create"]
-    create.add_argument("words", nargs="?")
-    for flag in ("--title", "--id", "--type", "--priority", "--parent", "--deps", "--labels"):
-        create.add_argument(flag)
-    close = command("close")
-    close.add_argument("ids", nargs="+")
-    close.add_argument("--reason", "-r", default="")
-    close.add_argument("--force", action="store_true")
-    reopen = command("reopen")
-    reopen.add_argument("ids", nargs="+")
-    reopen.add_argument("--reason", "-r", default="")
-    delete = command("delete")
-    delete.add_argument("ids", nargs="+")
-    delete.add_argument("--force", action="store_true")
-    deps = commands.add_parser("dep").add_subparsers(dest="verb", required=True)
-    for verb in ("add", "remove"):
-        made = command(verb, deps)
-        made.add_argument("issue")
-        made.add_argument("on")
-        if verb == "add":
-            made.add_argument("--type", default="blocks")
-    return parser
-
-
 def main(argv: list[str]) -> int:
     """One call of the program."""
     wants_json = "--json" in argv
@@ -257,32 +91,8 @@ def main(argv: list[str]) -> int:
 
 def answer(database: Database, argv: Sequence[str]) -> Any:
     """Do what the words say, and give what is printed of it; raises ``BdError``."""
-    # Each word that follows a flag is its value, whatever it looks like, as in the real one.
-    given = _parser(_old()).parse_args(_joined(argv))
+    given = read_words(argv, _old())
     return _COMMANDS[given.command](database, given)
-
-
-def _joined(argv: Sequence[str]) -> list[str]:
-    words: list[str] = []
-    rest = iter(argv)
-    for word in rest:
-        if word in _WITH_VALUE:
-            value = next(rest, None)
-            if value is None:
-                raise BdError(f"flag needs an argument: {word}")
-            words.append(f"{word}={value}")
-        else:
-            words.append(word)
-    return words
-
-
-_WITH_VALUE = frozenset(
-    {
-        "--acceptance", "--append-notes", "--assignee", "--deps", "--description", "--design",
-        "--id", "--labels", "--limit", "--notes", "--parent", "--priority", "--reason", "--status",
-        "--title", "--type",
-    }
-)  # fmt: skip
 
 
 def _shaped(value: Any) -> Any:
@@ -317,10 +127,6 @@ def _locked(command: list[str]) -> Iterator[Database]:
         yield database
         if json.dumps([database.made, database.issues]) != before or command == ["init"]:
             database.write()
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _listed(database: Database, issue: Raw) -> Raw:
@@ -421,7 +227,7 @@ def _update(database: Database, given: argparse.Namespace) -> list[Raw] | None:
                 raise BdError(f"issue already claimed by {issue['assignee']}")
             issue |= {"assignee": me, "status": "in_progress"}
         _change(issue, given)
-        issue["updated_at"] = _now()
+        issue["updated_at"] = now_in_words()
         done.append(_bare(issue))
     return done or None
 
@@ -430,6 +236,8 @@ def _actor() -> str:
     said = os.environ.get("BD_ACTOR") or os.environ.get("BEADS_ACTOR")
     if said:
         return said
+    import subprocess
+
     asked = ["git", "config", "user.name"]
     name = ""
     with contextlib.suppress(OSError):
@@ -517,7 +325,7 @@ def _close(database: Database, given: argparse.Namespace) -> list[Raw]:
                 "(use --force to override)"
             )
         reason = given.reason or "Closed"
-        issue |= {"status": "closed", "close_reason": reason, "closed_at": _now()}
+        issue |= {"status": "closed", "close_reason": reason, "closed_at": now_in_words()}
         done.append(_bare(issue))
     return done
 

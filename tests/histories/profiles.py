@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.run_words import EndReason
@@ -92,6 +92,8 @@ class Play:
     issues: tuple[dict[str, Any], ...] = ISSUES
     interrupted: bool = False
     """Somebody presses Ctrl-C while the agent works."""
+    remote: Literal["none", "empty", "ahead"] = "none"
+    """What the branch is pushed to; one that is ahead has a commit that is not here."""
 
     def act(self, scene: Scene) -> None:
         """Play it to its end."""
@@ -107,12 +109,23 @@ class Play:
             bd.seed(scene.repository, *self.issues)
             exclude = scene.repository / ".git" / "info" / "exclude"
             exclude.write_text("/.beads/\n", encoding="utf-8")
+        if self.remote != "none":
+            self._add_remote(scene)
         scene.agent(HELPERS + self.agent)
         running = scene.start(*self.arguments, env=environment)
         if self.interrupted:
             running.wait_for("agentStarted")
             running.signal(signal.SIGINT)
         running.wait()
+
+    def _add_remote(self, scene: Scene) -> None:
+        here, there = scene.repository, scene.repository.parent / "remote.git"
+        git(here.parent, "init", "-q", "--bare", str(there))
+        git(here, "remote", "add", "origin", f"../{there.name}")
+        if self.remote == "ahead":
+            git(here, "commit", "-q", "--allow-empty", "-m", "Somebody was here first")
+            git(here, "push", "-q", "origin", "HEAD")
+            git(here, "reset", "-q", "--hard", "HEAD~1")
 
 
 def _settings(profile: ProfileName, more: str = "") -> dict[str, str]:
@@ -165,6 +178,7 @@ fi
 work; finished 'Remember who logged in (specs.login.md)'; printf '\\nPROJECT_COMPLETE\\n' >>$now
 commit; did COMPLETE 1
 """
+_LEAVES_THE_COMMITS = _BUILDS.replace("commit; ", "")
 _CLOSES = """\
 work; commit
 case $(issue) in
@@ -327,8 +341,24 @@ MORE: Mapping[str, Play] = {
         arguments=("1", "--mode", "plan"),
         files={"IMPLEMENTATION_PLAN.md": f"{PLAN}2. [IN PROGRESS] Remember who logged in\n"},
     ),
+    "spec-commits-and-pushes": Play(
+        profile=SPEC,
+        shows="The agent only works: the loop commits what an iteration changed, with the task in "
+        "the message, and pushes it; the remote's branch is created by the first push.",
+        agent=_LEAVES_THE_COMMITS,
+        files={**_settings(SPEC), "IMPLEMENTATION_PLAN.md": TWO_TASKS},
+        remote="empty",
+    ),
+    "spec-is-behind-its-remote": Play(
+        profile=SPEC,
+        shows="The remote's branch has a commit that is not here: nothing is forced, and the run "
+        "ends with what to do.",
+        agent=_LEAVES_THE_COMMITS,
+        files=_settings(SPEC),
+        remote="ahead",
+    ),
 }
-"""Modes of ``spec`` that no ending by itself shows."""
+"""Modes and hand-overs of ``spec`` that no ending by itself shows."""
 
 _OF_FIXPLAN: Mapping[EndReason, tuple[str, str]] = {
     COMPLETE: ("finishes", "The tasks are done, and the agent says so twice over."),

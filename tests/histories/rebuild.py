@@ -46,6 +46,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
@@ -57,8 +58,10 @@ from ralph_ls.protocol.events import (
     Committed,
     CriteriaVerified,
     Event,
+    IterationEnded,
     IterationStarted,
     Pushed,
+    RolledBack,
     RunResumed,
     RunStarted,
     Validated,
@@ -269,6 +272,8 @@ class _Finder:
                 return ValidationFinished(
                     ok=False, exit_code=None, timed_out=False, seconds=0.0, tail=""
                 )
+            case Awaits.UNDO, RolledBack():
+                return self._undone(self._next)
             case Awaits.COMMIT, _:
                 return self._committed()
             case Awaits.PUSH, _:
@@ -277,6 +282,11 @@ class _Finder:
                 return TimeCame()
             case awaits, event:
                 raise AssertionError(f"nothing leads from waiting for {awaits} to {event}")
+
+    def _undone(self, told: RolledBack) -> WorkUndone:
+        ended = next(event for event in self._coming if isinstance(event, IterationEnded))
+        fields = {name: getattr(told, name) for name in ("backup", "commits", "files", "kept")}
+        return WorkUndone(**fields, refused=told.refused, plan=PlanFacts(counts=ended.counts))
 
     def _committed(self) -> WorkCommitted:
         told = self._until("committed", "pushed", "iterationEnded")

@@ -12,7 +12,7 @@ import type { ThreadComment } from "../answer/threads";
 import { VERBS, type Verb } from "../generated/protocol";
 import { t } from "../l10n";
 import type { Changes } from "../rows/changes";
-import { pickTask } from "../rows/pick";
+import { pickIteration, pickTask } from "../rows/pick";
 import type { Rollback } from "../rows/rollback";
 import type { Connection } from "../server/connection";
 import { choose, type Need } from "../state/choose";
@@ -100,7 +100,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
     }
   },
   showLog: async ({ files }, folder, target) => {
-    const iteration = iterationOf(target) ?? (await pickIteration(folder));
+    const iteration = iterationOf(target) ?? (await iterationToShow(folder));
     if (iteration !== undefined) {
       // Whoever walks through the rows of a tree goes on doing so.
       const options = { preserveFocus: target !== undefined };
@@ -278,19 +278,13 @@ async function pickFolder(
   return (await vscode.window.showQuickPick(items, { title }))?.folder;
 }
 
-async function pickIteration(folder: FolderSnapshot): Promise<number | undefined> {
-  const rows = folder.state?.panel?.rows ?? [];
-  const [only, ...others] = rows;
+/** The iteration whose log is shown: the only one, or the one that a person chooses. */
+async function iterationToShow(folder: FolderSnapshot): Promise<number | undefined> {
+  const [only, ...others] = folder.state?.panel?.rows ?? [];
   if (others.length === 0) {
     return only?.iteration ?? folder.state?.run?.iteration;
   }
-  const items = rows.map(({ iteration, task, why }) => ({
-    label: `#${iteration}`,
-    description: task ?? "",
-    detail: why,
-    iteration,
-  }));
-  return (await vscode.window.showQuickPick(items, { title: t("Whose log?") }))?.iteration;
+  return (await pickIteration(folder, "log", t("Whose log?")))?.row.iteration;
 }
 
 function iterationOf(target: Node | undefined): number | undefined {

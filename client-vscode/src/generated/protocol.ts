@@ -10,6 +10,15 @@ export interface Action {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Calls of its model that one iteration's agents made. */
+export interface AgentCalls {
+  /** When the last one was gone. */
+  readonly until: string;
+  /** How long they worked until then. */
+  readonly seconds: number;
+  readonly count: number;
+}
+
 /** An agent that can be named; any other program is given as `agentCommand`. */
 export interface AgentChoice {
   readonly name: string;
@@ -47,6 +56,8 @@ export interface AgentExited {
   readonly signal?: number;
   readonly timedOut: boolean;
   readonly idle: boolean;
+  /** It was ended because it had passed a limit of the iteration. */
+  readonly overspent: boolean;
   readonly stopped: boolean;
   /** It came to a KILL. */
   readonly killed: boolean;
@@ -244,8 +255,8 @@ export type BreakerState = (typeof BREAKER_STATES)[number];
 export interface Card {
   /**
    * A stable kebab-case name: `question-waiting`, `run-blocked`, `plan-blocked`, `breaker-open`,
-   * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-ready`, `run-stops`, `breaker-
-   * half-open`, `run-waits`, `run-complete` or `run-ended`.
+   * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-review`, `run-ready`, `run-
+   * stops`, `breaker-half-open`, `run-waits`, `run-complete` or `run-ended`.
    */
   readonly kind: string;
   readonly tone: Tone;
@@ -414,6 +425,12 @@ export interface Config {
   readonly maxTokens?: number;
   /** US dollars, as far as the agent tells; Absent is unlimited. */
   readonly maxCostUsd?: number;
+  /** Tokens in and out of one iteration, after which its agent is ended; Absent is unlimited. */
+  readonly maxTokensPerIteration?: number;
+  /** US dollars of one iteration, as far as the agent tells; Absent is unlimited. */
+  readonly maxCostPerIterationUsd?: number;
+  /** Turns of the agents in a minute, before the next one starts; Absent is unlimited. */
+  readonly maxCallsPerMinute?: number;
   /** Iterations before which no completion is accepted. */
   readonly minIterations: number;
   /** Iterations in a row without a commit that end the run with 4 (R §2); Absent is off. */
@@ -442,8 +459,11 @@ export interface Config {
   readonly skipReview: boolean;
   /** The review of a story in which it is approved, whatever is found (SPEC §8). */
   readonly reviewCap: number;
-  /** Seconds the validation script may take; 0 is none. */
+  /** Seconds that each validation script may take; 0 is none. */
   readonly validateTimeout: number;
+  readonly onValidateFail: OnValidateFail;
+  /** Repairs in a row after which `on_validate_fail = "repair"` ends the run. */
+  readonly maxRepairs: number;
   /** Run the commands that the criteria of a closed task name, as far as they were allowed (B). */
   readonly verify: boolean;
   /** Seconds that each of these commands may take; 0 is none. */
@@ -465,6 +485,7 @@ export interface Config {
   readonly promise: PromiseConfig;
   readonly attempts: AttemptsConfig;
   readonly session: SessionConfig;
+  readonly reviewPoints: ReviewPointsConfig;
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
@@ -514,6 +535,7 @@ export interface CurrentIteration {
   readonly exit?: AgentExited;
   readonly verified: readonly CriteriaVerified[];
   readonly validated?: Validated;
+  readonly rolledBack?: RolledBack;
   readonly committed?: Committed;
   readonly pushed?: Pushed;
   /** Kinds that were already told of it, so that settling it again tells nothing twice. */
@@ -660,6 +682,19 @@ export interface Fact {
   readonly tone: Tone;
   /** The rest of a text that was cut, for whoever opens the line. */
   readonly more: string;
+}
+
+/** What the next iteration has to know of a validation that failed, where the run went on. */
+export interface FailedValidation {
+  readonly validated: Validated;
+  readonly task?: TaskRef;
+  readonly mode: Mode;
+  /** How many failed without one that did not between them. */
+  readonly inARow: number;
+  /** What the iteration had done was taken back. */
+  readonly undone: boolean;
+  /** The branch that keeps it then. */
+  readonly backup?: string;
 }
 
 /** What the agent says it did to a file. */
@@ -1015,6 +1050,17 @@ export type OnHalt = (typeof ON_HALTS)[number];
 export const ON_TIMEOUTS = ["continue", "stop"] as const;
 export type OnTimeout = (typeof ON_TIMEOUTS)[number];
 
+/** What a failed validation means for the run (SPEC §9). */
+export const ON_VALIDATE_FAILS = [
+  /** The run ends as fatal (S, validate.sh). */
+  "stop",
+  /** The iteration is taken back, its work kept on a branch; the run goes on. */
+  "rollback",
+  /** The work stays, and the next iteration mends it. */
+  "repair",
+] as const;
+export type OnValidateFail = (typeof ON_VALIDATE_FAILS)[number];
+
 /** How one iteration came out. */
 export const OUTCOMES = [
   "progress",
@@ -1114,7 +1160,11 @@ export interface PathsConfig {
   readonly blocked: string;
   /** The folder of the logs for people. */
   readonly logs: string;
-  /** Run after each iteration, where it can be executed. */
+  /**
+   * Run after each iteration, where it can be executed; so are those in the folder beside it
+   * that is called the same with `.d` at its end, each only where a file changed that it names
+   * in one of its first lines: `# ralph: globs = client/**, *.ts` (without such a line: always).
+   */
   readonly validateScript: string;
   /** The folder of a person's own prompts. */
   readonly prompts: string;
@@ -1230,9 +1280,14 @@ export interface ProfileChoice {
 export const PROFILE_NAMES = ["spec", "fixplan", "stories", "beads", "issue"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
-/** What is progress. */
+/** What is progress, and how long it is kept where it is told. */
 export interface ProgressConfig {
   readonly evidence: readonly EvidenceKind[];
+  /**
+   * Days that an entry of the progress log stays in it; older ones go to a file beside it at a
+   * run's start. Absent: all stay (S, Future Enhancements 3).
+   */
+  readonly keepDays?: number;
 }
 
 /** One `<promise>…</promise>` line; `text` is the reason or the question, else empty. */
@@ -1474,6 +1529,14 @@ export interface ResumeParams {
   readonly continue?: boolean;
 }
 
+/** Where the run parks for a person to approve what was done; nowhere by default. */
+export interface ReviewPointsConfig {
+  /** After every so many iterations; 0 is off. */
+  readonly every: number;
+  /** When one of these tasks is done, named by its id or its title. */
+  readonly afterTasks: readonly string[];
+}
+
 /** Undo an iteration and all that came after it; the branch is kept under another name. */
 export interface RollbackParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -1506,6 +1569,26 @@ export interface RollbackResult {
   readonly backup?: string;
   /** What to type where the commits were pushed already; it is never run. */
   readonly forcePush?: string;
+}
+
+/** What did not validate was taken back, or could not be (SPEC §9, `on_validate_fail`). */
+export interface RolledBack {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "rolledBack";
+  readonly iteration: number;
+  readonly ok: boolean;
+  /** The branch that keeps all of it, uncommitted work included; Absent: there was nothing. */
+  readonly backup?: string;
+  readonly commits: number;
+  /** How many files are again as they were. */
+  readonly files: number;
+  /** The first files that were left as they are, since a person saved them meanwhile. */
+  readonly kept: readonly string[];
+  /** Why it was not taken back, in words; empty where it was. */
+  readonly refused: string;
 }
 
 /** The run is over, for one named reason. */
@@ -1619,10 +1702,14 @@ export interface RunState {
   /** A plan iteration came to its end since a build iteration last made progress. */
   readonly hasPlanned: boolean;
   readonly session?: Session;
+  /** The last one, where the run went on with it; Absent where it was content since. */
+  readonly failedValidation?: FailedValidation;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
   /** What all iterations used up, as far as the agents tell. */
   readonly usage?: Usage;
+  /** Of the last minute, where `max_calls_per_minute` limits them. */
+  readonly calls: readonly AgentCalls[];
   /** Budgets of which a person was warned that most of them is used up. */
   readonly budgetsWarned: readonly string[];
   /** The plan's completion marker stood there at the start, and has not been gone since. */
@@ -2112,7 +2199,7 @@ export interface ValidateSetupResult {
   readonly problems: readonly SetupProblem[];
 }
 
-/** The validation script ran. */
+/** The validation scripts ran, up to the first that failed. */
 export interface Validated {
   readonly v: number;
   readonly seq: number;
@@ -2124,8 +2211,12 @@ export interface Validated {
   readonly exitCode?: number;
   readonly timedOut: boolean;
   readonly seconds: number;
-  /** The end of what it printed, at most 2000 characters. */
+  /** The end of what the last one printed, at most 2000 characters. */
   readonly tail: string;
+  /** The one that failed, relative to the work tree; empty where none did. */
+  readonly script: string;
+  /** Those that ran, in their order. */
+  readonly scripts: readonly string[];
 }
 
 /** What a lens or a button does when it is clicked. */
@@ -2133,7 +2224,10 @@ export const VERBS = [
   "start",
   "pause",
   "stop",
-  /** Goes on after a pause, resolves a blocker, or takes up a run whose engine is gone. */
+  /**
+   * Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
+   * is gone.
+   */
   "resume",
   "reset",
   "answer",
@@ -2214,6 +2308,7 @@ export type Event =
   | GuardReverted
   | CriteriaVerified
   | Validated
+  | RolledBack
   | Committed
   | Pushed
   | WaitStarted

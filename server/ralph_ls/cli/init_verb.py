@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, assert_never
 
@@ -129,18 +130,16 @@ def _set_up(place: Place, wanted: asking.Wanted, *, asks: bool, as_json: bool) -
         notes += write_setup(place.worktree, place.state, planned, order)
     if as_json:
         files = [file.to_wire().model_dump(mode="json", by_alias=True) for file in planned.files]
-        done = [file.path for file in planned.files if file.action is not SetupFileAction.KEEP]
         emit_json(
             {
-                "written": done if is_written else [],
+                "written": planned.written if is_written else [],
                 "workspace": str(place.worktree.root),
                 "files": files,
                 "notes": list(notes),
             }
         )
         return
-    for note in notes:
-        say(f"Note: {note}")
+    _tell(notes)
     say("Next: ralph run" if is_written else "Nothing was written: this was a dry run")
 
 
@@ -170,14 +169,12 @@ def _write_first_files(place: Place, order: SetupParams, *, as_json: bool) -> No
     """What a profile begins with; all of it only where it is missing."""
     planned = _planned(place, order, is_bare=True)
     notes = (*planned.notes, *write_setup(place.worktree, place.state, planned, order))
-    written = [file.path for file in planned.files if file.action is not SetupFileAction.KEEP]
     if as_json:
         root = str(place.worktree.root)
-        emit_json({"written": written, "workspace": root, "notes": list(notes)})
+        emit_json({"written": planned.written, "workspace": root, "notes": list(notes)})
         return
-    say(f"Written: {', '.join(written) or 'nothing, all was there'}")
-    for note in notes:
-        say(f"Note: {note}")
+    say(_words_for(planned.written))
+    _tell(notes)
     say(f"Next: {_next_step(place.worktree.root, planned)}, then: ralph run")
 
 
@@ -213,5 +210,14 @@ def _init_from_existing(root: Path, *, yes: bool, as_json: bool) -> None:
     if written is None and not as_json:
         raise typer.Exit(1)
     if written is not None and not as_json:
-        say(f"Written: {', '.join(written) or 'nothing, all was there'}")
+        say(_words_for(written))
         say("Next: look at what an agent would be told with: ralph run --dry-run")
+
+
+def _tell(notes: Sequence[str]) -> None:
+    for note in notes:
+        say(f"Note: {note}")
+
+
+def _words_for(written: Sequence[str]) -> str:
+    return f"Written: {', '.join(written) or 'nothing, all was there'}"

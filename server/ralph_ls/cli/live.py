@@ -81,13 +81,14 @@ def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable
     """What fits where the output goes; ``state`` is what was known before the first event shown."""
     if as_json:
         return JsonRenderer
+    known = RunState() if state is None else state
     if not sys.stdout.isatty() and FORCED.isdisjoint(os.environ):
-        return PlainRenderer
+        return lambda: PlainRenderer(known)
     from ralph_ls.cli.live_panel import LiveRenderer, terminal
 
     if (console := terminal()) is not None:
-        return lambda: LiveRenderer(console, RunState() if state is None else state)
-    return PlainRenderer
+        return lambda: LiveRenderer(console, known)
+    return lambda: PlainRenderer(known)
 
 
 def _discard_stdout() -> None:

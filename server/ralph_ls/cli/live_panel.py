@@ -19,10 +19,9 @@ from ralph_ls.core.views.budgets import (
     tokens_words,
 )
 from ralph_ls.core.views.lines import Weight
-from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.views.waits import wait_words
+from ralph_ls.core.views.waits import deadline, left_words, wait_words
 from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.breaker import BreakerState
@@ -78,9 +77,9 @@ class LiveRenderer:
             if isinstance(item, Output):
                 self._print_output(self._decoders[item.stream].decode(item.data))
             else:
-                self._state = apply(self._state, item)
+                before, self._state = self._state, apply(self._state, item)
                 self._finish_partial_line()
-                for line in lines_of(item):
+                for line in lines_of(item, before):
                     text = Text(f"▸ {line.text}", style=STYLES[line.weight])
                     text.stylize("bold", 0, 1)
                     self._console.print(text)
@@ -114,6 +113,9 @@ class LiveRenderer:
         table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
         if state.until is not None and state.phase is Phase.WAITING:
             table.add_row("Waits", _wait(state, state.until, self._clock))
+        elif (until := deadline(state)) is not None:
+            left = left_words(until, self._clock.now())
+            table.add_row("Agent", f"ends in {left} at the latest")
         started = None if state.current is None else state.current.started
         attempt, title = attempt_words(state), "-"
         if started is not None and started.task is not None:
@@ -150,8 +152,7 @@ def _wait(state: RunState, until: datetime, clock: SystemClock) -> Text:
     """For what and until when, and how long that is from now."""
     zone = clock.local().tzinfo
     words = wait_words(state.phase_reason, until, since=state.phase_since, zone=zone)
-    left = max(0.0, (until - clock.now()).total_seconds())
-    return Text(f"{words.lstrip(': ')}, {format_duration(left)} left")
+    return Text(f"{words.lstrip(': ')}, {left_words(until, clock.now())} left")
 
 
 def _tests(state: RunState) -> Text:

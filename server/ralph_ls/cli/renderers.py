@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import sys
+from pathlib import Path
 from typing import Protocol
 
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.visible import tame
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import EventBase, RunStarted, dump_event
 from ralph_ls.protocol.state import RunState
+from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.project_state import find_project, keeps_project_state
 from ralph_ls.store.watch_run import Output, Seen
 
 
@@ -48,9 +53,10 @@ class PlainRenderer:
 
     backlog: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, state: RunState) -> None:
         self._decoders = decoders()
         self._in_line = False
+        self._state = state
 
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
@@ -59,7 +65,8 @@ class PlainRenderer:
                 sys.stdout.write(text)
                 self._in_line = not text.endswith("\n") if text else self._in_line
             else:
-                for line in lines_of(item):
+                before, self._state = self._state, apply(self._state, item)
+                for line in lines_of(item, before):
                     # An agent's last line may have no end; ours never begins inside of it.
                     sys.stdout.write("\n" * self._in_line + f"▸ {line.text}\n")
                     self._in_line = False
@@ -69,13 +76,26 @@ class PlainRenderer:
         """Nothing is open."""
 
 
-def lines_of(event: EventBase) -> list[Line]:
-    """What is shown of an event; no stranger's words in it steer a terminal."""
+def lines_of(event: EventBase, before: RunState) -> list[Line]:
+    """What is shown of an event of a run, which was so ``before``.
+
+    No stranger's words in it steer a terminal.
+    """
     if isinstance(event, RunStarted):
-        texts = header_lines(apply(RunState(), event))
-        return [Line(text=tame(text), weight=Weight.QUIET) for text in texts]
-    line = line_of(event, zone=SystemClock().local().tzinfo)
+        return [Line(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))]
+    line = line_of(event, zone=SystemClock().local().tzinfo, before=before)
     return [] if line is None else [Line(text=tame(line.text), weight=line.weight)]
+
+
+def header_of(state: RunState) -> list[str]:
+    """What stands above a run, with the folder of its project where it keeps one (B24)."""
+    project = None
+    if keeps_project_state(state.config):
+        # Where the work tree cannot be asked any more, what else is known is still shown.
+        with contextlib.suppress(RalphError, OSError):
+            folder = StateFolder(folder=Path(state.state_dir))
+            project = str(find_project(Path(state.workspace), folder).folder)
+    return [tame(text) for text in header_lines(state, project=project)]
 
 
 def decoders() -> dict[str, codecs.IncrementalDecoder]:

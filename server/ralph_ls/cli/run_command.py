@@ -62,6 +62,9 @@ def run_verb(
     on_halt: Annotated[
         str | None, typer.Option(help="exit or wait when a person is needed.")
     ] = None,
+    review_every: Annotated[
+        int | None, typer.Option(min=1, help="Hold for your look after every so many iterations.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, start nothing.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
@@ -93,6 +96,7 @@ def run_verb(
         "timeout": _duration("--timeout", timeout),
         "push": push,
         "on_halt": on_halt,
+        "review_points.every": review_every,
         **_agent_command(agent_command, agent_prompt, agent),
     }
     if not resume and not as_json and run_id is None:

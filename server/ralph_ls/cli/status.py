@@ -29,8 +29,9 @@ def status(as_json: Json = False) -> None:
 def show_status(found: FoundRun) -> None:
     """Answer the six questions, a line each."""
     pid = found.owner.pid if found.owner is not None and found.live else None
-    zone = SystemClock().local().tzinfo
-    for heading, answer in answer_six(found.state, found.phase, pid=pid, zone=zone):
+    clock = SystemClock()
+    zone, now = clock.local().tzinfo, clock.now()
+    for heading, answer in answer_six(found.state, found.phase, pid=pid, zone=zone, now=now):
         say(f"{heading + ':':13}{answer}")
 
 

@@ -46,7 +46,7 @@ def pause(as_json: Json = False) -> None:
 
 
 def resume(go_on: Continue = None, as_json: Json = False) -> None:
-    """Go on after a pause, or call what blocked the run resolved."""
+    """Go on after a pause, approve a review, or call what blocked the run resolved."""
     _finish(steering.resume(hands_of("resume")), go_on, as_json=as_json)
 
 

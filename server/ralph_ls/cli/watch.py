@@ -6,9 +6,9 @@ from ralph_ls.cli.context import Place, here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import say
+from ralph_ls.cli.renderers import header_of
 from ralph_ls.cli.status import show_status
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.views.lines import header_lines
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.journal import read_journal
@@ -23,7 +23,7 @@ def watch(as_json: Json = False) -> None:
     found = place.require_run()
     known = None if as_json else _before_this_iteration(found)
     if known is not None:
-        for line in header_lines(known):
+        for line in header_of(known):
             say(f"▸ {line}")
     viewer = Viewer(
         found.files,

@@ -17,7 +17,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 if TYPE_CHECKING:
-    from ralph_ls.core.views.diagnostics import Diagnostic
+    from ralph_ls.core.views.diagnostic import Diagnostic
     from ralph_ls.store.layout import RunFiles
 
 SOURCE = "ralph"

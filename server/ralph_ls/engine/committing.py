@@ -169,7 +169,7 @@ class Committing:
 
     def _choose(self, order: CommitWork, after: Baseline, restored: Collection[str]) -> _Choice:
         workspace, base = self.hands.workspace, order.base
-        own = {*workspace.source.own_files, workspace.config.paths.progress}
+        own = {*workspace.source.own_files, *workspace.progress_files}
         paths: list[str] = []
         before: list[str] = []
         secret: list[str] = []

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ralph_ls.protocol.errors import AgentUnavailable
-from ralph_ls.store.git_command import GIT_REDIRECTIONS
+from ralph_ls.store.git_command import without_git_redirections
 
 MARKER = "RALPH_ITERATION_ID"
 """The variable that marks every process of an iteration (SPEC §10)."""
@@ -60,11 +60,6 @@ def agent_environment(
     }
     environment.update({name: value for name, value in told.items() if value is not None})
     return environment
-
-
-def without_git_redirections(environment: Mapping[str, str]) -> dict[str, str]:
-    """``environment`` in which git finds the repository that it stands in."""
-    return {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
 
 
 def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> Path:

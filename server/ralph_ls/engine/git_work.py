@@ -96,7 +96,7 @@ async def run_own_git(
     launch = process.Launch(
         argv=(git_program(workspace.root), *_QUIETLY, *arguments),
         cwd=workspace.root,
-        environment={**environment, **_NO_QUESTIONS, **(settings or {})},
+        environment={**environment, **NO_QUESTIONS, **(settings or {})},
         stdin=stdin,
         stdout_path=output,
         stderr_path=output.with_suffix(".err"),
@@ -139,7 +139,7 @@ def ssh_without_questions(environment: Mapping[str, str], configured: str) -> di
 
 _BATCH_MODE: Sequence[str] = ("-o", "BatchMode=yes")
 
-_NO_QUESTIONS = {
+NO_QUESTIONS = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
     "GCM_INTERACTIVE": "never",

@@ -46,6 +46,7 @@ from ralph_ls.store.files import (
 )
 from ralph_ls.store.saves import text_hash
 from ralph_ls.store.trust import LARGEST_FILE
+from ralph_ls.store.validation_files import validation_files
 
 SHOWN_CHARACTERS = 4000
 SHOWN_TASKS = 50
@@ -134,7 +135,8 @@ class Guarding:
         folder = workspace.root / workspace.config.paths.prompts
         prompts = folder.glob("PROMPT_*.md") if folder.is_dir() else ()
         here = {os.path.relpath(path, workspace.root).replace(os.sep, "/") for path in prompts}
-        return sorted({CONFIG_FILE, *workspace.guarded_files, *here})
+        scripts = validation_files(workspace.root, workspace.config)
+        return sorted({CONFIG_FILE, *workspace.guarded_files, *scripts, *here})
 
     def _look(self, path: str, known: _Known | None) -> _Known | None:
         """The file as it is, read only where it is not as it was known to be."""

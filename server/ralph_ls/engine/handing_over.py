@@ -6,6 +6,7 @@ What would fail after every iteration of a night is found before the first one (
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted, WorkPushed
@@ -27,7 +28,7 @@ class HandingOver:
     """Commits and pushes for one engine."""
 
     def __init__(self, hands: Hands, clock: Clock) -> None:
-        self._committing = Committing(hands)
+        self._committing = Committing(hands, set(hands.workspace.written_at_start))
         self._pushing = Pushing(hands, clock)
 
     async def commit(
@@ -53,7 +54,7 @@ def tell_leftovers(workspace: Workspace, before: Baseline, after: Baseline) -> t
     """What an iteration changed and left in no commit, where its agent is to commit."""
     if workspace.config.commits is Committer.LOOP:
         return ()
-    own = {*workspace.source.own_files, workspace.config.paths.progress}
+    own = {*workspace.source.own_files, *workspace.progress_files}
     of_loop = {path: value for path, value in after.own.items() if path in own}
     paths = [path for path, value in after.dirty.items() if before.dirty.get(path) != value]
     paths += [path for path, value in of_loop.items() if before.own.get(path) != value]
@@ -69,13 +70,16 @@ def tell_leftovers(workspace: Workspace, before: Baseline, after: Baseline) -> t
 def require_able_to_hand_over(worktree: Worktree, config: Config) -> None:
     """Raise a ``RalphError`` where nothing could be committed or pushed, and say what to do."""
     if config.commits is Committer.LOOP:
-        _require_identity(worktree)
-    if not config.push:
-        return
+        require_identity(worktree.root)
     head = git.read_head(worktree.git_dir, worktree.common_dir)
-    if head.branch is None:
+    require_branch_to_push(worktree.root, config, head)
+
+
+def require_branch_to_push(root: Path, config: Config, head: git.Head) -> None:
+    """Raise a ``RalphError`` where a run that pushes is on no branch."""
+    if config.push and head.branch is None:
         raise RalphError(
-            f"HEAD of {worktree.root} is on no branch, so there is none to push; check out a "
+            f"HEAD of {root} is on no branch, so there is none to push; check out a "
             "branch, for example with git switch -c my-branch, or start with --no-push"
         )
 
@@ -84,7 +88,11 @@ def tell_no_remote(workspace: Workspace) -> list[Notice]:
     """Tell once that a run which pushes has nowhere to push to."""
     place = workspace.worktree
     branch = git.read_head(place.git_dir, place.common_dir).branch
-    if not workspace.config.push or branch is None or find_remote(workspace, branch) is not None:
+    if (
+        not workspace.config.push
+        or branch is None
+        or find_remote(workspace.root, branch) is not None
+    ):
         return []
     message = (
         "nothing is pushed, since the repository has no remote; add one with git remote add origin "
@@ -93,12 +101,13 @@ def tell_no_remote(workspace: Workspace) -> list[Notice]:
     return [Notice(code="push-skipped", message=message)]
 
 
-def _require_identity(worktree: Worktree) -> None:
+def require_identity(root: Path) -> None:
+    """Raise a ``RalphError`` where git does not know in whose name to commit."""
     try:
         for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            run_git(worktree.root, "var", name)
+            run_git(root, "var", name)
     except RalphError as error:
         raise RalphError(
-            f"the loop is to commit in {worktree.root}, and git knows no name to do it with; set "
+            f"the loop is to commit in {root}, and git knows no name to do it with; set "
             "one with: git config user.name 'Your Name'; git config user.email you@example.com"
         ) from error

@@ -16,6 +16,7 @@ from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.iteration_limits import SpendingWatch
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agent_choice import is_session_id
 from ralph_ls.engine.clock import Clock
@@ -65,6 +66,12 @@ class Hearing:
         self._heard: tuple[int, int] | None = None
         """Iteration and attempt of the agent that this engine listened to last."""
         self._touched: dict[str, None] = {}
+        self._spending = SpendingWatch(workspace.config, None)
+
+    @property
+    def has_overspent(self) -> bool:
+        """Whether the agent has passed a limit of the iteration, and its turn has ended."""
+        return self._spending.is_over
 
     @property
     def problem(self) -> str | None:
@@ -78,6 +85,7 @@ class Hearing:
             self._touched.clear()
         else:
             self._spent = add_usage(self._spent, self._used)
+        self._spending = SpendingWatch(self._workspace.config, self._spent)
         self._messages.begin(
             effect.iteration,
             self._workspace.agent.dialect,
@@ -89,6 +97,7 @@ class Hearing:
     def take(self, data: bytes) -> list[Told]:
         """Take what it prints; the messages that are complete now."""
         messages = self._messages.write(data)
+        self._spending.hear(messages)
         for message in messages:
             if isinstance(message, FileTold) and len(self._touched) < KEPT_PATHS:
                 self._touched[message.path] = None

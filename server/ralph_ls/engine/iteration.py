@@ -22,6 +22,7 @@ from ralph_ls.core.loop.effects import (
     PrepareIteration,
     ReadIteration,
     SetTaskAside,
+    UndoWork,
 )
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -34,6 +35,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_log import exit_code_of, log_messages, log_output, make_log
@@ -41,6 +43,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
+from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
 from ralph_ls.engine.launching import launch_of, prompt_of, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
@@ -48,7 +51,8 @@ from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
 from ralph_ls.engine.shared_attempts import SharedAttempts
 from ralph_ls.engine.sources.source import Written
 from ralph_ls.engine.task_names import TaskNames
-from ralph_ls.engine.validation import can_validate, must_validate, run_validation
+from ralph_ls.engine.undoing import Undoing
+from ralph_ls.engine.validation import Validating
 from ralph_ls.engine.verifying import Verifying
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.events import AgentExited, IterationEnded
@@ -70,6 +74,7 @@ class IterationWork:
         self._workspace = workspace
         self._clock = clock
         self._looking = Looking(workspace, clock=clock)
+        self._health = Health(workspace)
         self._guarding = Guarding(workspace, clock=clock)
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
@@ -85,19 +90,21 @@ class IterationWork:
         self._stopping = False
         self._writing = asyncio.Lock()
         """Held while the plan is written by our own hand, beside the loop."""
-        self._validates = can_validate(workspace)
-        """Whether there was a validation script that could run when this engine began."""
         self._attempts = SharedAttempts(workspace)
         self._exit: AgentExited | None = None
         """How the agent of the iteration that was read last came to its end."""
         self.log = make_log(workspace, clock)
         hands = Hands(workspace, self.log.write, self._has_begun, lambda: self._stopping)
         self._handing_over = HandingOver(hands, clock)
+        self._validating = Validating(hands)
+        self._undoing = Undoing(workspace, clock)
         self._put_back: frozenset[str] = frozenset()
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""
         ordered, known = effect, run.attempts
+        if run.iteration == 0:
+            self._validating.begin_run()
         if (counted := self._attempts.read()) is not None:
             skip = attempts.skipped(counted, self._workspace.config.attempts)
             effect, run = replace(effect, skip=skip), run.model_copy(update={"attempts": counted})
@@ -115,6 +122,8 @@ class IterationWork:
         if text != self._plan_before:
             self._remember_plan(text)
             self._plan_before = text
+        is_first = run.iteration == 0
+        unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
         facts = self._facts(text, effect, run, self._names.renamed)
         return Prepared(
             baseline=baseline,
@@ -125,7 +134,10 @@ class IterationWork:
             mode=self._source.mode(text, facts, run),
             must_claim=facts.next_task is not None
             and self._source.must_claim(text, facts.next_task),
-            notices=await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+            notices=(
+                *unwell,
+                *await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+            ),
         )
 
     async def claim(self, effect: ClaimTask) -> TaskClaimed:
@@ -149,6 +161,7 @@ class IterationWork:
             self._note("prompt-passed-over", prompt.passed_over)
         launch = launch_of(workspace, effect, prompt, self._looking)
         if effect.attempt == 1:
+            await self._remember_tree(effect, run)
             await asyncio.to_thread(self._source.started, effect, run, self._plan_if_open())
             self.log.begin(
                 effect.iteration,
@@ -162,7 +175,13 @@ class IterationWork:
             launch, redactor=workspace.redactor, on_output=self._on_output
         )
         self._process = started
+        self._end_if_overspent()
         return tell_launch(workspace, effect, prompt, started), self._end_of(started)
+
+    async def _remember_tree(self, effect: LaunchAgent, run: RunState) -> None:
+        if run.current is not None:
+            base = run.current.started.baseline
+            await asyncio.to_thread(self._undoing.remember, effect.iteration, base)
 
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
@@ -216,7 +235,7 @@ class IterationWork:
             after = await asyncio.to_thread(self._looking.look)
         self._after = (after, seen.text)
         refuted = {one.task.id for one in seen.verifications if one.failed}
-        is_due, notices = must_validate(workspace, could_at_start=self._validates, lost=effect.lost)
+        is_due, notices = self._validating.look(found.paths, lost=effect.lost)
         remarks = await asyncio.to_thread(self._source.remarks, text, tell_changes=True)
         return IterationRead(
             report=said.report,
@@ -288,13 +307,26 @@ class IterationWork:
             await asyncio.to_thread(self._source.note_set_aside, effect)
 
     async def validate(self, iteration: int) -> ValidationFinished:
-        """Run the validation script, if it is still the one that was allowed."""
+        """Run the validation scripts that are due, if they are still what was allowed."""
         try:
-            return await run_validation(
-                self._workspace, iteration, on_output=self.log.write, on_start=self._has_begun
-            )
+            return await self._validating.run(iteration)
         finally:
             self._process = None
+
+    async def undo(self, effect: UndoWork, run: RunState) -> WorkUndone:
+        """Take back what the iteration did; the tree after that is the next one's beginning."""
+        after, text = self._after or (effect.base, "")
+        made = await asyncio.to_thread(self._undoing.undo, effect, after)
+        if made.refused:
+            return made
+        self._validating.undone()
+        baseline, restored = await asyncio.gather(
+            asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
+        )
+        self._names.follow(text, restored)
+        renamed = self._names.settle()
+        self._after = (baseline, restored)
+        return replace(made, plan=self._facts(restored, effect, run, renamed))
 
     async def commit(self, effect: CommitWork) -> WorkCommitted:
         """Commit what the iteration changed; the tree after that is the next one's beginning."""
@@ -341,6 +373,7 @@ class IterationWork:
             signal=ended.signal,
             timed_out=ended.timed_out,
             idle=ended.idle,
+            overspent=ended.overspent,
             stopped=ended.stopped,
             killed=ended.killed,
             leftovers=ended.leftovers,
@@ -353,6 +386,11 @@ class IterationWork:
         log_output(self.log, stream, data, self._workspace.agent.dialect)
         if stream == STDOUT:
             self._log_messages(self._hearing.take(data))
+            self._end_if_overspent()
+
+    def _end_if_overspent(self) -> None:
+        if self._hearing.has_overspent and self._process is not None:
+            self._process.end_overspent()
 
     def _log_messages(self, messages: list[Told]) -> None:
         log_messages(self.log, messages, self._workspace.agent.dialect)
@@ -375,7 +413,7 @@ class IterationWork:
     def _facts(
         self,
         text: str,
-        effect: PrepareIteration | ReadIteration,
+        effect: PrepareIteration | ReadIteration | UndoWork,
         run: RunState,
         renamed: Mapping[str, TaskRef],
     ) -> PlanFacts:

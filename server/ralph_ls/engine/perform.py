@@ -30,6 +30,7 @@ from ralph_ls.core.loop.effects import (
     RemoveDecide,
     SetTaskAside,
     StopAgent,
+    UndoWork,
     Validate,
     WaitUntil,
     WatchHaltFiles,
@@ -101,8 +102,8 @@ class Performer:
                 self._start("announcing", self._answer(self._announcing.announce(effect, run)))
             case ReadIteration():
                 self._start("reading", self._answer(self._work.read(effect, run)))
-            case Validate() | CommitWork() | PushWork():
-                self._check_and_hand_over(effect)
+            case Validate() | UndoWork() | CommitWork() | PushWork():
+                self._check_and_hand_over(effect, run)
             case WaitUntil(until=until):
                 delay = max(0.0, (until - self._clock.now()).total_seconds())
                 self._timer = asyncio.get_running_loop().call_later(delay, self._time_came)
@@ -119,10 +120,14 @@ class Performer:
                 if problem := self._write(effect):
                     self._deliver(EffectFailed(message=problem))
 
-    def _check_and_hand_over(self, effect: Validate | CommitWork | PushWork) -> None:
+    def _check_and_hand_over(
+        self, effect: Validate | UndoWork | CommitWork | PushWork, run: RunState
+    ) -> None:
         match effect:
             case Validate(iteration=iteration):
                 self._start("validating", self._answer(self._work.validate(iteration)))
+            case UndoWork():
+                self._start("undoing", self._answer(self._work.undo(effect, run)))
             case CommitWork():
                 self._start("committing", self._answer(self._work.commit(effect)))
             case PushWork(iteration=iteration):

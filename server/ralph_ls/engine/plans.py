@@ -15,7 +15,7 @@ from ralph_ls.core.plan.marker import has_marker
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
@@ -135,6 +135,15 @@ def titles_of(titles: Sequence[str]) -> str:
     n_more = len(titles) - SHOWN_TITLES
     more = [f"and {count_of(n_more, 'more task')}"] if n_more > 0 else []
     return "; ".join([*titles[:SHOWN_TITLES], *more])
+
+
+def require_plan_or_task(config: Config) -> None:
+    """Raise ``UsageError`` where the whole plan is to be made anew, and one task alone done."""
+    if config.task is not None and config.mode is FirstMode.PLAN:
+        raise UsageError(
+            "a plan iteration is for the whole plan, so --task and --mode plan do not go "
+            "together; leave one of them out"
+        )
 
 
 def require_task(plan: Plan, task_id: str) -> None:

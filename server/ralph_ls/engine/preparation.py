@@ -29,6 +29,8 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
+from ralph_ls.engine.legacy import tell_legacy
+from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
@@ -113,6 +115,9 @@ def prepare_start(
     project = None
     if keeps_project_state(config):
         project = open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
+    archived: tuple[list[Notice], tuple[str, ...]] = ([], ())
+    if not earlier:
+        archived = archive_progress(worktree.root, config, clock.local().date())
     workspace = Workspace(
         worktree=worktree,
         state=earlier[0] if earlier else state,
@@ -125,6 +130,7 @@ def prepare_start(
         redactor=redactor,
         claims=claims,
         project=project,
+        written_at_start=archived[1],
     )
     read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
     notices = [*_exclude(workspace), *_torn(read)]
@@ -138,8 +144,10 @@ def prepare_start(
         kept_since=earlier[1].started_at if earlier else None,
         outside=workspace.log_folder_outside,
     )
+    notices += archived[0]
     notices += source.begin(settings, plan, resume=request.resume)
     notices += tell_no_remote(workspace)
+    notices += tell_legacy(workspace)
     notices += tell_not_allowed(workspace, plan.text)
     facts = _facts(workspace, overrides, notices)
     first: Input = Started(run=run, facts=facts)

@@ -75,6 +75,8 @@ class ProcessExit:
     signal: int | None
     timed_out: bool
     idle: bool
+    overspent: bool
+    """``end_overspent`` was called before it exited by itself."""
     stopped: bool
     """``stop`` was called before it exited by itself."""
     seconds: float
@@ -124,6 +126,10 @@ class RunningProcess(asyncio.SubprocessProtocol):
     def stop(self) -> None:
         """Begin to end the whole tree at once; ``wait`` tells when it is done. Idempotent."""
         self._end("stopped")
+
+    def end_overspent(self) -> None:
+        """As ``stop``, because it used up more than it may."""
+        self._end("overspent")
 
     async def launch(self) -> None:
         """Start it; see ``start``."""
@@ -255,6 +261,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
             signal=-return_code if return_code < 0 else None,
             timed_out="timed out" in self._reasons,
             idle="idle" in self._reasons,
+            overspent="overspent" in self._reasons,
             stopped="stopped" in self._reasons,
             seconds=self._exited.result() - self._started_at,
             stdout_bytes=self._streams[STDOUT].n_bytes,

@@ -12,6 +12,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from ralph_ls.core.loop.inputs import WorkPushed
@@ -19,7 +20,6 @@ from ralph_ls.core.redact import MINIMAL_LENGTH, Redactor
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import read_head
 from ralph_ls.engine.git_work import Hands, Ran, run_own_git, ssh_without_questions
-from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.git_command import run_git
 
 TRIES = 3
@@ -68,7 +68,7 @@ class Pushing:
             return WorkPushed(
                 ok=False, branch="a detached HEAD", commit=head.commit, tries=1, problem=problem
             )
-        remote = await asyncio.to_thread(find_remote, self.hands.workspace, head.branch)
+        remote = await asyncio.to_thread(find_remote, self.hands.workspace.root, head.branch)
         if remote is None:
             return WorkPushed()
         known = await asyncio.to_thread(self._known, remote.name, head.branch)
@@ -132,13 +132,13 @@ class Pushing:
         return run_git(root, "rev-parse", "--verify", "-q", ref, accept=(0, 1)).decode().strip()
 
 
-def find_remote(workspace: Workspace, branch: str) -> Remote | None:
+def find_remote(root: Path, branch: str) -> Remote | None:
     """Where git would push the branch; None where there is no remote.
 
     As git chooses: what is set for pushing, else what the branch follows, else ``origin``, else the
     only one there is.
     """
-    settings = _settings(workspace)
+    settings = _settings(root)
     prefix = f"branch.{branch}"
     names = [key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url")]
     follows = settings.get(f"{prefix}.remote", "")
@@ -161,10 +161,10 @@ def without_users(text: str) -> str:
     return _USER_OF_URL.sub("", text)
 
 
-def _settings(workspace: Workspace) -> dict[str, str]:
+def _settings(root: Path) -> dict[str, str]:
     """Git's settings that say where to push; section and key in lower case, the last one holds."""
     wanted = r"^(branch\..*\.(remote|pushremote|merge)|remote\..*|core\.sshcommand)$"
-    printed = run_git(workspace.root, "config", "-z", "--get-regexp", wanted, accept=(0, 1))
+    printed = run_git(root, "config", "-z", "--get-regexp", wanted, accept=(0, 1))
     entries = (entry.partition("\n") for entry in printed.decode("utf-8", "replace").split("\0"))
     return {key: value for key, _, value in entries if key}
 

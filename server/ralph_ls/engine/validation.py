@@ -1,101 +1,172 @@
-"""The validation script: whether it is due, and one run of it with its own timeout (SPEC §9).
+"""The validation scripts: which are due, and one run of each with its own timeout (SPEC §9).
 
-It runs as a process group like an agent, and only as it was allowed. It must never judge what a
-failure means for the loop.
+``validate.sh`` comes first, then those of ``validate.d`` by name; the first that fails ends it.
+A script that names globs runs where a file that it names was changed since everything was last
+valid: what a stopped or a refused iteration changed is looked at with the next one, and so is all
+after an engine died. Each runs as a process group like an agent, and only as it was allowed. This
+module must never judge what a failure means for the loop.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from ralph_ls.core.loop.inputs import Notice, ValidationFinished
+from ralph_ls.core.loop.validation_scripts import asks_for, globs_of
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
-from ralph_ls.engine.workspace import Workspace
+from ralph_ls.engine.git_work import Hands
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store import trust
+from ralph_ls.store.files import read_regular
+from ralph_ls.store.validation_files import can_run, validation_files
 
 TAIL_CHARACTERS = 2000
 
 
-def can_validate(workspace: Workspace) -> bool:
-    """Whether there is a validation script that can run."""
-    script = workspace.root / workspace.config.paths.validate_script
-    return script.is_file() and os.access(script, os.X_OK)
+class Validating:
+    """The validation scripts for one engine."""
 
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self._workspace = hands.workspace
+        self._at_start = tuple(self._runnable())
+        """Those that could run when this engine began: they cannot go away unseen."""
+        self._unvalidated: frozenset[str] | None = None
+        """What was changed since everything was last valid; None: nobody knows."""
+        self._before_this: frozenset[str] | None = None
+        """The same without what the open iteration changed."""
+        self._due: tuple[str, ...] = ()
+        self._told: set[str] = set()
 
-def must_validate(
-    workspace: Workspace, *, could_at_start: bool, lost: bool
-) -> tuple[bool, tuple[Notice, ...]]:
-    """Whether the script has to run now, and what is to be told about it.
+    def begin_run(self) -> None:
+        """Nothing was changed yet: this is the run's first iteration."""
+        self._unvalidated = frozenset()
 
-    ``could_at_start`` says whether it could run when this engine began, ``lost`` that nobody saw
-    the end of the iteration's agent.
-    """
-    path = workspace.config.paths.validate_script
-    if lost or not (could_at_start or (workspace.root / path).is_file()):
-        return False, ()
-    if not could_at_start and not can_validate(workspace):
-        message = f"{path} is not executable and was skipped; make it so with: chmod +x {path}"
-        return False, (Notice(code="validate-not-executable", message=message),)
-    return True, ()
+    def look(self, changed: Iterable[str], *, lost: bool) -> tuple[bool, tuple[Notice, ...]]:
+        """Whether scripts have to run for an iteration, and what is to be told about them.
 
-
-async def run_validation(
-    workspace: Workspace,
-    iteration: int,
-    *,
-    on_output: Callable[[bytes], None],
-    on_start: Callable[[process.RunningProcess], None],
-) -> ValidationFinished:
-    """Run the validation script, if it is still the one that was allowed.
-
-    ``on_start`` gets the process as soon as there is one, so that it can be stopped. Raises a
-    ``RalphError`` where the script cannot run any more or is not allowed.
-    """
-    path = workspace.config.paths.validate_script
-    if not can_validate(workspace):
-        raise RalphError(
-            f"{path} could run when the loop began and cannot now; put it back, "
-            f"for example with: git checkout -- {path}"
+        ``lost`` says that nobody saw the end of the iteration's agent.
+        """
+        self._before_this = self._unvalidated
+        if self._unvalidated is not None:
+            self._unvalidated |= set(changed)
+        if lost:
+            self._due = ()
+            return False, ()
+        there = validation_files(self._workspace.root, self._workspace.config)
+        known = [path for path in self._at_start if path not in there]
+        not_executable = [path for path in there if not self._may_run(path)]
+        self._due = tuple(
+            path for path in [*known, *there] if path not in not_executable and self._is_asked(path)
         )
-    now_there = trust.claims_of(workspace.root, workspace.config, {})
-    trust.require_allowed(workspace.state, [claim for claim in now_there if claim.key == path])
-    outcome_path = workspace.files.folder / f"validate-{iteration:03d}.out"
-    launch = process.Launch(
-        argv=(str(workspace.root / path),),
-        cwd=workspace.root,
-        environment=agent_environment(
-            workspace.environment,
+        return bool(self._due), self._tell_skipped(not_executable)
+
+    def undone(self) -> None:
+        """What the open iteration changed was taken back."""
+        self._unvalidated = self._before_this
+
+    async def run(self, iteration: int) -> ValidationFinished:
+        """Run the scripts that are due, as they were allowed, up to the first that fails.
+
+        Raises a ``RalphError`` where one cannot run any more or is not allowed.
+        """
+        seconds, tail = 0.0, ""
+        for number, path in enumerate(self._due, start=1):
+            ended, tail = await self._run(path, iteration, number)
+            seconds += ended.seconds
+            if ended.exit_code != 0 or ended.timed_out or self._hands.is_stopping():
+                return ValidationFinished(
+                    ok=False,
+                    exit_code=ended.exit_code,
+                    timed_out=ended.timed_out,
+                    seconds=round(seconds, 3),
+                    tail=tail,
+                    script=path,
+                    scripts=self._due[:number],
+                )
+        self._unvalidated = frozenset()
+        return ValidationFinished(
+            ok=True,
+            exit_code=0,
+            timed_out=False,
+            seconds=round(seconds, 3),
+            tail=tail,
+            scripts=self._due,
+        )
+
+    def _runnable(self) -> list[str]:
+        root = self._workspace.root
+        return [
+            path for path in validation_files(root, self._workspace.config) if can_run(root, path)
+        ]
+
+    def _may_run(self, path: str) -> bool:
+        return path in self._at_start or can_run(self._workspace.root, path)
+
+    def _is_asked(self, path: str) -> bool:
+        data = self._read(path)
+        if self._unvalidated is None or self._not_allowed(path, data):
+            # One that was changed must not say by itself that nobody need look at it.
+            return True
+        globs = globs_of(data.decode("utf-8", errors="replace"))
+        return not globs or asks_for(globs, self._unvalidated)
+
+    def _not_allowed(self, path: str, data: bytes) -> bool:
+        claim = trust.claim_of_file(path, data)
+        return bool(trust.not_allowed(self._workspace.state, [claim]))
+
+    def _read(self, path: str) -> bytes:
+        return read_regular(self._workspace.root / path, trust.LARGEST_FILE) or b""
+
+    def _tell_skipped(self, paths: Iterable[str]) -> tuple[Notice, ...]:
+        """Each script that cannot be executed, once for as long as the engine lives."""
+        fresh = [path for path in paths if path not in self._told]
+        if not fresh:
+            return ()
+        self._told.update(fresh)
+        named = " ".join(fresh)
+        are = "is not executable and was" if len(fresh) == 1 else "are not executable and were"
+        make = "it" if len(fresh) == 1 else "them"
+        message = f"{', '.join(fresh)} {are} skipped; make {make} so with: chmod +x {named}"
+        return (Notice(code="validate-not-executable", message=message),)
+
+    async def _run(self, path: str, iteration: int, number: int) -> tuple[process.ProcessExit, str]:
+        workspace = self._workspace
+        if not can_run(workspace.root, path):
+            raise RalphError(
+                f"{path} could run when the loop began and cannot now; put it back, "
+                f"for example with: git checkout -- {path}"
+            )
+        claim = trust.claim_of_file(path, self._read(path))
+        trust.require_allowed(workspace.state, [claim])
+        outcome_path = workspace.files.folder / f"validate-{iteration:03d}-{number:02d}.out"
+        launch = process.Launch(
+            argv=(str(workspace.root / path),),
+            cwd=workspace.root,
+            environment=agent_environment(
+                workspace.environment,
+                marker=workspace.marker(iteration),
+                iteration=iteration,
+                max_iterations=workspace.config.max_iterations,
+                scratch=None,
+            ),
+            stdin=None,
+            stdout_path=outcome_path,
+            stderr_path=outcome_path.with_suffix(".err"),
             marker=workspace.marker(iteration),
-            iteration=iteration,
-            max_iterations=workspace.config.max_iterations,
-            scratch=None,
-        ),
-        stdin=None,
-        stdout_path=outcome_path,
-        stderr_path=outcome_path.with_suffix(".err"),
-        marker=workspace.marker(iteration),
-        timeout_seconds=workspace.config.validate_timeout or None,
-        idle_timeout_seconds=None,
-        grace_seconds=process.GRACE_SECONDS,
-    )
-    printed = bytearray()
+            timeout_seconds=workspace.config.validate_timeout or None,
+            idle_timeout_seconds=None,
+            grace_seconds=process.GRACE_SECONDS,
+        )
+        printed = bytearray()
 
-    def keep(_stream: str, data: bytes) -> None:
-        on_output(data)
-        printed.extend(data)
-        del printed[: -4 * (TAIL_CHARACTERS + 1)]
+        def keep(_stream: str, data: bytes) -> None:
+            self._hands.on_output(data)
+            printed.extend(data)
+            del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
-    started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
-    on_start(started)
-    ended = await started.wait()
-    tail = printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
-    return ValidationFinished(
-        ok=ended.exit_code == 0 and not ended.timed_out,
-        exit_code=ended.exit_code,
-        timed_out=ended.timed_out,
-        seconds=round(ended.seconds, 3),
-        tail=tail,
-    )
+        started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
+        self._hands.on_start(started)
+        ended = await started.wait()
+        return ended, printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]

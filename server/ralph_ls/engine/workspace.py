@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph_ls.core.plan.editing.progress_archiving import archive_path
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.git import OwnFiles
@@ -36,6 +37,8 @@ class Workspace:
     """What the repository brings and this run may use; allowed when the run began."""
     project: ProjectState | None = None
     """None where nothing is kept beyond the work tree."""
+    written_at_start: tuple[str, ...] = ()
+    """The loop's own files that this start has written; the first commit takes them along."""
 
     @property
     def root(self) -> Path:
@@ -76,7 +79,7 @@ class Workspace:
             paths=frozenset(
                 {
                     *self.source.own_files,
-                    paths.progress,
+                    *self.progress_files,
                     paths.decide,
                     paths.blocked,
                     *self.guarded_files,
@@ -84,6 +87,12 @@ class Workspace:
             ),
             folders=(".ralph", paths.logs, *self.source.own_folders, *self.state_inside),
         )
+
+    @property
+    def progress_files(self) -> tuple[str, str]:
+        """The progress log, and the file beside it that its old entries go to."""
+        log = self.config.paths.progress
+        return log, archive_path(log)
 
     @property
     def guarded_files(self) -> frozenset[str]:

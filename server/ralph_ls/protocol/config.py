@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.beads_config import BeadsConfig
 from ralph_ls.protocol.request import FORMS, read_reference
+from ralph_ls.protocol.review_config import ReviewPointsConfig
 from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 CONFIG_FILE = ".ralph/config.toml"
@@ -58,6 +59,17 @@ class OnTimeout(StrEnum):
 
     CONTINUE = "continue"
     STOP = "stop"
+
+
+class OnValidateFail(StrEnum):
+    """What a failed validation means for the run (SPEC §9)."""
+
+    STOP = "stop"
+    """The run ends as fatal (S, validate.sh)."""
+    ROLLBACK = "rollback"
+    """The iteration is taken back, its work kept on a branch; the run goes on."""
+    REPAIR = "repair"
+    """The work stays, and the next iteration mends it."""
 
 
 class PromptBy(StrEnum):
@@ -219,13 +231,16 @@ class LogRetention(StrictWireModel):
 
 
 class ProgressConfig(StrictWireModel):
-    """What is progress."""
+    """What is progress, and how long it is kept where it is told."""
 
     evidence: tuple[EvidenceKind, ...] = (
         EvidenceKind.COMMITS,
         EvidenceKind.WORKTREE,
         EvidenceKind.TASKS,
     )
+    keep_days: int | None = Field(default=None, ge=1)
+    """Days that an entry of the progress log stays in it; older ones go to a file beside it at a
+    run's start. None: all stay (S, Future Enhancements 3)."""
 
 
 class GateConfig(StrictWireModel):
@@ -257,7 +272,9 @@ class PathsConfig(StrictWireModel):
     logs: TreePath = ".ralph/logs"
     """The folder of the logs for people."""
     validate_script: TreePath = ".ralph/validate.sh"
-    """Run after each iteration, where it can be executed."""
+    """Run after each iteration, where it can be executed; so are those in the folder beside it
+    that is called the same with ``.d`` at its end, each only where a file changed that it names in
+    one of its first lines: ``# ralph: globs = client/**, *.ts`` (without such a line: always)."""
     prompts: TreePath = ".ralph/prompts"
     """The folder of a person's own prompts."""
     progress: TreePath = "PROGRESS.md"
@@ -318,6 +335,12 @@ class Config(StrictWireModel):
     """Tokens in and out, as far as the agent tells; None is unlimited."""
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """US dollars, as far as the agent tells; None is unlimited."""
+    max_tokens_per_iteration: int | None = Field(default=None, ge=1)
+    """Tokens in and out of one iteration, after which its agent is ended; None is unlimited."""
+    max_cost_per_iteration_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars of one iteration, as far as the agent tells; None is unlimited."""
+    max_calls_per_minute: int | None = Field(default=None, ge=1)
+    """Turns of the agents in a minute, before the next one starts; None is unlimited."""
     min_iterations: int = Field(default=0, ge=0)
     """Iterations before which no completion is accepted."""
     max_stuck: int | None = Field(default=None, ge=1)
@@ -347,7 +370,10 @@ class Config(StrictWireModel):
     review_cap: int = Field(default=5, ge=1)
     """The review of a story in which it is approved, whatever is found (SPEC §8)."""
     validate_timeout: Duration = 600.0
-    """Seconds the validation script may take; 0 is none."""
+    """Seconds that each validation script may take; 0 is none."""
+    on_validate_fail: OnValidateFail = OnValidateFail.STOP
+    max_repairs: int = Field(default=3, ge=1)
+    """Repairs in a row after which ``on_validate_fail = "repair"`` ends the run."""
     verify: bool = False
     """Run the commands that the criteria of a closed task name, as far as they were allowed (B)."""
     verify_timeout: Duration = 600.0
@@ -369,6 +395,7 @@ class Config(StrictWireModel):
     promise: PromiseConfig = PromiseConfig()
     attempts: AttemptsConfig = AttemptsConfig()
     session: SessionConfig = SessionConfig()
+    review_points: ReviewPointsConfig = ReviewPointsConfig()
     guard: GuardConfig = GuardConfig()
     paths: PathsConfig = PathsConfig()
     issue: IssueConfig = IssueConfig()

@@ -32,6 +32,7 @@ from ralph_ls.protocol.iteration_events import (
     PromiseRead,
     Pushed,
     RalphStatusUpdate,
+    RolledBack,
     TaskSetAside,
     Validated,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "GuardReverted",
     "CriteriaVerified",
     "Validated",
+    "RolledBack",
     "Committed",
     "Pushed",
     "IterationEnded",
@@ -198,6 +200,7 @@ Event = (
     | GuardReverted
     | CriteriaVerified
     | Validated
+    | RolledBack
     | Committed
     | Pushed
     | WaitStarted

@@ -64,6 +64,8 @@ class AgentExited(EventBase):
     signal: int | None = None
     timed_out: bool = False
     idle: bool = False
+    overspent: bool = False
+    """It was ended because it had passed a limit of the iteration."""
     stopped: bool = False
     killed: bool = False
     """It came to a KILL."""
@@ -199,7 +201,7 @@ class GuardReverted(EventBase):
 
 
 class Validated(EventBase):
-    """The validation script ran."""
+    """The validation scripts ran, up to the first that failed."""
 
     kind: Literal["validated"] = "validated"
     iteration: int
@@ -208,7 +210,28 @@ class Validated(EventBase):
     timed_out: bool = False
     seconds: float = 0.0
     tail: str = ""
-    """The end of what it printed, at most 2000 characters."""
+    """The end of what the last one printed, at most 2000 characters."""
+    script: str = ""
+    """The one that failed, relative to the work tree; empty where none did."""
+    scripts: tuple[str, ...] = ()
+    """Those that ran, in their order."""
+
+
+class RolledBack(EventBase):
+    """What did not validate was taken back, or could not be (SPEC §9, ``on_validate_fail``)."""
+
+    kind: Literal["rolledBack"] = "rolledBack"
+    iteration: int
+    ok: bool
+    backup: str | None = None
+    """The branch that keeps all of it, uncommitted work included; None: there was nothing."""
+    commits: int = 0
+    files: int = 0
+    """How many files are again as they were."""
+    kept: tuple[str, ...] = ()
+    """The first files that were left as they are, since a person saved them meanwhile."""
+    refused: str = ""
+    """Why it was not taken back, in words; empty where it was."""
 
 
 class CriterionChecked(WireModel):

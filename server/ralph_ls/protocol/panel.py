@@ -24,7 +24,8 @@ class Verb(StrEnum):
     PAUSE = "pause"
     STOP = "stop"
     RESUME = "resume"
-    """Goes on after a pause, resolves a blocker, or takes up a run whose engine is gone."""
+    """Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
+    is gone."""
     RESET = "reset"
     ANSWER = "answer"
     RUN_TASK = "runTask"
@@ -83,8 +84,8 @@ class Card(WireModel):
     kind: str
     """A stable kebab-case name: ``question-waiting``, ``run-blocked``, ``plan-blocked``,
     ``breaker-open``, ``run-stuck``, ``engine-gone``, ``run-fatal``, ``run-paused``,
-    ``run-ready``, ``run-stops``, ``breaker-half-open``, ``run-waits``, ``run-complete`` or
-    ``run-ended``."""
+    ``run-review``, ``run-ready``, ``run-stops``, ``breaker-half-open``, ``run-waits``,
+    ``run-complete`` or ``run-ended``."""
     tone: Tone
     title: str
     text: str = ""

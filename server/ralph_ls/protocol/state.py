@@ -17,13 +17,22 @@ from ralph_ls.protocol.events import (
     CriteriaVerified,
     IterationStarted,
     Pushed,
+    RolledBack,
     Validated,
     Warned,
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import Promise, Report, Usage
 from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView, Verdict
+from ralph_ls.protocol.run_words import (
+    EndReason,
+    Mode,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    TaskRef,
+    Verdict,
+)
 
 
 class Question(WireModel):
@@ -70,6 +79,7 @@ class CurrentIteration(WireModel):
     exit: AgentExited | None = None
     verified: tuple[CriteriaVerified, ...] = ()
     validated: Validated | None = None
+    rolled_back: RolledBack | None = None
     committed: Committed | None = None
     pushed: Pushed | None = None
     told: tuple[str, ...] = ()
@@ -95,6 +105,30 @@ class IterationFacts(WireModel):
     tasks_done: int = 0
     errors: tuple[str, ...] = ()
     report: Report | None = None
+
+
+class AgentCalls(WireModel):
+    """Calls of its model that one iteration's agents made."""
+
+    until: Timestamp
+    """When the last one was gone."""
+    seconds: float
+    """How long they worked until then."""
+    count: int
+
+
+class FailedValidation(WireModel):
+    """What the next iteration has to know of a validation that failed, where the run went on."""
+
+    validated: Validated
+    task: TaskRef | None = None
+    mode: Mode = Mode.BUILD
+    in_a_row: int = 1
+    """How many failed without one that did not between them."""
+    undone: bool = False
+    """What the iteration had done was taken back."""
+    backup: str | None = None
+    """The branch that keeps it then."""
 
 
 class Session(WireModel):
@@ -160,10 +194,14 @@ class RunState(WireModel):
     has_planned: bool = False
     """A plan iteration came to its end since a build iteration last made progress."""
     session: Session | None = None
+    failed_validation: FailedValidation | None = None
+    """The last one, where the run went on with it; None where it was content since."""
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""
     usage: Usage | None = None
     """What all iterations used up, as far as the agents tell."""
+    calls: tuple[AgentCalls, ...] = ()
+    """Of the last minute, where ``max_calls_per_minute`` limits them."""
     budgets_warned: tuple[str, ...] = ()
     """Budgets of which a person was warned that most of them is used up."""
     stale_marker: bool = False

@@ -11,25 +11,20 @@ an answer has to hold what was asked for. This module must never decide what is 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import shutil
-import signal
 import subprocess
-import sys
-import tempfile
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from ralph_ls.core.plan.beads.answers import Answer, read_answer, read_error, read_object
 from ralph_ls.core.plan.beads.commands import Command, claim, set_status
 from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status, lacks_dependencies
 from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
-from ralph_ls.store.git_command import GIT_REDIRECTIONS
+from ralph_ls.store.git_command import without_git_redirections
+from ralph_ls.store.programs import Ending, find_outside, run_program
 
 TIMEOUT_SECONDS = 60.0
 MOST_READY = 100_000
@@ -37,41 +32,6 @@ MOST_READY = 100_000
 SHOWN_AT_ONCE = 50
 LARGEST_ANSWER = 256 * 1024 * 1024
 FOLDER = ".beads"
-
-
-class Ending:
-    """Ends what ``bd`` is doing, from another thread, and all that it is asked for later."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._is_over = False
-
-    def end_in(self, seconds: float) -> None:
-        """End it after so many seconds; who is done by then has been answered."""
-        timer = threading.Timer(seconds, self.end)
-        timer.daemon = True
-        timer.start()
-
-    def end(self) -> None:
-        """End it at once; whoever asked gets ``IssuesRefused``, or ``IssuesMissing``."""
-        with self._lock:
-            self._is_over = True
-            for process in self._running:
-                _kill(process)
-
-    @contextlib.contextmanager
-    def around(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """Know of a process as long as it runs."""
-        with self._lock:
-            self._running.add(process)
-            if self._is_over:
-                _kill(process)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running.discard(process)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,24 +49,14 @@ class Bd:
 def find_bd(
     root: Path, environment: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> Bd:
-    """Find ``bd`` on PATH outside of the work tree; raises ``IssuesMissing`` where there is none.
-
-    Relative entries of PATH are passed over: they would let a repository bring the program.
-    """
-    real_root = os.path.realpath(root)
-    entries = [one for one in environment.get("PATH", "").split(os.pathsep) if one]
-    searched = [
-        one
-        for one in entries
-        if Path(one).is_absolute() and not Path(os.path.realpath(one)).is_relative_to(real_root)
-    ]
-    found = shutil.which("bd", path=os.pathsep.join(searched)) if searched else None
-    if found is None or Path(os.path.realpath(found)).is_relative_to(real_root):
+    """Find ``bd`` on PATH outside of the work tree; raises ``IssuesMissing`` without one."""
+    found = find_outside("bd", root, environment.get("PATH", ""))
+    if found is None:
         raise IssuesMissing(
             f"the issues in {root} are kept by bd, which was not found on PATH; install it "
             "(https://github.com/steveyegge/beads), or choose another profile with --profile"
         )
-    around = {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
+    around = without_git_redirections(environment)
     return Bd(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
 
 
@@ -271,7 +221,14 @@ def _answer(bd: Bd, command: Command) -> Answer:
 def _ask(bd: Bd, command: Command) -> str:
     """What ``bd`` prints; raises ``IssuesRefused``, and ``IssuesMissing`` without a database."""
     try:
-        code, stdout, stderr = _run(bd, (*command, "--json"))
+        code, stdout, stderr = run_program(
+            [bd.program, *command, "--json"],
+            cwd=bd.root,
+            environment=bd.environment,
+            timeout_seconds=bd.timeout_seconds,
+            largest_answer=LARGEST_ANSWER,
+            ending=bd.ending,
+        )
     except subprocess.TimeoutExpired as error:
         raise IssuesMissing(
             f"bd {command[0]} did not answer in {bd.timeout_seconds:g} s in {bd.root}; "
@@ -301,39 +258,3 @@ def _refusal(bd: Bd, command: Command, said: str) -> IssuesRefused:
 
 
 _SHOWN_WORD = 40
-
-
-def _run(bd: Bd, words: Sequence[str]) -> tuple[int, str, str]:
-    """Run ``bd`` in files, not pipes: a daemon that it leaves behind would keep a pipe open."""
-    # In a session of its own, so that Ctrl-C reaches the loop and not a change of the issues.
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = subprocess.Popen(
-            [bd.program, *words],
-            cwd=bd.root,
-            env=dict(bd.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=sys.platform != "win32",
-        )
-        try:
-            with bd.ending.around(process):
-                code = process.wait(bd.timeout_seconds)
-        except BaseException:
-            _kill(process)
-            process.wait()
-            raise
-        return code, _read_back(stdout), _read_back(stderr)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _read_back(file: BinaryIO) -> str:
-    file.seek(0)
-    return file.read(LARGEST_ANSWER).decode("utf-8", errors="replace")

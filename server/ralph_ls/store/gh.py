@@ -7,23 +7,17 @@ between ``gh`` and GitHub: nothing here knows a token, and none is asked for.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import shutil
-import signal
 import subprocess
-import sys
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from ralph_ls.core.plan.request import Issue, read_issue
 from ralph_ls.protocol.errors import RequestMissing
 from ralph_ls.protocol.request import IssueReference
-from ralph_ls.store.git_command import GIT_REDIRECTIONS
+from ralph_ls.store.git_command import without_git_redirections
+from ralph_ls.store.programs import find_outside, run_program
 
 TIMEOUT_SECONDS = 60.0
 LARGEST_ANSWER = 64 * 1024 * 1024
@@ -44,19 +38,9 @@ class Gh:
 def find_gh(
     root: Path, environment: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> Gh:
-    """Find ``gh`` on PATH outside of the work tree; raises ``RequestMissing`` where there is none.
-
-    Relative entries of PATH are passed over: they would let a repository bring the program.
-    """
-    real_root = os.path.realpath(root)
-    entries = [one for one in environment.get("PATH", "").split(os.pathsep) if one]
-    searched = [
-        one
-        for one in entries
-        if Path(one).is_absolute() and not Path(os.path.realpath(one)).is_relative_to(real_root)
-    ]
-    found = shutil.which("gh", path=os.pathsep.join(searched)) if searched else None
-    if found is None or Path(os.path.realpath(found)).is_relative_to(real_root):
+    """Find ``gh`` on PATH outside of the work tree; raises ``RequestMissing`` without one."""
+    found = find_outside("gh", root, environment.get("PATH", ""))
+    if found is None:
         raise RequestMissing(
             "issues on GitHub are read with gh, which was not found on PATH; install it "
             "(https://cli.github.com) and run gh auth login, or give the request's text: "
@@ -64,8 +48,8 @@ def find_gh(
         )
     around = {
         name: value
-        for name, value in environment.items()
-        if name not in GIT_REDIRECTIONS and name not in _NOISY
+        for name, value in without_git_redirections(environment).items()
+        if name not in _NOISY
     }
     return Gh(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
 
@@ -74,7 +58,13 @@ def view_issue(gh: Gh, reference: IssueReference) -> Issue:
     """The issue with all its comments; raises ``RequestMissing``, which says what to do."""
     words = ("issue", "view", str(reference.number), *_repository(reference))
     try:
-        code, stdout, stderr = _run(gh, (*words, "--json", ",".join(FIELDS)))
+        code, stdout, stderr = run_program(
+            [gh.program, *words, "--json", ",".join(FIELDS)],
+            cwd=gh.root,
+            environment=gh.environment,
+            timeout_seconds=gh.timeout_seconds,
+            largest_answer=LARGEST_ANSWER,
+        )
     except subprocess.TimeoutExpired as error:
         raise RequestMissing(
             f"gh did not answer in {gh.timeout_seconds:g} s when it was asked for {reference}; "
@@ -176,37 +166,3 @@ def _cut(words: str) -> str:
 
 def _repository(reference: IssueReference) -> tuple[str, ...]:
     return (f"--repo={reference.repository}",) if reference.repository else ()
-
-
-def _run(gh: Gh, words: Sequence[str]) -> tuple[int, str, str]:
-    """Run ``gh`` in files, not pipes, in a session of its own; nothing is typed to it."""
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = subprocess.Popen(
-            [gh.program, *words],
-            cwd=gh.root,
-            env=dict(gh.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=sys.platform != "win32",
-        )
-        try:
-            code = process.wait(gh.timeout_seconds)
-        except BaseException:
-            _end(process)
-            raise
-        return code, _read_back(stdout), _read_back(stderr)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _read_back(file: BinaryIO) -> str:
-    file.seek(0)
-    return file.read(LARGEST_ANSWER).decode("utf-8", errors="replace")

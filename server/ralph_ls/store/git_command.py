@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ralph_ls.protocol.errors import GitMissing, RalphError, WorkspaceMissing
 from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.programs import find_outside
 
 GIT_REDIRECTIONS = frozenset(
     {
@@ -65,10 +65,12 @@ def run_git(
     accept: Collection[int] = (0,),
     git_dir: Path | None = None,
     stdin: bytes = b"",
+    settings: Mapping[str, str] | None = None,
 ) -> bytes:
     """What git prints when run in the work tree ``root``; blocks until it is done.
 
-    With ``git_dir`` git need not find it from ``root``. Raises ``WorkspaceMissing`` where ``root``
+    With ``git_dir`` git need not find it from ``root``; ``settings`` are variables that it finds
+    besides, such as ``GIT_INDEX_FILE``. Raises ``WorkspaceMissing`` where ``root``
     is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
     in ``accept``.
     """
@@ -91,7 +93,7 @@ def run_git(
             answer = Git(root).execute(
                 [program, *_SAFELY, *place, *arguments],
                 istream=cast(BinaryIO, given) if stdin else None,
-                env=_environment(root),
+                env={**_environment(root), **(settings or {})},
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,
@@ -114,16 +116,17 @@ def run_git(
 
 def git_program(root: Path) -> str:
     """Where git lies; raises ``GitMissing`` where it is not on PATH outside of the work tree."""
-    return _find_git(os.environ.get("PATH", ""), os.path.realpath(root))
+    return _find_git(os.environ.get("PATH", ""), Path(os.path.realpath(root)))
+
+
+def without_git_redirections(environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` in which git finds the repository that it stands in."""
+    return {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
 
 
 @functools.cache
-def _find_git(path: str, real_root: str) -> str:
-    """Find git as a person would, but never one that the work tree brings."""
-    entries = [entry for entry in path.split(os.pathsep) if Path(entry).is_absolute()]
-    own = [entry for entry in entries if Path(os.path.realpath(entry)).is_relative_to(real_root)]
-    searched = [entry for entry in entries if entry not in own]
-    found = shutil.which("git", path=os.pathsep.join(searched)) if searched else None
+def _find_git(path: str, real_root: Path) -> str:
+    found = find_outside("git", real_root, path)
     if found is None:
         raise _no_git()
     return found

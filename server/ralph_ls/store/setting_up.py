@@ -77,6 +77,11 @@ class SetupPlanned:
     plan_path: str
     """Where the plan lies, relative to the root; empty where it is no file."""
 
+    @property
+    def written(self) -> list[str]:
+        """The paths of those that are new or changed."""
+        return [file.path for file in self.files if file.action is not SetupFileAction.KEEP]
+
 
 def problems_of(root: Path, order: SetupParams) -> tuple[SetupProblem, ...]:
     """What is wrong with it by the rules of I 1.4; a plan that is there needs no items."""

@@ -32,6 +32,7 @@ from ralph_ls.store.files import (
     write_atomic,
 )
 from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.validation_files import validation_files
 
 COMMANDS = ("on_pr_ready", "on_question")
 """Settings that name a command which is run beside the agent."""
@@ -182,7 +183,7 @@ def _record_path(state: StateFolder) -> Path:
 
 
 def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
-    found = [config.paths.validate_script]
+    found = validation_files(root, config)
     prompts = root / config.paths.prompts
     if prompts.is_dir():
         found += [path.relative_to(root).as_posix() for path in sorted(prompts.glob("PROMPT_*.md"))]

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ralph_ls.cli.live_panel import LiveRenderer
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.events import AttemptCounted, EventBase, PhaseChanged
+from ralph_ls.protocol.events import AgentStarted, AttemptCounted, EventBase, PhaseChanged
 from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import Outcome, Phase
 from ralph_ls.protocol.state import RunState
@@ -85,3 +85,13 @@ def test_a_wait_counts_down(reason: str, seconds: float, words: str) -> None:
     limited = ends(3, outcome=Outcome.LIMITED)
     told = rows((started(), begins(3, CHOOSE), limited, waits(reason, seconds)))
     assert re.fullmatch(words, told["Waits"])
+
+
+def test_the_time_that_the_agent_has_left_counts_down() -> None:
+    # The agent began long ago, by the clock of this machine.
+    agent = event(
+        AgentStarted, iteration=3, agent="command", argv=("a",), pid=1, process_start_time=0.0
+    )
+    told = (started(timeout=90), begins(3, CHOOSE), agent, phase(Phase.RUNNING))
+    assert rows(told)["Agent"] == "ends in 0s at the latest"
+    assert "Agent" not in rows((started(timeout=0), *told[1:]))

@@ -348,5 +348,5 @@ class TestRealStreams:
         done = sh(f"$RALPH plan; $RALPH run 1 --agent-command {agent}", repository, **environment)
         assert "○ 漢字 ✓ 👩‍💻  [" in done.stdout
         assert "かな said\n" in done.stdout
-        assert "▸ Iteration 1 of 1: 漢字 ✓ 👩‍💻 (0/1 tasks done)\n" in done.stdout
+        assert "▸ Iteration 1 of 1: 漢字 ✓ 👩‍💻 (0/1 tasks done, mode build, " in done.stdout
         assert done.stderr == ""

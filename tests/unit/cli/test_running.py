@@ -31,7 +31,8 @@ class TestForeground:
         assert told[1] == "▸ Profile: fixplan   Agent: command   Plan: @fix_plan.md"
         assert told[2] == "▸ Branch: main"
         assert told[4] == "▸ Limits: at most 20 iterations, 30m an iteration"
-        first = lines.index("▸ Iteration 1 of 20: First task (0/2 tasks done)")
+        begun = "▸ Iteration 1 of 20: First task (0/2 tasks done, mode build, "
+        first = next(place for place, line in enumerate(lines) if line.startswith(begun))
         assert lines[first + 1] == "I did the task. 漢字"
         assert "▸ Report: IN_PROGRESS, 2 files, tests passing. Go on" in lines
         assert lines[-9:-6] == [

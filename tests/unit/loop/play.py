@@ -231,7 +231,9 @@ class Play:
     def warnings(self) -> list[str]:
         return [event.code for event in self.told("warned")]
 
-    def _left_out(self, effect: order.PrepareIteration | order.ReadIteration) -> dict[str, int]:
+    def _left_out(
+        self, effect: order.PrepareIteration | order.ReadIteration | order.UndoWork
+    ) -> dict[str, int]:
         return {task: self.run.attempts.get(task, 0) for task in (*effect.skip, *effect.skipped)}
 
     def _perform(self, effect: order.Effect) -> None:
@@ -269,6 +271,8 @@ class Play:
                     lost=effect.lost,
                     skip=self._left_out(effect),
                 )
+            case order.UndoWork():
+                return world.undo_work(effect, self._left_out(effect))
             case order.Validate() | order.CommitWork() | order.PushWork():
                 self.queue.append(lambda: self._checked(effect))
             case order.WaitUntil():
@@ -289,6 +293,8 @@ class Play:
         match effect:
             case order.NoteSetAside():
                 world.noted.append(effect)
+            case order.ForgetAttempts():
+                pass
             case order.SetTaskAside(task=task, reason=reason):
                 world.tasks[task.id] = "blocked"
                 world.reasons[task.id] = reason

@@ -32,10 +32,18 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
-from ralph_ls.protocol.config import AttemptCounts, Committer, Config, GateRule, OnBlocked
+from ralph_ls.protocol.config import (
+    AttemptCounts,
+    Committer,
+    Config,
+    GateRule,
+    OnBlocked,
+    OnValidateFail,
+)
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
 from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
@@ -125,6 +133,7 @@ finished = st.builds(
     exit_code=st.sampled_from([0, 0, 1]) | st.none(),
     timed_out=st.booleans(),
     idle=st.booleans(),
+    overspent=st.booleans(),
     stopped=st.booleans(),
     seconds=seconds,
 )
@@ -173,6 +182,13 @@ validated = st.builds(
     timed_out=st.booleans(),
     seconds=seconds,
     tail=st.just("tested"),
+)
+undone = st.builds(
+    WorkUndone,
+    refused=st.sampled_from(["", "it was pushed"]),
+    backup=st.none() | st.just("ralph/backup-1"),
+    plan=st.none() | plans,
+    notices=notices,
 )
 committed = st.builds(
     WorkCommitted,
@@ -238,8 +254,13 @@ configs: st.SearchStrategy[Config] = st.builds(
     session_resume=st.booleans(),
     commits=st.sampled_from(Committer),
     push=st.booleans(),
+    on_validate_fail=st.sampled_from(OnValidateFail),
+    max_repairs=st.sampled_from([1, 3]),
     max_tokens=st.none() | st.just(300),
     max_cost_usd=st.none() | st.just(1.0),
+    max_tokens_per_iteration=st.none() | st.just(90),
+    max_calls_per_minute=st.sampled_from([None, None, 1, 3]),
+    review_points=st.sampled_from([{}, {}, {"every": 2}, {"after_tasks": ("00000001",)}]),
 )
 
 
@@ -269,6 +290,7 @@ anything: st.SearchStrategy[Input] = st.one_of(
     finished,
     read,
     validated,
+    undone,
     committed,
     pushed,
     st.just(TimeCame()),
@@ -284,6 +306,7 @@ awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.EXIT: finished,
     Awaits.READ: read,
     Awaits.VALIDATION: validated,
+    Awaits.UNDO: undone,
     Awaits.COMMIT: committed,
     Awaits.PUSH: pushed,
     Awaits.TIME: st.just(TimeCame()),

@@ -29,6 +29,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
@@ -69,6 +70,7 @@ ONE_OF_EACH: list[Input] = [
     AgentFinished(exit_code=0),
     IterationRead(),
     ValidationFinished(ok=True, exit_code=0, timed_out=False, seconds=1.0, tail=""),
+    WorkUndone(),
     WorkCommitted(),
     WorkPushed(),
     command("pause"),
@@ -82,7 +84,7 @@ ONE_OF_EACH: list[Input] = [
 
 
 def test_every_phase_and_input_has_an_answer() -> None:
-    assert len(INPUTS) == 17
+    assert len(INPUTS) == 18
     assert set(TAKE_UP) == set(INPUTS)
     assert set(TRANSITIONS) == set(LIVE_PHASES)
     assert set(LIVE_PHASES) == set(Phase) - {Phase.STARTING, Phase.CRASHED}

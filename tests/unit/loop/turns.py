@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.profiles import PROFILES, preset
-from ralph_ls.protocol.config import Config, GateRule, OnHalt
+from ralph_ls.protocol.config import Config, GateRule, OnHalt, OnValidateFail
 from ralph_ls.protocol.report import SessionSeen, Usage
 from tests.unit.loop import world
 from tests.unit.loop.world import Turn, promise
@@ -127,6 +127,7 @@ def configs(draw: st.DrawFn) -> Config:
         "max_cost_usd": draw(seldom(st.just(3.0))),
         "max_duration": draw(seldom(st.just(600.0))),
         "min_iterations": draw(st.sampled_from([0, 0, 3])),
+        "on_validate_fail": draw(st.sampled_from(OnValidateFail)),
         "cooldown": draw(st.sampled_from([0.0, 0.0, 1.5])),
         "session": chosen.session.model_copy(update={"resume": draw(st.booleans())}),
     }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.effects import CommitWork, NoteSetAside
+from ralph_ls.core.loop.effects import CommitWork, NoteSetAside, UndoWork
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -20,6 +20,7 @@ from ralph_ls.core.loop.inputs import (
     PlanFacts,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.words import count_of
@@ -148,6 +149,10 @@ class World:
     """Tasks that somebody else takes right before they are claimed."""
     hook: str = ""
     """What a hook says that refuses the loop's commits; empty: there is none."""
+    keeps: str = ""
+    """Why no iteration can be taken back; empty where each can."""
+    undone: dict[int, str | None] = field(default_factory=dict)
+    """Iteration to the branch that keeps what was taken back."""
     remote: str | None = "origin"
     """None: there is nowhere to push to."""
     refusals: tuple[str, ...] = ()
@@ -174,6 +179,7 @@ class World:
             reasons=dict(self.reasons),
             others=list(self.others),
             loop_commits=dict(self.loop_commits),
+            undone=dict(self.undone),
             messages=list(self.messages),
             noted=list(self.noted),
         )
@@ -331,6 +337,22 @@ class World:
         self.commits.append((made, 1))
         self.messages.append(effect.message)
         return WorkCommitted(commit=made, subject=subject, files=1)
+
+    def undo_work(self, effect: UndoWork, skip: Mapping[str, int] | None = None) -> WorkUndone:
+        """Take everything back to the base, once for each iteration."""
+        number = effect.iteration
+        if self.keeps or effect.persons:
+            return WorkUndone(refused=self.keeps or "a person committed meanwhile")
+        if number not in self.undone:
+            before = self.baseline()
+            is_same = before == effect.base and self.tasks == self.plan_before
+            hashes = [commit[0] for commit in self.commits]
+            known = hashes.index(effect.base.head) + 1 if effect.base.head is not None else 0
+            del self.commits[known:]
+            self.content = int(effect.base.fingerprint, 16)
+            self.tasks = dict(self.plan_before)
+            self.undone[number] = None if is_same else f"ralph/backup-{number}"
+        return WorkUndone(backup=self.undone[number], files=1, plan=self.plan(skip))
 
     def push_work(self) -> WorkPushed:
         """Push what the remote does not have."""

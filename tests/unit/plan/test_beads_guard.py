@@ -24,6 +24,7 @@ from ralph_ls.core.plan.beads.guard import Violation, check, put_back
 from ralph_ls.core.plan.beads.issues import Issue
 from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot
 from tests.fakes import bd
+from tests.fakes.bd_database import BdError, Database
 from tests.unit.plan.test_beads_queue import snapshot_of
 
 NOON = datetime(2026, 1, 28, 13, 30, 0, 5, tzinfo=timezone(timedelta(hours=1)))
@@ -231,15 +232,15 @@ _ORDERS = st.one_of(
 )
 
 
-def obey(database: bd.Database, orders: list[tuple[str, ...]]) -> None:
+def obey(database: Database, orders: list[tuple[str, ...]]) -> None:
     for order in orders:
         try:
             bd.answer(database, order)
-        except bd.BdError:
+        except BdError:
             continue
 
 
-def seen(database: bd.Database) -> Snapshot:
+def seen(database: Database) -> Snapshot:
     found = [
         {**issue, "dependencies": [{"depends_on_id": a, "type": b} for a, b in links]}
         for issue in database.issues.values()
@@ -252,7 +253,7 @@ def seen(database: bd.Database) -> Snapshot:
 def test_what_is_put_back_leaves_nothing_forbidden(
     people: list[tuple[str, ...]], agent: list[tuple[str, ...]]
 ) -> None:
-    database = bd.Database(Path("nowhere"))
+    database = Database(Path("nowhere"))
     for issue_id in _IDS:
         database.add({"id": issue_id, "acceptance_criteria": "- [ ] a"})
     obey(database, people)

@@ -13,6 +13,7 @@ from typing import Any
 from ralph_ls.core.loop.course import EXIT_CODES
 from ralph_ls.core.views.panel import panel
 from ralph_ls.protocol.breaker import Breaker, BreakerState
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import BlockedRaised, CommandAccepted, EventBase, RunEnded
 from ralph_ls.protocol.panel import Panel
 from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
@@ -59,6 +60,12 @@ BLOCKED = event(
 )
 
 
+def _with(**settings: Any) -> EventBase:
+    """The start of the run with other settings."""
+    config = Config.model_validate({**STARTED.config.model_dump(), **settings})
+    return STARTED.model_copy(update={"config": config})
+
+
 def _ended(reason: EndReason, message: str, *, by: str = "") -> RunEnded:
     return event(RunEnded, reason=reason, exit_code=EXIT_CODES[reason], message=message, by=by)
 
@@ -78,6 +85,12 @@ STATES: Mapping[str, Panel] = {
     "running": _at(*WORKS, CLAIMED),
     "pausing": _at(*WORKS, PAUSE),
     "paused": _at(*SETTLED, _settles(Breaker()), phase(Phase.PAUSED)),
+    "review": _at(
+        _with(review_points={"every": 3}),
+        *SETTLED[1:],
+        _settles(Breaker()),
+        phase(Phase.PARKED, "review"),
+    ),
     "stopping": _at(*WORKS, phase(Phase.STOPPING, "Ada")),
     "asks": _at(*PARKED),
     "half-open": _at(*SETTLED, _settles(HALF_OPEN), phase(Phase.PREPARING)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.views.answers import answer_diagnostics, answer_lenses
-from ralph_ls.core.views.diagnostics import Severity
+from ralph_ls.core.views.diagnostic import Severity
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.protocol.events import EventBase, QuestionAnswered, QuestionAsked
 from ralph_ls.protocol.panel import Verb

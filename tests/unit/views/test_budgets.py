@@ -14,7 +14,8 @@ from ralph_ls.core.views.budgets import (
     duration_words,
     tokens_words,
 )
-from ralph_ls.core.views.diagnostics import Severity, diagnostics
+from ralph_ls.core.views.diagnostic import Severity
+from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.facts import facts
 from ralph_ls.core.views.lenses import lenses
 from ralph_ls.core.views.seen import Seen

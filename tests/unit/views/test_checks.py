@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.plan.checking.remarks import CheckCode
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.views.checks import SEVERITIES, check_diagnostics
-from ralph_ls.core.views.diagnostics import Severity
+from ralph_ls.core.views.diagnostic import Severity
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.protocol.config import GateConfig
 from tests.unit.plan.test_checks import check_texts

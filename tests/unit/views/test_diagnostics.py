@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.views.diagnostics import Diagnostic, Severity, diagnostics
+from ralph_ls.core.views.diagnostic import Diagnostic, Severity
+from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.seen import FileKind, Seen, places
 from ralph_ls.protocol.breaker import Breaker, BreakerState

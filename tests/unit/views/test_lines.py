@@ -7,7 +7,7 @@ import pytest
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView
 from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,
@@ -88,8 +88,12 @@ class TestHeader:
                     "max_duration": 7200,
                     "max_tokens": 200_000,
                     "max_cost_usd": 5,
+                    "max_tokens_per_iteration": 50_000,
+                    "max_cost_per_iteration_usd": 0.5,
+                    "max_calls_per_minute": 20,
                 },
-                "at most 1 iteration, 1m 30s an iteration, 2h in all, 200k tokens, $5.00",
+                "at most 1 iteration, 1m 30s an iteration, 2h in all, 200k tokens, $5.00, "
+                "50k tokens an iteration, $0.50 an iteration, 20 calls a minute",
                 id="all",
             ),
         ],
@@ -101,8 +105,44 @@ class TestHeader:
         state = state_after(run_started()).model_copy(update={"branch": None})
         assert "Branch: (detached HEAD)" in header_lines(state)
 
+    def test_the_folder_of_the_project_is_named_where_there_is_one(self) -> None:
+        lines = header_lines(state_after(run_started()), project="/state/projects/abc")
+        assert lines[3:5] == [
+            "State: /state/worktrees/0123456789ab",
+            "Project state: /state/projects/abc",
+        ]
+
 
 class TestIterations:
+    @pytest.mark.parametrize(
+        ("profile", "fields", "told"),
+        [
+            ("fixplan", {}, "Round half a cent up (2/5 tasks done, mode build, 12m 3s so far)"),
+            (
+                "stories",
+                {},
+                "Round half a cent up (2/5 tasks done, mode implement, 12m 3s so far)",
+            ),
+            (
+                "stories",
+                {"mode": Mode.REVIEW},
+                "review Round half a cent up (2/5 tasks done, mode review, 12m 3s so far)",
+            ),
+            (
+                "issue",
+                {"task": None, "counts": PlanCountsView()},
+                "work on the request (mode build, 12m 3s so far)",
+            ),
+        ],
+    )
+    def test_with_the_run_before_it_a_start_tells_mode_and_time(
+        self, profile: str, fields: dict[str, Any], told: str
+    ) -> None:
+        before = state_after(run_started(profile=profile))
+        before = before.model_copy(update={"active_seconds": 723.0, "at": None})
+        line = line_of(iteration_started(3, max_iterations=15, **fields), before=before)
+        assert line == Line(text=f"Iteration 3 of 15: {told}")
+
     def test_a_start_names_number_task_and_plan(self) -> None:
         check(
             iteration_started(3, max_iterations=15),
@@ -192,6 +232,10 @@ class TestAgent:
                 "The agent ran out of time after 30m 0s and was ended",
             ),
             ({"idle": True, "signal": 15}, "The agent said nothing for too long and was ended"),
+            (
+                {"overspent": True, "signal": 15},
+                "The agent used more than an iteration may and was ended",
+            ),
             ({"stopped": True, "signal": 15}, "The agent was ended"),
             ({"exit_code": 3}, "The agent ended with code 3"),
             ({"signal": 9}, "The agent ended with signal 9"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.views import diagnostics
+from ralph_ls.core.views.diagnostic import Code
 from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.protocol.events import GuardReverted
@@ -39,7 +39,7 @@ def test_each_task_has_its_place_and_its_action() -> None:
         "Keep it dropped: Round half a cent up",
         "Keep it marked as skipped: Choose the storage engine",
     ]
-    assert CODE == diagnostics.Code.GUARD_REVERTED
+    assert CODE == Code.GUARD_REVERTED
 
 
 def test_a_task_that_is_not_in_the_plan_any_more_has_no_place() -> None:

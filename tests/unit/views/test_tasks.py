@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.views.diagnostics import Diagnostic, Severity, diagnostics
+from ralph_ls.core.views.diagnostic import Diagnostic, Severity
+from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.facts import facts
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.hover import hover

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.views.diagnostics import Severity, diagnostics
-from ralph_ls.protocol.events import EventBase, Warned
+from ralph_ls.core.views.diagnostic import Severity
+from ralph_ls.core.views.diagnostics import diagnostics
+from ralph_ls.protocol.events import EventBase, RunEnded, Warned
 from tests.unit.views.sights import CHOOSE, ROUND, begins, ends, event, seen
 from tests.unit.views.situations import WORKS
 
@@ -44,3 +45,11 @@ def test_other_warnings_are_told_once_and_not_shown(code: str) -> None:
 
 def test_one_that_belongs_to_no_iteration_has_no_place() -> None:
     assert found(warned(TOLD[0], None), code=TOLD[0]) == []
+
+
+@pytest.mark.parametrize("code", ["disk-low", "detached-head", "main-branch", "dirty-tree"])
+def test_what_surrounds_a_run_stands_above_its_plan_while_it_lasts(code: str) -> None:
+    [(line, severity, message, link)] = found(warned(code, None), code=code)
+    assert (line, severity, message, link) == (0, Severity.HINT, "so it\\x07 is", None)
+    ended = event(RunEnded, reason="limit", exit_code=1, message="done")
+    assert found(warned(code, None), ended, code=code) == []

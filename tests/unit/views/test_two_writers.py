@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.views.diagnostics import Severity
+from ralph_ls.core.views.diagnostic import Severity
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.two_writers import CODE, changed_on_disk
 

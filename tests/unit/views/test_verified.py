@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.diagnostics import Severity, diagnostics
+from ralph_ls.core.views.diagnostic import Severity
+from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.facts import facts
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.lines import Weight, line_of

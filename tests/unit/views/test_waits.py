@@ -13,12 +13,12 @@ from ralph_ls.core.views.panel import panel
 from ralph_ls.core.views.progress import progress_words
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.status import answer_six
-from ralph_ls.core.views.waits import clock_words, wait_words
-from ralph_ls.protocol.events import EventBase, PhaseChanged
+from ralph_ls.core.views.status import answer_six, countdown
+from ralph_ls.core.views.waits import clock_words, deadline, wait_words
+from ralph_ls.protocol.events import AgentExited, AgentStarted, EventBase, PhaseChanged
 from ralph_ls.protocol.panel import PanelState
 from ralph_ls.protocol.run_words import Outcome, Phase
-from tests.unit.views.sights import NOON, PID, ends, event, seen
+from tests.unit.views.sights import NOON, PID, ends, event, phase, seen, started
 from tests.unit.views.situations import WORKS
 
 UNTIL = NOON + timedelta(hours=2, minutes=5)
@@ -105,3 +105,89 @@ def test_a_wait_that_is_over_is_told_no_more() -> None:
     sight = look(waits(), event(PhaseChanged, phase=Phase.PREPARING))
     assert panel(sight).headline == "Running"
     assert panel(sight).until is None
+
+
+CALLS = event(PhaseChanged, phase=Phase.WAITING, reason="calls", until=NOON + timedelta(minutes=6))
+
+
+def test_a_wait_for_the_calls_of_a_minute_has_its_own_words() -> None:
+    sight = look(CALLS)
+    shown = panel(sight)
+    assert shown.headline == "Waits for the limit of calls a minute"
+    assert shown.until == CALLS.until
+    made = card(sight)
+    assert made is not None
+    assert made.title == "Waits for the limit of calls a minute"
+    assert answers(sight)[0].text == (
+        "yes, waiting for the limit of calls a minute, iteration 3 of 20"
+    )
+    words = "Waiting for the limit of calls a minute"
+    assert line_of(CALLS) == Line(text=words, weight=Weight.WARNING)
+
+
+AGENT = event(
+    AgentStarted, iteration=3, agent="command", argv=("a",), pid=1, process_start_time=0.0
+)
+EXITS = event(AgentExited, iteration=3, exit_code=0)
+AT_WORK = (*WORKS[:-1], AGENT, phase(Phase.RUNNING))
+"""The agent of the third iteration works since a minute."""
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param((waits(),), "2h 4m 0s left", id="limit"),
+        pytest.param((CALLS,), "5m 0s left", id="calls"),
+        pytest.param((waits(None),), "", id="nobody-knows-until-when"),
+        pytest.param((phase(Phase.PAUSED),), "", id="paused"),
+    ],
+)
+def test_a_status_counts_down_what_is_waited_for(
+    events: tuple[EventBase, ...], expected: str
+) -> None:
+    sight = look(*events)
+    assert sight.state is not None
+    assert countdown(sight.state, sight.phase, NOON + timedelta(minutes=1)) == expected
+
+
+def began() -> datetime:
+    state = seen(*AT_WORK).state
+    assert state is not None
+    assert state.current is not None
+    assert state.current.agent is not None
+    return state.current.agent.at
+
+
+@pytest.mark.parametrize(
+    ("events", "minutes"),
+    [
+        pytest.param(AT_WORK, 30, id="at work"),
+        pytest.param((*AT_WORK, phase(Phase.STOPPING, "Ada")), 30, id="its last one"),
+        pytest.param((*AT_WORK, EXITS, phase(Phase.SETTLING)), None, id="it has ended"),
+        pytest.param((*AT_WORK, EXITS), None, id="it has just ended"),
+        pytest.param((*AT_WORK, phase(Phase.SETTLING)), None, id="its engine died"),
+        pytest.param(WORKS, None, id="not started yet"),
+        pytest.param((*AT_WORK, ends(3)), None, id="between two"),
+        pytest.param((started(timeout=0), *AT_WORK[1:]), None, id="no limit"),
+    ],
+)
+def test_an_agent_is_ended_at_the_latest_when_its_time_is_over(
+    events: tuple[EventBase, ...], minutes: int | None
+) -> None:
+    state = seen(*events).state
+    assert state is not None
+    expected = None if minutes is None else began() + timedelta(minutes=minutes)
+    assert deadline(state) == expected
+
+
+def test_the_time_that_an_agent_has_left_is_told_where_a_clock_is_at_hand() -> None:
+    sight = seen(*AT_WORK)
+    assert sight.state is not None
+    now = began() + timedelta(minutes=25, seconds=50)
+    (_, running), *_ = answer_six(sight.state, sight.phase, pid=PID, now=now)
+    assert running.startswith("yes, running · the agent ends in 4m 10s at the latest, iteration 3")
+    late = countdown(sight.state, sight.phase, now + timedelta(hours=1))
+    assert late == "the agent ends in 0s at the latest"
+    until = clock_words(began() + timedelta(minutes=30), since=NOON)
+    text = f"yes, running, iteration 3 of 20, until {until} at the latest"
+    assert answers(sight)[0].text == text

@@ -60,6 +60,11 @@ def tokens_of(usage: Usage | None) -> int | None:
     return sum(known) if known else None
 
 
+def amount(number: float) -> str:
+    """``1200``, ``4.8``, ``0.0005``: no more digits than it needs."""
+    return f"{number:.4f}".rstrip("0").rstrip(".")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Budget:
     """One budget that is set, and how much of it is used."""
@@ -84,23 +89,18 @@ def _budgets(
     if (iterations := config.max_iterations) is not None:
         yield _budget("iterations", counted, iterations, f"{counted} of {iterations} iterations")
     if (duration := config.max_duration) is not None:
-        state = f"{_amount(round(seconds, 1))} of {_amount(duration)} s are used up"
-        end = f"the duration of {_amount(duration)} s is used up"
+        state = f"{amount(round(seconds, 1))} of {amount(duration)} s are used up"
+        end = f"the duration of {amount(duration)} s is used up"
         yield _Budget(name="duration", used=seconds, limit=duration, state=state, end=end)
     if (max_tokens := config.max_tokens) is not None:
         tokens = tokens_of(usage) or 0
         yield _budget("tokens", tokens, max_tokens, f"{tokens} of {max_tokens} tokens")
     if (max_cost := config.max_cost_usd) is not None:
         cost = 0.0 if usage is None else usage.cost_usd or 0.0
-        dollars = f"{_amount(cost)} of {_amount(max_cost)} US dollars"
+        dollars = f"{amount(cost)} of {amount(max_cost)} US dollars"
         yield _budget("cost", cost, max_cost, dollars)
 
 
 def _budget(name: str, used: float, limit: float, how_much: str) -> _Budget:
     words = f"{how_much} are used up"
     return _Budget(name=name, used=used, limit=limit, state=words, end=words)
-
-
-def _amount(number: float) -> str:
-    """``1200``, ``4.8``, ``0.0005``: no more digits than it needs."""
-    return f"{number:.4f}".rstrip("0").rstrip(".")

@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop import attempts, budget
+from ralph_ls.core.loop import attempts, budget, calls
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.announcing import announce_end
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
 from ralph_ls.core.loop.gate import queue_is_empty, wanted
 from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.loop.invalid import is_repairing
+from ralph_ls.core.loop.reviewing import BY_REVIEW_POINT, REVIEW
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.core.prompt.context import PromptContext
@@ -80,6 +82,16 @@ def halt(draft: Draft, reason: EndReason, message: str) -> None:
         end(draft, reason, message)
 
 
+def halt_for_review(draft: Draft, why: str) -> None:
+    """Park until a person approves; a run that waits for nobody ends, to be taken up again."""
+    if draft.config.on_halt is OnHalt.WAIT:
+        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=REVIEW)
+        draft.order(WatchHaltFiles())
+    else:
+        message = f"a review is due: {why}; look at it, then go on with: ralph run --resume"
+        end(draft, EndReason.STOPPED, message, by=BY_REVIEW_POINT)
+
+
 def follow(draft: Draft, verdict: Verdict) -> None:
     """Carry out what the last iteration meant for the run."""
     if verdict.reason in NEEDS_PERSON:
@@ -93,7 +105,8 @@ def follow(draft: Draft, verdict: Verdict) -> None:
 def stop(draft: Draft, by: str) -> None:
     """End a run that has no agent; a parked one ends with the code of what it waited for."""
     run = draft.run
-    if run.phase is Phase.PARKED and run.phase_reason is not None:
+    is_halted = run.phase is Phase.PARKED and run.phase_reason != REVIEW
+    if is_halted and run.phase_reason is not None:
         reason = EndReason(run.phase_reason)
         end(draft, reason, f"stopped while waiting: {waits_for(run)}", by=by)
     else:
@@ -147,9 +160,13 @@ def wait(draft: Draft, reason: str, until: datetime) -> None:
 
 
 def prepare(draft: Draft, *, reuse: bool) -> None:
-    """Look at the tree and the plan for the next iteration."""
+    """Look at the tree and the plan for the next iteration, as soon as an agent may start."""
+    run, now = draft.run, draft.now
+    start = calls.next_start(run.calls, run.config.max_calls_per_minute, now)
+    if start is not None:
+        wait(draft, "calls", start)
+        return
     draft.tell(PhaseChanged, phase=Phase.PREPARING)
-    run = draft.run
     draft.order(PrepareIteration(reuse=reuse, skip=skipped(run), skipped=run.skipped))
 
 
@@ -190,10 +207,11 @@ def mode_of(run: RunState, plan: PlanFacts, wanted: Mode) -> Mode:
 def end_before_iteration(draft: Draft, plan: PlanFacts, mode: Mode = Mode.BUILD) -> bool:
     """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
 
-    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run.
+    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run;
+    neither does it where one has to be mended that is ticked already.
     """
     run, all_done = draft.run, plan.counts.open_required == 0
-    if mode is Mode.PLAN:
+    if mode is Mode.PLAN or is_repairing(run):
         if message := _budget_used_up(run):
             end(draft, EndReason.LIMIT, message)
         return bool(message)
@@ -276,6 +294,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         answer=question.answer if question is not None else None,
         answered_by=question.answered_by if question is not None else None,
         recommendation=run.recommendation,
+        failed_validation=run.failed_validation,
         notes=tuple(note.text for note in run.notes if note.seq < started.seq),
     )
 

@@ -72,6 +72,26 @@ class Validate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndoWork:
+    """Take back what the iteration did; answered by ``WorkUndone``.
+
+    Performed twice, it does no more than once: its backup says whose it is.
+    """
+
+    iteration: int
+    base: Baseline
+    """As it is to be again, but for what is not the iteration's."""
+    began: datetime
+    """When it began; what people saved since is theirs."""
+    persons: tuple[str, ...] = ()
+    """Commits that a person made meanwhile."""
+    skip: tuple[str, ...] = ()
+    """As for ``PrepareIteration``."""
+    skipped: tuple[str, ...] = ()
+    """As for ``PrepareIteration``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommitWork:
     """Commit what the iteration changed; answered by ``WorkCommitted``.
 
@@ -216,6 +236,7 @@ Effect = (
     | StopAgent
     | ReadIteration
     | Validate
+    | UndoWork
     | CommitWork
     | PushWork
     | SetTaskAside

@@ -13,9 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop import calls
 from ralph_ls.core.loop.end_states import EndStates
 from ralph_ls.core.loop.session import after_iteration
-from ralph_ls.protocol.config import Committer
+from ralph_ls.protocol.config import Committer, OnValidateFail
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -39,6 +40,7 @@ from ralph_ls.protocol.events import (
     QuestionAnswered,
     QuestionAsked,
     RalphStatusUpdate,
+    RolledBack,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -53,6 +55,7 @@ from ralph_ls.protocol.state import (
     Blocker,
     CurrentIteration,
     End,
+    FailedValidation,
     IterationFacts,
     LastIteration,
     NoteView,
@@ -118,7 +121,9 @@ def active_seconds(state: RunState, at: datetime) -> float:
 
 def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
     match event:
-        case RunStarted() | RunResumed() | PhaseChanged() | WaitStarted() | RunEnded():
+        case RunResumed():
+            return {**_run_moved(event), **_counted_anew(state)}
+        case RunStarted() | PhaseChanged() | WaitStarted() | RunEnded():
             return _run_moved(event)
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
             return _iteration_moved(state, event)
@@ -175,6 +180,14 @@ def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
     return changes
 
 
+def _counted_anew(state: RunState) -> dict[str, Any]:
+    """Whoever resumes a run wants work that is not valid mended once more, from the first try."""
+    failed = state.failed_validation
+    if failed is None:
+        return {}
+    return {"failed_validation": failed.model_copy(update={"in_a_row": 0})}
+
+
 def _phase_changed(event: PhaseChanged) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "phase": event.phase,
@@ -228,9 +241,11 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "missing_reports": event.missing_reports,
         "attempts": event.attempts,
         "skipped": event.skipped,
+        "failed_validation": _failed_validation(state, event),
         "session": after_iteration(state.session, event, task=_task_of(state), now=event.at),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "usage": add_usage(state.usage, event.usage),
+        "calls": calls.after_iteration(state, event),
         "crashes": event.crashes,
         "recommendation": event.recommendation,
         "verdict": event.verdict,
@@ -258,6 +273,26 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         changes["question"] = None
         changes["settled_question"] = question.question
     return changes
+
+
+def _failed_validation(state: RunState, event: IterationEnded) -> FailedValidation | None:
+    """The failed validation that the next iteration has to know of (SPEC §9)."""
+    known, current, policy = state.failed_validation, state.current, state.config.on_validate_fail
+    if current is None or current.validated is None:
+        # Work that is still there is still invalid; what was taken back is told once.
+        is_told = policy is OnValidateFail.ROLLBACK and event.outcome not in UNHEARD
+        return None if is_told else known
+    if current.validated.ok or policy is OnValidateFail.STOP:
+        return None
+    undone = current.rolled_back
+    return FailedValidation(
+        validated=current.validated,
+        task=current.started.task,
+        mode=current.started.mode,
+        in_a_row=1 if known is None else known.in_a_row + 1,
+        undone=undone is not None and undone.ok,
+        backup=None if undone is None else undone.backup,
+    )
 
 
 def _task_of(state: RunState) -> TaskRef | None:
@@ -288,6 +323,8 @@ def _viewed(state: RunState, event: EventBase) -> dict[str, Any]:
             return {"promise": promise}
         case EvidenceGathered(evidence=evidence, iteration=iteration):
             return {"evidence": evidence, "evidence_iteration": iteration}
+        case RolledBack(ok=True):
+            return {"evidence": _without_effect(event)}
         case PlanChanged(counts=counts):
             return {"counts": counts}
         case Warned(code=code):
@@ -298,6 +335,16 @@ def _viewed(state: RunState, event: EventBase) -> dict[str, Any]:
             return changes
         case _:
             return {}
+
+
+def _without_effect(undone: RolledBack) -> Evidence:
+    """What is left of what was seen, once it was taken back: nothing, and so no progress.
+
+    Its end state counts as none that was seen before: what is done again and is valid then is done.
+    """
+    where = f", and is kept on {undone.backup}" if undone.backup else ""
+    why = f"what was done did not validate; it was rolled back{where}"
+    return Evidence(why=why)
 
 
 def _halt_moved(
@@ -380,6 +427,8 @@ def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
         changes["verified"] = (*current.verified, event)
     if isinstance(event, Validated):
         changes["validated"] = event
+    if isinstance(event, RolledBack):
+        changes["rolled_back"] = event
     if isinstance(event, Committed):
         changes["committed"] = event
     if isinstance(event, Pushed):

@@ -14,6 +14,7 @@ from ralph_ls.core.loop.commit_message import commit_message
 from ralph_ls.core.loop.effects import CommitWork, PushWork
 from ralph_ls.core.loop.fold import warning_name
 from ralph_ls.core.loop.inputs import IterationRead, WorkCommitted, WorkPushed
+from ralph_ls.core.loop.invalid import is_invalid
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.telling import warn_once
 from ralph_ls.core.loop.verdict import limit_of
@@ -113,11 +114,13 @@ def is_uncommitted(run: RunState, current: CurrentIteration, *, cut_short: bool)
     """Whether there may be work of the iteration that the loop was to commit and did not."""
     if run.config.commits is not Committer.LOOP or current.committed is not None:
         return False
-    is_invalid = current.validated is not None and not current.validated.ok
-    return cut_short or is_invalid or warning_name(COMMIT_FAILED) in current.told
+    undone = current.rolled_back
+    if undone is not None and undone.ok:
+        # Nothing of this iteration is left, but there may be something of earlier ones.
+        return run.commit_base != current.started.baseline
+    return cut_short or is_invalid(current) or warning_name(COMMIT_FAILED) in current.told
 
 
 def _may_commit(current: CurrentIteration, given: IterationRead, stopped: bool) -> bool:  # noqa: FBT001
-    is_invalid = current.validated is not None and not current.validated.ok
     came_to_its_end = current.exit is not None and not stopped and limit_of(given) is None
-    return came_to_its_end and not is_invalid
+    return came_to_its_end and not is_invalid(current)

@@ -183,6 +183,7 @@ class AgentFinished:
     signal: int | None = None
     timed_out: bool = False
     idle: bool = False
+    overspent: bool = False
     stopped: bool = False
     killed: bool = False
     leftovers: int = 0
@@ -238,13 +239,36 @@ class IterationRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationFinished:
-    """The validation script is through."""
+    """The validation is through."""
 
     ok: bool
     exit_code: int | None
     timed_out: bool
     seconds: float
+    """Of all scripts that ran."""
     tail: str
+    """Of the last one that ran."""
+    script: str = ""
+    """The one that failed."""
+    scripts: tuple[str, ...] = ()
+    """Those that ran."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkUndone:
+    """What came of taking an iteration back."""
+
+    refused: str = ""
+    """Why nothing was taken back; empty where it was."""
+    backup: str | None = None
+    """The branch that keeps it; None where there was nothing."""
+    commits: int = 0
+    files: int = 0
+    kept: tuple[str, ...] = ()
+    """The first files that a person saved meanwhile, which are as they were saved."""
+    plan: PlanFacts | None = None
+    """The plan after that; None: as it was read."""
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +360,7 @@ Input = (
     | AgentFinished
     | IterationRead
     | ValidationFinished
+    | WorkUndone
     | WorkCommitted
     | WorkPushed
     | CommandArrived

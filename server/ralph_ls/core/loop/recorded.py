@@ -5,7 +5,7 @@ to the reducer under the policy that is asked about. Under its own settings a ru
 it did.
 
 - *An iteration* brings its report, promises, words, errors, evidence, usage, denials, its agent's
-  exits and its validation, with the time that each took.
+  exits, its validation and how it was taken back, with the time that each took.
 - *What people did* is done again where they did it: answers, resets and resolved blockers, however
   they were given. The reducer takes of it what means something to the run as it now stands; a run
   that has parked and is not helped by it ends there. A stop and a pause are not repeated, since
@@ -39,6 +39,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.rehearsal import (
     LAUNCHED,
@@ -71,6 +72,7 @@ from ralph_ls.protocol.events import (
     QuestionAnswered,
     QuestionAsked,
     RalphStatusUpdate,
+    RolledBack,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -299,9 +301,20 @@ def _turn(
         validation=None
         if validated is None
         else ValidationFinished(**{name: getattr(validated, name) for name in names}),
+        undone=_undone(chapter, ended),
         committed=_committed(chapter),
         pushed=_pushed(chapter),
     )
+
+
+def _undone(chapter: _Chapter, ended: IterationEnded) -> WorkUndone | None:
+    """How the iteration was taken back; None where it was not, so that nobody knows how it was."""
+    told = chapter.find(RolledBack)
+    if told is None:
+        return None
+    names = ("refused", "backup", "commits", "files", "kept")
+    plan = PlanFacts(counts=ended.counts, next_task=_next_task(ended.counts))
+    return WorkUndone(**{name: getattr(told, name) for name in names}, plan=plan)
 
 
 def _committed(chapter: _Chapter) -> WorkCommitted | None:

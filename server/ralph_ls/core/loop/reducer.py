@@ -26,7 +26,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from ralph_ls.core.loop import attempts, course, settle, steering
+from ralph_ls.core.loop import attempts, course, invalid, settle, steering
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
 from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
@@ -49,6 +49,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.session import to_resume
 from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
@@ -65,6 +66,7 @@ from ralph_ls.protocol.events import (
     Warned,
 )
 from ralph_ls.protocol.run_words import EndReason, Mode, Phase
+from ralph_ls.protocol.state import RunState
 
 
 def step(state: LoopState, given: Input, now: datetime) -> Step:
@@ -103,7 +105,7 @@ def _dispatch(draft: Draft, given: Input) -> None:  # noqa: PLR0912 - one branch
             _agent_finished(draft, given)
         case IterationRead():
             settle.read(draft, given)
-        case ValidationFinished() | WorkCommitted() | WorkPushed():
+        case ValidationFinished() | WorkUndone() | WorkCommitted() | WorkPushed():
             settle.go_on(draft, given)
         case CommandArrived(command=command):
             steering.obey(draft, command)
@@ -227,6 +229,7 @@ def _prepared(draft: Draft, given: Prepared) -> None:
         course.go_on(draft)
         return
     given = replace(given, mode=course.mode_of(draft.run, given.plan, given.mode))
+    given = invalid.taken_again(draft.run, given)
     if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode):
         return
     task = given.plan.next_task
@@ -268,7 +271,7 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
         max_iterations=config.max_iterations,
         mode=given.mode,
         task=task,
-        confirming=task is None and not is_planning and config.gate.rule in CONFIRMING,
+        confirming=task is None and not is_planning and _confirms(draft.run),
         counts=given.plan.counts,
         baseline=given.baseline,
         attempts=None if given.attempts == draft.run.attempts else given.attempts,
@@ -293,6 +296,11 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             session_cost_usd=0.0 if session is None else session.cost_usd or 0.0,
         )
     )
+
+
+def _confirms(run: RunState) -> bool:
+    """Whether an iteration without a task looks for what is left; one that mends does not."""
+    return run.config.gate.rule in CONFIRMING and not invalid.is_repairing(run)
 
 
 def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
@@ -328,6 +336,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
         signal=given.signal,
         timed_out=given.timed_out,
         idle=given.idle,
+        overspent=given.overspent,
         stopped=given.stopped,
         killed=given.killed,
         leftovers=given.leftovers,

@@ -24,12 +24,14 @@ from ralph_ls.core.loop.inputs import (
     HaltFilesChanged,
     Input,
     IterationRead,
+    PlanFacts,
     Prepared,
     Started,
     TimeCame,
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
@@ -37,6 +39,7 @@ from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.commands import MAX_TEXT, Answer, Command, Reset, Resume, Stop
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import IterationEnded, TaskSetAside
+from ralph_ls.protocol.review_config import ReviewPointsConfig
 from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
 
@@ -100,6 +103,8 @@ class Turn:
     finished: AgentFinished
     read: IterationRead
     validation: ValidationFinished | None = None
+    undone: WorkUndone | None = None
+    """None: all of it was taken back."""
     committed: WorkCommitted | None = None
     """None: a commit is made where something was changed."""
     pushed: WorkPushed = WorkPushed()
@@ -115,6 +120,8 @@ class Rehearsal:
         self._ended: IterationEnded | None = None
         self._n_commands = 0
         self._set_aside: set[str] = set()
+        self._plan = PlanFacts()
+        """As it was when the open iteration began."""
 
     @property
     def run(self) -> RunState:
@@ -173,7 +180,7 @@ class Rehearsal:
             # Nobody did what the run waits for, so this is where it stops.
             self._obey(Stop(**self._who()))
         if self.awaits is Awaits.PREPARED:
-            run = self.run
+            run, self._plan = self.run, prepared.plan
             self.feed(replace(prepared, left_out=left_out(run), attempts_before=run.attempts))
         return not self.is_over
 
@@ -189,6 +196,8 @@ class Rehearsal:
                     self.feed(turn.read)
                 case Awaits.VALIDATION if turn.validation is not None:
                     self.feed(turn.validation)
+                case Awaits.UNDO:
+                    self.feed(turn.undone or WorkUndone(plan=self._plan))
                 case Awaits.COMMIT:
                     self.feed(turn.committed or _committed(turn.read))
                 case Awaits.PUSH:
@@ -267,9 +276,9 @@ def _committed(read: IterationRead) -> WorkCommitted:
 
 
 def facts_of(config: Config, counts: PlanCountsView, halt: HaltFiles) -> EngineFacts:
-    """Where an engine starts that nobody started."""
+    """Where an engine starts that nobody started; there is nobody to review, and no hurry."""
     return EngineFacts(
-        config=config,
+        config=config.model_copy(update=_WITHOUT_HOLDS),
         version="",
         pid=1,
         workspace="",
@@ -280,3 +289,7 @@ def facts_of(config: Config, counts: PlanCountsView, halt: HaltFiles) -> EngineF
         head=None,
         halt=halt,
     )
+
+
+_WITHOUT_HOLDS = {"review_points": ReviewPointsConfig(), "max_calls_per_minute": None}
+"""Settings that only hold a run up: what it decides is the same without them."""

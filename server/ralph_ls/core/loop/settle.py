@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from ralph_ls.core.loop import attempts, course
+from ralph_ls.core.loop import attempts, course, invalid
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.effects import (
     CloseIteration,
@@ -37,12 +37,16 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
+from ralph_ls.core.loop.iteration_limits import limit_passed
+from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.telling import (
     gate_inputs,
     tell_decisions,
     tell_reverted,
+    tell_undone,
     tell_verified,
     tell_what_was_read,
     warn_once,
@@ -90,6 +94,7 @@ def read(draft: Draft, given: IterationRead) -> None:
         and _may_try_again(draft, current, exit_event)
         and came_to_nothing(exit_event, given, evidence)
         and limit_of(given) is None
+        and limit_passed(draft.config, given.usage) is None
     ):
         _try_again(draft, current, exit_event, given)
         return
@@ -101,13 +106,16 @@ def read(draft: Draft, given: IterationRead) -> None:
         draft.keep(settlement=given)
         draft.order(Validate(iteration=number))
     else:
-        _commit(draft, given, evidence)
+        _after_validation(draft, given, evidence)
 
 
-def go_on(draft: Draft, given: ValidationFinished | WorkCommitted | WorkPushed) -> None:
-    """Go on with the open iteration, for which the script, the commit or the push is through.
+def go_on(
+    draft: Draft, given: ValidationFinished | WorkUndone | WorkCommitted | WorkPushed
+) -> None:
+    """Go on with the open iteration, for which one of its last steps is through.
 
-    A failed script or push is fatal (S, validate.sh and Git Push); a commit that failed is told.
+    What a failed script means stands in ``invalid``; a failed push is fatal (S, Git Push), and a
+    commit that failed is told.
     """
     current, held = draft.run.current, draft.state.settlement
     if not draft.is_awaited(_AWAITED[type(given)]) or current is None or held is None:
@@ -116,7 +124,11 @@ def go_on(draft: Draft, given: ValidationFinished | WorkCommitted | WorkPushed) 
     match given:
         case ValidationFinished():
             _tell_validated(draft, current, given)
-            _commit(draft, held, evidence)
+            _after_validation(draft, held, evidence)
+        case WorkUndone():
+            tell_undone(draft, current, given)
+            held = invalid.after_undoing(held, given)
+            _close(draft, held, _evidence(draft, _open_iteration(draft), held))
         case WorkCommitted():
             tell_committed(draft, current, given)
             _push(draft, held, evidence)
@@ -127,6 +139,7 @@ def go_on(draft: Draft, given: ValidationFinished | WorkCommitted | WorkPushed) 
 
 _AWAITED = {
     ValidationFinished: Awaits.VALIDATION,
+    WorkUndone: Awaits.UNDO,
     WorkCommitted: Awaits.COMMIT,
     WorkPushed: Awaits.PUSH,
 }
@@ -143,7 +156,21 @@ def _tell_validated(draft: Draft, current: CurrentIteration, given: ValidationFi
             timed_out=given.timed_out,
             seconds=given.seconds,
             tail=given.tail,
+            script=given.script,
+            scripts=given.scripts,
         )
+
+
+def _after_validation(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
+    """Take back what did not validate, where that is wanted; else hand the work over."""
+    current = _open_iteration(draft)
+    stopped = _is_stopped(draft, current)
+    order = invalid.undo_due(draft.run, current, evidence, stopped=stopped)
+    if order is None:
+        _commit(draft, given, evidence)
+    else:
+        draft.keep(settlement=given)
+        draft.order(replace(order, skip=course.skipped(draft.run)))
 
 
 def _commit(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
@@ -239,6 +266,8 @@ def _close(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
         _say_in_plan(draft, settlement.set_aside)
     if draft.run.verdict is not None:
         course.follow(draft, draft.run.verdict)
+    elif (due := review_due(draft.run)) is not None:
+        course.halt_for_review(draft, due)
     elif settlement.limit is not None:
         course.wait_for_limit(draft, settlement.limit, since=current.started.at)
     else:
@@ -273,7 +302,7 @@ def _settle(
     )
     settlement = _count_attempt(draft, settlement)
     if not settlement.cut_short:
-        gate = check_gate(gate_inputs(run, given))
+        gate = invalid.hold_gate(run, current, check_gate(gate_inputs(run, given)))
         stuck_count = 0 if head else run.stuck_count + 1
         settlement = replace(settlement, gate=gate, stuck_count=stuck_count)
     elif not evidence.progress:
@@ -289,7 +318,8 @@ def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
     task, report = settlement.current.started.task, given.report
     if task is not None:
         task = given.renamed.get(task.id, task)
-    done = task is not None and task.id in given.tasks_done
+    tasks_done = () if invalid.is_invalid(settlement.current) else given.tasks_done
+    done = task is not None and task.id in tasks_done
     # Whoever closes what does not hold has failed at it, whatever else was done (B11).
     refuted = {one.task.id for one in given.verified if one.failed}
     refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
@@ -301,7 +331,7 @@ def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
         progress=is_progress,
         counts=not settlement.cut_short,
         config=config,
-        others_done=(*given.tasks_done, *given.reviewed),
+        others_done=(*tasks_done, *given.reviewed),
     )
     after, why, said = counted.attempts, "", ""
     if counted.set_aside:

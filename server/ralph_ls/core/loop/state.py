@@ -17,6 +17,7 @@ from ralph_ls.core.loop.effects import (
     PrepareIteration,
     PushWork,
     ReadIteration,
+    UndoWork,
     Validate,
     WaitUntil,
     WatchHaltFiles,
@@ -40,6 +41,7 @@ class Awaits(StrEnum):
     EXIT = "the agent to end"
     READ = "what the agent said and changed"
     VALIDATION = "the validation to end"
+    UNDO = "the iteration to be taken back"
     COMMIT = "the commit"
     PUSH = "the push"
     TIME = "a wait to be over"
@@ -53,6 +55,7 @@ _ANSWERS: dict[type[Effect], Awaits] = {
     LaunchAgent: Awaits.LAUNCH,
     ReadIteration: Awaits.READ,
     Validate: Awaits.VALIDATION,
+    UndoWork: Awaits.UNDO,
     CommitWork: Awaits.COMMIT,
     PushWork: Awaits.PUSH,
     WaitUntil: Awaits.TIME,

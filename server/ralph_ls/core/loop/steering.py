@@ -20,6 +20,7 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.fold import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
+from ralph_ls.core.loop.reviewing import REVIEW
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.protocol.breaker import BreakerState
@@ -235,6 +236,9 @@ def _resume(draft: Draft, command: Resume) -> None:
             draft.order(RemoveBlocked())
         _accept(draft, command, "the blocker counts as resolved")
         _leave_if_settled(draft)
+    elif run.phase is Phase.PARKED and run.phase_reason == REVIEW:
+        _accept(draft, command, "the review is approved, the run goes on")
+        course.go_on(draft)
     elif run.phase is Phase.PARKED:
         reason = f"the run waits for something else: {waits_for(run)}"
         _reject(draft, command, "parked", reason)
@@ -293,7 +297,8 @@ def _write_decide(draft: Draft, question: Question, answer: str | None = None) -
 def _leave_if_settled(draft: Draft) -> None:
     """Leave the parked phase once nothing that it waits for is left."""
     run = draft.run
-    if run.phase is not Phase.PARKED:
+    # A review is over when somebody says so, whatever else is settled meanwhile.
+    if run.phase is not Phase.PARKED or run.phase_reason == REVIEW:
         return
     if run.blocked is not None:
         _wait_for(draft, EndReason.BLOCKED)

@@ -14,7 +14,8 @@ from ralph_ls.core.loop.attempts import is_marked
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
 from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
 from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
-from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.inputs import IterationRead, WorkUndone
+from ralph_ls.core.loop.iteration_limits import ITERATION_LIMIT, passed_words
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
 from ralph_ls.core.loop.verification import checks_told
@@ -29,6 +30,7 @@ from ralph_ls.protocol.events import (
     PlanChanged,
     PromiseRead,
     RalphStatusUpdate,
+    RolledBack,
     TaskSetAside,
     Warned,
 )
@@ -68,6 +70,23 @@ def tell_reverted(draft: Draft, number: int, given: IterationRead) -> None:
             text=one.text,
             kept=one.kept,
         )
+
+
+def tell_undone(draft: Draft, current: CurrentIteration, given: WorkUndone) -> None:
+    """Tell what became of taking the iteration back."""
+    number = current.started.iteration
+    for notice in given.notices:
+        warn_once(draft, number, notice.code, notice.message)
+    draft.tell(
+        RolledBack,
+        iteration=number,
+        ok=not given.refused,
+        backup=given.backup,
+        commits=given.commits,
+        files=given.files,
+        kept=given.kept,
+        refused=given.refused,
+    )
 
 
 def tell_verified(draft: Draft, number: int, given: IterationRead) -> None:
@@ -118,6 +137,9 @@ def tell_what_was_read(
             counts=given.plan.counts,
             done=given.tasks_done,
         )
+    ended = current.exit is not None and current.exit.overspent
+    if message := passed_words(draft.config, given.usage, ended=ended):
+        warn_once(draft, number, ITERATION_LIMIT, message)
     _warn_of_claims(draft, number, given, evidence)
     _warn_of_signals(draft, number, given)
 

@@ -34,6 +34,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WorkCommitted,
     WorkPushed,
+    WorkUndone,
 )
 from ralph_ls.protocol.run_words import Phase
 
@@ -61,7 +62,7 @@ LIVE_PHASES: tuple[Phase, ...] = (
 _SETTLED = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Where a closed iteration can lead."""
 
-_SET_OUT = frozenset({Phase.PREPARING, Phase.PARKED, Phase.ENDED})
+_SET_OUT = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PARKED, Phase.ENDED})
 """Where the start of an engine can lead, with no iteration open."""
 
 _HAS_ENGINE = "the run has an engine already"
@@ -70,6 +71,7 @@ _NO_AGENT_DUE = "no agent is being started"
 _NO_AGENT = "no agent runs"
 _NOTHING_TO_READ = "no iteration waits to be read"
 _NOT_VALIDATING = "nothing is being validated"
+_NOT_UNDOING = "nothing is being taken back"
 _NOT_COMMITTING = "nothing is being committed"
 _NOT_PUSHING = "nothing is being pushed"
 _NOT_WAITING = "nothing is waited for"
@@ -95,6 +97,7 @@ def _row(
         AgentFinished: _NO_AGENT,
         IterationRead: _NOTHING_TO_READ,
         ValidationFinished: _NOT_VALIDATING,
+        WorkUndone: _NOT_UNDOING,
         WorkCommitted: _NOT_COMMITTING,
         WorkPushed: _NOT_PUSHING,
         CommandArrived: _to(phase),
@@ -114,7 +117,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             Phase.PREPARING,
             {
                 Prepared: _SET_OUT | {Phase.RUNNING, Phase.PAUSED},
-                TaskClaimed: _to(Phase.PREPARING, Phase.RUNNING, Phase.PAUSED),
+                TaskClaimed: _to(Phase.PREPARING, Phase.WAITING, Phase.RUNNING, Phase.PAUSED),
                 CommandArrived: _to(Phase.PREPARING, Phase.ENDED),
             },
         ),
@@ -132,6 +135,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             {
                 IterationRead: _SETTLED | {Phase.SETTLING, Phase.RUNNING},
                 ValidationFinished: _SETTLED | {Phase.SETTLING},
+                WorkUndone: _SETTLED,
                 WorkCommitted: _SETTLED | {Phase.SETTLING},
                 WorkPushed: _SETTLED,
                 CommandArrived: _to(Phase.SETTLING, Phase.STOPPING),
@@ -141,19 +145,19 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         Phase.WAITING: _row(
             Phase.WAITING,
             {
-                TimeCame: _to(Phase.PREPARING),
+                TimeCame: _to(Phase.PREPARING, Phase.WAITING),
                 CommandArrived: _to(Phase.WAITING, Phase.PAUSED, Phase.ENDED),
             },
         ),
         Phase.PAUSED: _row(
             Phase.PAUSED,
-            {CommandArrived: _to(Phase.PAUSED, Phase.PREPARING, Phase.ENDED)},
+            {CommandArrived: _to(Phase.PAUSED, Phase.PREPARING, Phase.WAITING, Phase.ENDED)},
         ),
         Phase.PARKED: _row(
             Phase.PARKED,
             {
-                CommandArrived: _to(Phase.PARKED, Phase.PAUSED, Phase.PREPARING, Phase.ENDED),
-                HaltFilesChanged: _to(Phase.PARKED, Phase.PAUSED, Phase.PREPARING),
+                CommandArrived: _SETTLED,
+                HaltFilesChanged: _SETTLED - {Phase.ENDED},
             },
         ),
         Phase.STOPPING: _row(
@@ -163,6 +167,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
                 AgentFinished: _to(Phase.STOPPING),
                 IterationRead: _to(Phase.STOPPING, Phase.ENDED),
                 ValidationFinished: _to(Phase.STOPPING, Phase.ENDED),
+                WorkUndone: _to(Phase.ENDED),
                 WorkCommitted: _to(Phase.STOPPING, Phase.ENDED),
                 WorkPushed: _to(Phase.ENDED),
                 Interrupted: _to(Phase.STOPPING),

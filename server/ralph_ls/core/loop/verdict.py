@@ -18,6 +18,7 @@ from ralph_ls.core.loop import budget
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.invalid import fatal_words, is_invalid
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker
@@ -105,10 +106,15 @@ def question_of(given: IterationRead) -> str | None:
 
 def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
     """A bad exit without a result, or no word at all, and nothing done (SPEC §9.3)."""
-    if exit_event.timed_out or exit_event.idle or evidence.progress:
+    if _was_ended(exit_event) or evidence.progress:
         return False
     no_result = given.report is None and not given.promises
     return given.said_nothing or (no_result and (given.failed or exit_event.exit_code != 0))
+
+
+def _was_ended(exit_event: AgentExited) -> bool:
+    """By a limit of time or of what it used up."""
+    return exit_event.timed_out or exit_event.idle or exit_event.overspent
 
 
 def exit_words(exit_event: AgentExited) -> str:
@@ -120,7 +126,8 @@ def exit_words(exit_event: AgentExited) -> str:
 
 def completion(run: RunState, settlement: Settlement) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
-    if settlement.cut_short or fatal(run, settlement) is not None:
+    is_out = settlement.cut_short or is_invalid(settlement.current)
+    if is_out or fatal(run, settlement) is not None:
         return None
     counts = settlement.read.plan.counts
     if settlement.current.started.mode is Mode.PLAN and not counts.total:
@@ -195,11 +202,9 @@ def counted_after(run: RunState, settlement: Settlement) -> int:
 
 def fatal(run: RunState, settlement: Settlement) -> str | None:
     """What no further iteration can mend; None where there is no such thing."""
-    exit_event, validated = settlement.current.exit, settlement.current.validated
-    number = settlement.current.started.iteration
-    if validated is not None and not validated.ok:
-        how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
-        return f"the validation script {how} after iteration {number}"
+    exit_event = settlement.current.exit
+    if message := fatal_words(run, settlement.current):
+        return message
     pushed = settlement.current.pushed
     if pushed is not None and not pushed.ok:
         return _not_pushed(pushed)
@@ -235,7 +240,7 @@ def _not_pushed(pushed: Pushed) -> str:
 def _confirms(run: RunState, settlement: Settlement) -> bool:
     """Whether a confirming iteration looked, and found nothing to do (SPEC §7)."""
     given, exit_event = settlement.read, settlement.current.exit
-    looked = exit_event is not None and not exit_event.timed_out and not exit_event.idle
+    looked = exit_event is not None and not _was_ended(exit_event)
     found_work = given.plan.next_task is not None or given.plan.counts.open_required > 0
     needs_person = (given.report is not None and given.report.status == "BLOCKED") or any(
         promise.kind is not PromiseKind.COMPLETE for promise in given.promises

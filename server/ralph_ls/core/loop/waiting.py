@@ -5,6 +5,7 @@ Viewers need no more of the loop than this, so it must never know what the loop 
 
 from __future__ import annotations
 
+from ralph_ls.core.loop.reviewing import REVIEW, review_due
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.run_words import EndReason
@@ -19,6 +20,9 @@ def waits_for(run: RunState) -> str:
         if run.blocked is None:
             return "a task in the plan that is not blocked"
         return f"the blocker to be resolved: {run.blocked.reason}"
+    if run.phase_reason == REVIEW:
+        due = review_due(run)
+        return "your review" if due is None else f"your review: {due}"
     return f"a reset: {is_stuck(run.breaker, run.stuck_count, run.config)}"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.state import FailedValidation
 
 REVIEW_CAP = 5
 """Reviews after which a story is approved, whatever the last one found (SPEC §8)."""
@@ -43,3 +44,5 @@ class PromptContext:
     answered_by: str | None = None
     recommendation: str = ""
     notes: tuple[str, ...] = ()
+    failed_validation: FailedValidation | None = None
+    """The last validation, where it failed and the run went on."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.views.controls import running
-from ralph_ls.core.views.diagnostics import Diagnostic, Severity
+from ralph_ls.core.views.diagnostic import Diagnostic, Severity
 from ralph_ls.core.views.lenses import Lens
 from ralph_ls.core.views.seen import FileKind, Seen, places
 from ralph_ls.core.views.visible import tame

@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.views import controls
-from ralph_ls.core.views.diagnostics import Code
-from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
+from ralph_ls.core.views.diagnostic import Code
+from ralph_ls.core.views.seen import (
+    Seen,
+    needs_reset,
+    needs_review,
+    open_blocker,
+    waiting_question,
+)
 from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
@@ -82,7 +89,7 @@ def _of_state(seen: Seen) -> Card | None:
             text = "The agent may finish what it does; then the run ends."
             return _made(seen, "run-stops", Tone.PLAIN, "Stops after this iteration", text)
         case PanelState.PAUSED:
-            return _paused(seen)
+            return _paused(seen, state)
         case PanelState.WAITING:
             return _long_wait(seen, state)
         case PanelState.BLOCKED if controls.lacks_a_task(seen):
@@ -190,7 +197,13 @@ def _last_error(breaker: Breaker) -> Iterator[str]:
         yield f"last error: {one_line(breaker.error_history[-1], limit=SHOWN_ERROR)}"
 
 
-def _paused(seen: Seen) -> Card:
+def _paused(seen: Seen, state: RunState) -> Card:
+    if needs_review(seen):
+        due = review_due(state)
+        why = "" if due is None else f"{due[0].upper()}{tame(due[1:])}. "
+        text = f"{why}Look at what was done; it goes on when you approve it."
+        made = _made(seen, "run-review", Tone.WARNING, "Review", text)
+        return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
     if seen.phase is Phase.PAUSED:
         return _made(seen, "run-paused", Tone.WARNING, "Paused", "It goes on when you say so.")
     text = "What it waited for is settled; no engine is there to see it."

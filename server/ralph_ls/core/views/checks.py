@@ -12,7 +12,7 @@ from dataclasses import replace
 from ralph_ls.core.plan.checking.checks import COMPLETION_MARKER
 from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
 from ralph_ls.core.plan.parsing import check_plan
-from ralph_ls.core.views.diagnostics import Diagnostic, Severity
+from ralph_ls.core.views.diagnostic import Diagnostic, Severity
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.core.views.visible import tame
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
+from ralph_ls.core.views.seen import (
+    Seen,
+    needs_reset,
+    needs_review,
+    open_blocker,
+    waiting_question,
+)
 from ralph_ls.protocol.panel import Action, Verb
 from ralph_ls.protocol.run_words import EndReason, Phase
 
@@ -40,9 +46,16 @@ def reset(seen: Seen) -> Action | None:
     return Action(title=title, verb=Verb.RESET, arguments=_going_on(seen))
 
 
+def approve(seen: Seen) -> Action | None:
+    """Say that what was done may stand; without an engine, taking up the run says so."""
+    if not needs_review(seen) or not seen.live:
+        return None
+    return Action(title="Approve and go on", verb=Verb.RESUME, arguments=_of(seen))
+
+
 def settling(seen: Seen) -> tuple[Action, ...]:
     """What only a person can settle, in the order in which it stands everywhere."""
-    found = (answer(seen), resolve(seen), reset(seen))
+    found = (answer(seen), resolve(seen), approve(seen), reset(seen))
     return tuple(action for action in found if action is not None)
 
 

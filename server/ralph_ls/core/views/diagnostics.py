@@ -1,7 +1,5 @@
 """What is shown at the lines of the loop's files: the last report, and whatever needs a look.
 
-Severity says what a person has to do (UX §6): an error stops the loop, a warning should be looked
-at, information is what the agent claims. Codes are stable, since people filter and search by them.
 Every message comes from agents, repositories or people, so it is made harmless to show.
 It must never know an editor, and it must never judge: what it tells was decided by the loop.
 """
@@ -9,14 +7,14 @@ It must never know an editor, and it must never judge: what it tells was decided
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import assert_never
 
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
+from ralph_ls.core.loop.health import still_holding
+from ralph_ls.core.loop.invalid import failure_words
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.checking.remarks import Related
 from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.views.diagnostic import Code, Diagnostic, Severity
 from ralph_ls.core.views.reverted import put_back
 from ralph_ls.core.views.seen import (
     FileKind,
@@ -39,70 +37,6 @@ from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import Report
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
-
-
-class Severity(StrEnum):
-    """How bad it is, the worst first."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFORMATION = "information"
-    HINT = "hint"
-
-
-class Code(StrEnum):
-    """The codes of this module; problems of reports and plans keep the code that they have."""
-
-    REPORT = "report"
-    """The latest report: information, a warning when it asks, an error when it says BLOCKED."""
-    REPORT_MISSING = "report-missing"
-    CLAIM_WITHOUT_EVIDENCE = "claim-without-evidence"
-    TICK_WITHOUT_CHANGE = "tick-without-change"
-    TESTS_FAILING = "tests-failing"
-    VALIDATION_FAILED = "validation-failed"
-    VERIFICATION_FAILED = "verification-failed"
-    """A task was closed, a command that its criteria name failed, and it is open again."""
-    COMPLETION_REFUSED = "completion-refused"
-    BREAKER_HALF_OPEN = "breaker-half-open"
-    BREAKER_OPEN = "breaker-open"
-    QUESTION_WAITING = "question-waiting"
-    RUN_BLOCKED = "run-blocked"
-    """A BLOCKED promise holds the whole run."""
-    TASK_BLOCKED = "task-blocked"
-    """The plan marks one task as blocked."""
-    TASK_SET_ASIDE = "task-set-aside"
-    """The run has set one task aside; that the plan then marks it as blocked is not told again."""
-    GUARD_REVERTED = "guard-reverted"
-    """The agent did something that it may not do, and it was put back."""
-    ASKED_WITHOUT_SIGNAL = "asked-without-signal"
-    COMPLETION_NOT_GATE = "completion-not-gate"
-    PERSON_COMMITTED = "person-committed"
-    BUDGET_ITERATIONS = "budget-iterations"
-    BUDGET_DURATION = "budget-duration"
-    BUDGET_TOKENS = "budget-tokens"
-    BUDGET_COST = "budget-cost"
-    ENGINE_GONE = "engine-gone"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnostic:
-    """One remark at one line."""
-
-    line: int
-    """From 0."""
-    start: int
-    """Where it begins, in characters of the line."""
-    end: int
-    severity: Severity
-    code: str
-    message: str
-    """For a person; a question may have several lines."""
-    link: str | None = None
-    """Where its cause lies: ``file:PATH`` (relative to the work tree), ``iteration:N`` (that
-    iteration's output) or ``engine:`` (what the engine wrote when it died)."""
-    related: tuple[Related, ...] = ()
-    """Other places in the same file that it is about."""
-
 
 REPORTS_MISSING_TO_WARN = 3
 """SPEC §5: from here on a missing report is a warning."""
@@ -320,8 +254,12 @@ def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
     validated = at.seen.history.validated
     if validated is None or validated.ok or not _is_newest(state, validated.iteration):
         return
-    how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
-    message = f"the validation script {how} after iteration {validated.iteration}"
+    message = failure_words(validated)
+    if (failed := state.failed_validation) is not None and failed.undone:
+        kept = f", and its work is kept on {failed.backup}" if failed.backup else ""
+        message += f"; the iteration was rolled back{kept}"
+    elif failed is not None:
+        message += "; the next iteration is to mend it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
     span, link = at.of_iteration(validated.iteration), _cause(validated.iteration)
@@ -375,6 +313,9 @@ def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
             yield _at(at.of_iteration(iteration), Severity.INFORMATION, code, warned.message, link)
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
+    if state.phase is not Phase.ENDED:
+        for warned in still_holding(state.warnings):
+            yield _at(at.top, Severity.HINT, warned.code, warned.message)
 
 
 def _is_newest(state: RunState, iteration: int) -> bool:

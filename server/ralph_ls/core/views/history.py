@@ -25,6 +25,7 @@ from ralph_ls.protocol.events import (
     IterationEnded,
     IterationStarted,
     RalphStatusUpdate,
+    RolledBack,
     RunStarted,
     TaskSetAside,
     Validated,
@@ -190,6 +191,10 @@ def _check(book: _Book, event: EventBase) -> None:
             book.verified[task.id] = event
         case Validated():
             book.validated = event
+        case RolledBack(ok=True, iteration=iteration):
+            undone = [task for task, done in book.done.items() if done.iteration == iteration]
+            for task_id in undone:
+                del book.done[task_id]
         case GuardReverted():
             book.reverted = (*book.reverted, event)
         case _:

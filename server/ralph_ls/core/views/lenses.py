@@ -73,7 +73,8 @@ def lenses(
 
 def _first_line(seen: Seen, now: datetime | None) -> Iterator[Lens]:
     yield from _answer(seen, 0)
-    for action in (controls.resolve(seen), controls.reset(seen), *controls.running(seen)):
+    settling = (controls.resolve(seen), controls.approve(seen), controls.reset(seen))
+    for action in (*settling, *controls.running(seen)):
         if action is not None:
             yield _lens(0, action)
     if seen.state is not None:

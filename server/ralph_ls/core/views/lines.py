@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
+from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import wanted
+from ralph_ls.core.loop.invalid import in_folder
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.reviewing import REVIEW
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.stories.choosing import mode_word
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import aside_words
 from ralph_ls.core.views.verified import last_words, verified_words
+from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import OUTCOME_WORDS, request_words, reverted_words, with_mode
 from ralph_ls.core.words import count_of
@@ -44,8 +52,11 @@ SHOWN_OF_VALIDATION = 5
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
 
 
-def header_lines(state: RunState) -> list[str]:
-    """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5)."""
+def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
+    """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5).
+
+    ``project`` is the folder that all clones of its project share, where the run keeps one.
+    """
     config = state.config
     limits = [
         "no iteration limit"
@@ -60,14 +71,36 @@ def header_lines(state: RunState) -> list[str]:
         limits.append(f"{thousands(config.max_tokens)} tokens")
     if config.max_cost_usd is not None:
         limits.append(dollars(config.max_cost_usd))
+    limits.extend(_paces(config))
     return [
         f"Run: {state.run}",
         f"Profile: {config.profile.value}   Agent: {config.agent}   {_works_on(state)}",
         f"Branch: {state.branch or '(detached HEAD)'}",
         f"State: {state.state_dir}",
+        *([] if project is None else [f"Project state: {project}"]),
         f"Limits: {', '.join(limits)}",
         f"Complete: {_completing(config)}",
+        *_reviews(config),
     ]
+
+
+def _paces(config: Config) -> Iterator[str]:
+    """What one iteration may use up, and how fast they follow each other (SPEC §9.6)."""
+    if config.max_tokens_per_iteration is not None:
+        yield f"{thousands(config.max_tokens_per_iteration)} tokens an iteration"
+    if config.max_cost_per_iteration_usd is not None:
+        yield f"{dollars(config.max_cost_per_iteration_usd)} an iteration"
+    if config.max_calls_per_minute is not None:
+        yield f"{count_of(config.max_calls_per_minute, 'call')} a minute"
+
+
+def _reviews(config: Config) -> Iterator[str]:
+    """Where the run holds for a person's look (SPEC §9); nothing where it does not."""
+    points = config.review_points
+    every = [f"after every {count_of(points.every, 'iteration')}"] if points.every else []
+    tasks = [f"after the task {tame(name)}" for name in points.after_tasks]
+    if every or tasks:
+        yield f"Review: {', '.join([*every, *tasks])}"
 
 
 def _works_on(state: RunState) -> str:
@@ -81,14 +114,17 @@ def _completing(config: Config) -> str:
     return gate if config.task is None else f"the task {config.task} done, or {gate}"
 
 
-def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
+def line_of(
+    event: e.EventBase, *, zone: tzinfo | None = UTC, before: RunState | None = None
+) -> Line | None:
     """The line for an event; None for those that say nothing on their own.
 
-    ``zone`` is that of whoever looks.
+    ``zone`` is that of whoever looks, ``before`` the run until then, where it is known: the line
+    before an iteration then tells its mode and how long the run has taken (SPEC §9).
     """
     match event:
         case e.IterationStarted():
-            return Line(text=_iteration_started(event))
+            return Line(text=_iteration_started(event, before))
         case e.AgentExited():
             return _agent_exited(event)
         case e.RalphStatusUpdate(report=report):
@@ -110,7 +146,7 @@ def line_of(event: e.EventBase, *, zone: tzinfo | None = UTC) -> Line | None:
             return Line(text=text, weight=Weight.WARNING)
         case e.GuardReverted():
             return Line(text=f"Put back: {reverted_words(event)}", weight=Weight.WARNING)
-        case e.CriteriaVerified() | e.Validated() | e.Committed() | e.Pushed():
+        case e.CriteriaVerified() | e.Validated() | e.RolledBack() | e.Committed() | e.Pushed():
             return _after_agent(event)
         case e.IterationEnded():
             return _iteration_ended(event)
@@ -152,6 +188,9 @@ def _about_people(event: e.EventBase) -> Line | None:
             return Line(text=f"Note by {by}", weight=Weight.QUIET)
         case e.Warned(code=code, message=message):
             return Line(text=f"Warning ({code}): {message}", weight=Weight.WARNING)
+        case e.PhaseChanged(phase=Phase.PARKED, reason=reason) if reason == REVIEW:
+            text = "Parked for your review: look at what was done, then: ralph resume"
+            return Line(text=text, weight=Weight.WARNING)
         case e.PhaseChanged(phase=phase, reason=reason) if phase in _TOLD_PHASES:
             text = phase.value.capitalize() + (f": {reason}" if reason else "")
             return Line(text=text, weight=Weight.WARNING)
@@ -167,14 +206,24 @@ def _is_of_request(event: e.IterationStarted) -> bool:
     return event.task is None and not event.confirming and not event.counts.total
 
 
-def _iteration_started(event: e.IterationStarted) -> str:
+def _iteration_started(event: e.IterationStarted, before: RunState | None) -> str:
     limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
+    known = [] if before is None else _mode_and_time(event, before)
     if event.mode is Mode.BUILD and _is_of_request(event):
-        return f"Iteration {event.iteration}{limit}: work on the request"
+        text = f"Iteration {event.iteration}{limit}: work on the request"
+        return f"{text} ({', '.join(known)})" if known else text
     without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
     what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
-    return f"Iteration {event.iteration}{limit}: {with_mode(what, event.mode)} ({done})"
+    told = ", ".join([done, *known])
+    return f"Iteration {event.iteration}{limit}: {with_mode(what, event.mode)} ({told})"
+
+
+def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
+    """The mode as this plan's files call it, and the engine time so far."""
+    has_stories = profile_of(before.config.profile).plan_kind is PlanKind.STORIES
+    mode = mode_word(event.mode) if has_stories else event.mode.value
+    return [f"mode {mode}", f"{format_duration(active_seconds(before, event.at))} so far"]
 
 
 def _agent_exited(event: e.AgentExited) -> Line | None:
@@ -182,6 +231,8 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
         text = f"The agent ran out of time after {format_duration(event.seconds)} and was ended"
     elif event.idle:
         text = "The agent said nothing for too long and was ended"
+    elif event.overspent:
+        text = "The agent used more than an iteration may and was ended"
     elif event.stopped:
         text = "The agent was ended"
     elif event.exit_code != 0:
@@ -196,9 +247,13 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
     return Line(text=text, weight=Weight.WARNING)
 
 
-def _after_agent(event: e.CriteriaVerified | e.Validated | e.Committed | e.Pushed) -> Line:
+def _after_agent(
+    event: e.CriteriaVerified | e.Validated | e.RolledBack | e.Committed | e.Pushed,
+) -> Line:
     if isinstance(event, e.Committed | e.Pushed):
         return _handed_over(event)
+    if isinstance(event, e.RolledBack):
+        return _rolled_back(event)
     return _checked(event)
 
 
@@ -207,15 +262,33 @@ def _checked(event: e.CriteriaVerified | e.Validated) -> Line:
         text = "\n  ".join([verified_words(event), *last_words(event)])
         return Line(text=text, weight=Weight.GOOD if event.ok else Weight.WARNING)
     if event.ok:
-        return Line(text="Validation passed", weight=Weight.GOOD)
+        n_scripts = len(event.scripts)
+        text = "Validation passed" + (f" ({n_scripts} scripts)" if n_scripts > 1 else "")
+        return Line(text=text, weight=Weight.GOOD)
+    where = f" in {event.script}" if in_folder(event.script) else ""
     if event.timed_out:
-        text = f"Validation ran out of time after {format_duration(event.seconds)}"
+        text = f"Validation ran out of time after {format_duration(event.seconds)}{where}"
     elif event.exit_code is None:
         text = "Validation was ended"
     else:
-        text = f"Validation failed with code {event.exit_code}"
+        text = f"Validation failed with code {event.exit_code}{where}"
     said = event.tail.strip().splitlines()[-SHOWN_OF_VALIDATION:]
     return Line(text="\n  ".join([text, *said]), weight=Weight.BAD)
+
+
+def _rolled_back(event: e.RolledBack) -> Line:
+    if not event.ok:
+        return Line(text=f"Not rolled back: {event.refused}", weight=Weight.BAD)
+    if event.backup is None:
+        text = "Nothing to roll back: the iteration had changed nothing"
+        return Line(text=text, weight=Weight.WARNING)
+    what = [count_of(event.files, "file")]
+    if event.commits:
+        what.insert(0, count_of(event.commits, "commit"))
+    text = f"Rolled back {', '.join(what)}; all of it is kept on {event.backup}"
+    if event.kept:
+        text += f"\n  left as a person saved it: {', '.join(event.kept)}"
+    return Line(text=text, weight=Weight.WARNING)
 
 
 def _handed_over(event: e.Committed | e.Pushed) -> Line:

@@ -15,7 +15,7 @@ from ralph_ls.core.views.card import card
 from ralph_ls.core.views.facts import facts, running_time
 from ralph_ls.core.views.question import question_view
 from ralph_ls.core.views.rows import with_roll_back
-from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
+from ralph_ls.core.views.seen import Seen, needs_review, open_blocker, waiting_question
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.standing import standing
 from ralph_ls.core.views.status import needs_person
@@ -35,7 +35,7 @@ def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None 
     """
     stands, state = standing(seen), seen.state
     waiting = sum(one is not None for one in (waiting_question(seen), open_blocker(seen)))
-    waits_for_reset = stands.state in {PanelState.STUCK, PanelState.CRASHED}
+    waits_for_gesture = stands.state in {PanelState.STUCK, PanelState.CRASHED} or needs_review(seen)
     run = RunState() if state is None else state
     return Panel(
         state=stands.state,
@@ -44,7 +44,7 @@ def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None 
         tone=stands.tone,
         needs_person=waiting > 0 if state is None else needs_person(state, seen.phase),
         waiting=waiting,
-        badge=max(waiting, int(waits_for_reset)),
+        badge=max(waiting, int(waits_for_gesture)),
         live=seen.live,
         breaker=run.breaker.state,
         iterations=Meter(value=run.iteration, of=run.config.max_iterations),

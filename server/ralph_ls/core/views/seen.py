@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.loop.reviewing import REVIEW
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.plan.checking.remarks import words_of
 from ralph_ls.core.plan.kinds import PlanKind
@@ -126,6 +127,12 @@ def needs_reset(seen: Seen) -> bool:
     # A half open breaker holds nothing up, so without an engine there is nothing to reset it for.
     half_open = seen.live and state.breaker.state is BreakerState.HALF_OPEN
     return half_open or is_stuck(state.breaker, state.stuck_count, state.config) is not None
+
+
+def needs_review(seen: Seen) -> bool:
+    """Whether the run is parked until somebody has looked at what was done."""
+    state = seen.state
+    return state is not None and seen.phase is Phase.PARKED and state.phase_reason == REVIEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

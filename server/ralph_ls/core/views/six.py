@@ -10,6 +10,7 @@ from ralph_ls.core.views import controls
 from ralph_ls.core.views.facts import SHOWN_TITLE
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
 from ralph_ls.core.views.status import answer_six, doing, phase_words
+from ralph_ls.core.views.waits import clock_words, deadline
 from ralph_ls.core.views.words import facts_of, one_line, some_lines
 from ralph_ls.protocol.panel import AnswerView
 from ralph_ls.protocol.run_words import EndReason, Mode, Phase
@@ -60,7 +61,10 @@ def _running(seen: Seen, run: RunState) -> str:
     limit = run.config.max_iterations
     of = "" if limit is None else f" of {limit}"
     how = PHASE_WORDS.get(seen.phase) or phase_words(run, seen.phase)
-    return f"yes, {how}, iteration {run.iteration}{of}"
+    until = deadline(run)
+    since = None if run.current is None else run.current.started.at
+    end = "" if until is None else f", until {clock_words(until, since=since)} at the latest"
+    return f"yes, {how}, iteration {run.iteration}{of}{end}"
 
 
 def _doing(seen: Seen, run: RunState) -> str:

@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ralph_ls.core.views.controls import is_pausing, lacks_a_task
-from ralph_ls.core.views.seen import Seen, needs_reset, open_blocker, waiting_question
-from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
+from ralph_ls.core.views.seen import (
+    Seen,
+    needs_reset,
+    needs_review,
+    open_blocker,
+    waiting_question,
+)
+from ralph_ls.core.views.waits import NAMED
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.panel import PanelState, Tone
 from ralph_ls.protocol.run_words import EndReason, Phase
@@ -96,6 +102,8 @@ def _halted(seen: Seen) -> PanelState:
         return waits
     if lacks_a_task(seen):
         return PanelState.BLOCKED
+    if needs_review(seen):
+        return PanelState.PAUSED
     if needs_reset(seen):
         return PanelState.STUCK
     # All is settled in the files: a living engine is about to see it, another one must be started.
@@ -128,7 +136,7 @@ def _words(seen: Seen, state: PanelState) -> tuple[str, str]:
         case PanelState.STOPPING:
             return "Stops after this iteration", "stopping"
         case PanelState.PAUSED:
-            return _paused(seen, run), "paused"
+            return _paused(seen, run), "review" if needs_review(seen) else "paused"
         case PanelState.WAITING:
             return _waiting(seen, run), "waits"
         case PanelState.ASKS:
@@ -165,8 +173,7 @@ def _waiting(seen: Seen, run: RunState) -> str:
     if seen.phase is Phase.PARKED:
         return "About to go on"
     # Until when is told beside it, in the time zone of whoever looks.
-    is_limit = run.phase_reason == USAGE_LIMIT
-    return f"Waits{wait_words(USAGE_LIMIT, None)}" if is_limit else "Waiting"
+    return f"Waits{NAMED[run.phase_reason]}" if run.phase_reason in NAMED else "Waiting"
 
 
 def _how_far(run: RunState) -> str:
@@ -175,6 +182,8 @@ def _how_far(run: RunState) -> str:
 
 
 def _paused(seen: Seen, run: RunState) -> str:
+    if needs_review(seen):
+        return "Waits for your review"
     if seen.phase is not Phase.PAUSED:
         return "Ready to go on"
     return f"Paused after iteration {run.iteration}" if run.iteration else "Paused"

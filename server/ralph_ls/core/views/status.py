@@ -6,13 +6,14 @@ stop; what is the next action.
 
 from __future__ import annotations
 
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 
+from ralph_ls.core.loop.reviewing import BY_REVIEW_POINT, REVIEW
 from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.budgets import budget_words
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.tasks import attempt_words
-from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
+from ralph_ls.core.views.waits import NAMED, deadline, left_words, wait_words
 from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import IterationStarted
@@ -24,14 +25,20 @@ PLANNING = "making the plan"
 
 
 def answer_six(
-    state: RunState, phase: Phase, *, pid: int | None, zone: tzinfo | None = UTC
+    state: RunState,
+    phase: Phase,
+    *,
+    pid: int | None,
+    zone: tzinfo | None = UTC,
+    now: datetime | None = None,
 ) -> list[tuple[str, str]]:
     """Each question's heading and its answer; ``phase`` is the one that viewers show.
 
-    ``zone`` is that of whoever looks.
+    ``zone`` is that of whoever looks; with ``now`` it is told how long a wait, or the agent's time,
+    lasts at most from then.
     """
     return [
-        ("Running", _running(state, phase, pid, zone)),
+        ("Running", _running(state, phase, pid, zone, now)),
         ("Doing", _with_mode(doing(state, phase), state, phase)),
         ("Last change", _last_change(state)),
         ("Needs you", _needs_you(state, phase)),
@@ -44,12 +51,10 @@ def needs_person(state: RunState, phase: Phase) -> bool:
     """Whether nothing goes on until somebody does something."""
     if phase in {Phase.PARKED, Phase.PAUSED, Phase.CRASHED}:
         return True
-    return state.end is not None and state.end.reason in {
-        EndReason.BLOCKED,
-        EndReason.DECIDE,
-        EndReason.STUCK,
-        EndReason.FATAL,
-    }
+    if state.end is None:
+        return False
+    needing = {EndReason.BLOCKED, EndReason.DECIDE, EndReason.STUCK, EndReason.FATAL}
+    return state.end.reason in needing or state.end.by == BY_REVIEW_POINT
 
 
 def doing(state: RunState, phase: Phase) -> str:
@@ -80,12 +85,23 @@ def _with_mode(what: str, state: RunState, phase: Phase) -> str:
 
 def phase_words(state: RunState, phase: Phase, zone: tzinfo | None = UTC) -> str:
     """``running``, ``waiting for the usage limit until 14:05 UTC``."""
-    if phase is Phase.WAITING and state.phase_reason == USAGE_LIMIT:
-        return f"waiting{wait_words(USAGE_LIMIT, state.until, since=state.phase_since, zone=zone)}"
+    if phase is Phase.WAITING and state.phase_reason in NAMED:
+        reason, since = state.phase_reason, state.phase_since
+        return f"waiting{wait_words(reason, state.until, since=since, zone=zone)}"
     return phase.value
 
 
-def _running(state: RunState, phase: Phase, pid: int | None, zone: tzinfo | None) -> str:
+def countdown(state: RunState, phase: Phase, now: datetime) -> str:
+    """How long it waits, or its agent may work, from ``now``; empty where neither ends by time."""
+    if phase is Phase.WAITING:
+        return "" if state.until is None else f"{left_words(state.until, now)} left"
+    until = deadline(state) if phase in {Phase.RUNNING, Phase.STOPPING} else None
+    return "" if until is None else f"the agent ends in {left_words(until, now)} at the latest"
+
+
+def _running(
+    state: RunState, phase: Phase, pid: int | None, zone: tzinfo | None, now: datetime | None
+) -> str:
     if phase is Phase.ENDED:
         return f"no, run {state.run} has ended"
     if phase is Phase.CRASHED:
@@ -94,8 +110,16 @@ def _running(state: RunState, phase: Phase, pid: int | None, zone: tzinfo | None
         return f"no, the loop was stopped by the system while run {state.run} was {phase.value}"
     limit = state.config.max_iterations
     of = "" if limit is None else f" of {limit}"
-    used = [phase_words(state, phase, zone), f"iteration {state.iteration}{of}"]
-    parts = ["yes", *used, *budget_words(state), f"run {state.run}", f"pid {pid}"]
+    left = "" if now is None else countdown(state, phase, now)
+    how = " · ".join(filter(None, (phase_words(state, phase, zone), left)))
+    parts = [
+        "yes",
+        how,
+        f"iteration {state.iteration}{of}",
+        *budget_words(state),
+        f"run {state.run}",
+        f"pid {pid}",
+    ]
     return ", ".join(parts)
 
 
@@ -142,6 +166,7 @@ def _next(state: RunState, phase: Phase) -> str:
         return {
             EndReason.DECIDE.value: 'ralph answer "…"',
             EndReason.BLOCKED.value: "ralph resume, once the blocker is solved",
+            REVIEW: "ralph resume, once you have looked; or ralph note, or ralph stop",
         }.get(state.phase_reason or "", "ralph reset")
     if state.end is not None:
         of_request = "nothing: the request is fulfilled"

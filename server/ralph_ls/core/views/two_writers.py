@@ -5,7 +5,7 @@ It must never know how the texts are merged, nor an editor.
 
 from __future__ import annotations
 
-from ralph_ls.core.views.diagnostics import Diagnostic, Severity
+from ralph_ls.core.views.diagnostic import Diagnostic, Severity
 from ralph_ls.core.views.seen import Seen, places
 
 CODE = "plan-changed-on-disk"

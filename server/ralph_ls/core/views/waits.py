@@ -1,17 +1,26 @@
-"""What a run waits for by itself, and until when, in words.
+"""What a run waits for by itself, and until when at the latest its agent works, in words.
 
 The core knows no place, so a time is told in UTC and says so, unless whoever shows it names the
-zone of the person who looks. It must never know how long is left: that is a clock's.
+zone of the person who looks. How long is left is told to those who bring their clock's time.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
+from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
+from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.state import RunState
 
 USAGE_LIMIT = "limit"
 """The reason of a wait for the agent's usage limit (SPEC §5)."""
+
+CALL_LIMIT = "calls"
+"""The reason of a wait for ``max_calls_per_minute`` (SPEC §9.6)."""
+
+NAMED = {USAGE_LIMIT: " for the usage limit", CALL_LIMIT: " for the limit of calls a minute"}
+"""Waits that are more than their name."""
 
 
 def wait_words(
@@ -22,10 +31,27 @@ def wait_words(
     zone: tzinfo | None = UTC,
 ) -> str:
     """What follows "waits": `` for the usage limit until 14:05 UTC``, or ``: cooldown``."""
+    if reason == CALL_LIMIT:
+        # It lasts a minute at most, of which no clock of hours and minutes tells anything.
+        return NAMED[CALL_LIMIT]
     if reason != USAGE_LIMIT:
         return f": {one_line(reason or 'for a while', limit=SHOWN_REASON)}"
     end = "" if until is None else f" until {clock_words(until, since=since, zone=zone)}"
-    return f" for the usage limit{end}"
+    return f"{NAMED[USAGE_LIMIT]}{end}"
+
+
+def deadline(state: RunState) -> datetime | None:
+    """When the agent that works now is ended at the latest; None where none is, or no limit."""
+    current, timeout = state.current, state.config.timeout
+    if current is None or current.agent is None or current.exit is not None or not timeout:
+        return None
+    works = state.phase in {Phase.RUNNING, Phase.STOPPING}
+    return current.agent.at + timedelta(seconds=timeout) if works else None
+
+
+def left_words(until: datetime, now: datetime) -> str:
+    """``4m 10s``: how long it is until then; a moment that has come is ``0s`` away."""
+    return format_duration(max(0.0, (until - now).total_seconds()))
 
 
 def clock_words(

@@ -18,7 +18,7 @@ from ralph_ls.editor.sights import Sight, real_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ralph_ls.core.views.diagnostics import Diagnostic
+    from ralph_ls.core.views.diagnostic import Diagnostic
     from ralph_ls.core.views.seen import FileKind
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView

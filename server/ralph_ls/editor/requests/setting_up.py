@@ -24,7 +24,6 @@ from ralph_ls.protocol.setup import (
     ProposePlanResult,
     SetupChoicesParams,
     SetupChoicesResult,
-    SetupFileAction,
     SetupParams,
     SetupResult,
     ValidateSetupParams,
@@ -88,8 +87,7 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
         notes += await in_thread(write_it, name="set-up")
         await view.look()
     return SetupResult(
-        written=not params.dry_run
-        and any(f.action is not SetupFileAction.KEEP for f in planned.files),
+        written=not params.dry_run and bool(planned.written),
         files=tuple(file.to_wire() for file in planned.files),
         notes=notes,
     )

@@ -22,14 +22,14 @@ from ralph_ls.core.plan.beads.commands import block, note_stuck, reopen, reset_f
 from ralph_ls.core.plan.beads.guard import check, put_back
 from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status
 from ralph_ls.core.plan.beads.queue import Queue, read_queue, tell_left
-from ralph_ls.core.plan.beads.reading import parse
+from ralph_ls.core.plan.beads.reading import read_plan
 from ralph_ls.core.plan.beads.reviewing import dealt_with
 from ralph_ls.core.plan.beads.snapshot import Snapshot, from_text, parts_of, to_text
 from ralph_ls.core.plan.closing.beads import closings, commands_for
 from ralph_ls.core.plan.closing.checks import Closing, Verification, commands_of
 from ralph_ls.core.plan.model import Parsed, Task
 from ralph_ls.core.words import count_of
-from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_task
+from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_plan_or_task, require_task
 from ralph_ls.engine.sources.beads_powers import (
     SHOWN,
     name_of,
@@ -51,7 +51,7 @@ from ralph_ls.engine.sources.source import (
     Written,
 )
 from ralph_ls.protocol.config import Config, FirstMode
-from ralph_ls.protocol.errors import IssuesRefused, PlanMissing, UsageError
+from ralph_ls.protocol.errors import IssuesRefused, PlanMissing
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
@@ -96,11 +96,7 @@ class BeadsSource(PlanSource):
         """Ask ``bd`` for everything; raises ``PlanMissing`` where there is none, or no answer."""
         del resume
         config = settings.config
-        if config.task is not None and config.mode is FirstMode.PLAN:
-            raise UsageError(
-                "a plan iteration is for the whole plan, so --task and --mode plan do not go "
-                "together; leave one of them out"
-            )
+        require_plan_or_task(config)
         source = cls(root, config, CALLED, environment)
         text = source.read()
         parent = config.beads.parent
@@ -148,7 +144,7 @@ class BeadsSource(PlanSource):
         return self._read() if text is None else text
 
     def _parse(self, text: str) -> Parsed:
-        return parse(text)
+        return read_plan(self._snapshot(text))
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         return counts_view(self.plan(text, task=task), "", self.config)

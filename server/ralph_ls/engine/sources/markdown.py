@@ -31,6 +31,7 @@ from ralph_ls.engine.plans import (
     facts_of,
     find_plan,
     read_plan_text,
+    require_plan_or_task,
     require_task,
     reset_for_replanning,
     set_task_aside,
@@ -54,7 +55,7 @@ from ralph_ls.engine.specifications import (
     notices_of,
 )
 from ralph_ls.protocol.config import Config, FirstMode
-from ralph_ls.protocol.errors import PlanMissing, UsageError
+from ralph_ls.protocol.errors import PlanMissing
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import Settings
@@ -77,11 +78,7 @@ class MarkdownSource(PlanSource):
         cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
     ) -> PlanFound:
         config = settings.config
-        if config.task is not None and config.mode is FirstMode.PLAN:
-            raise UsageError(
-                "a plan iteration is for the whole plan, so --task and --mode plan do not go "
-                "together; leave one of them out"
-            )
+        require_plan_or_task(config)
         try:
             path = find_plan(root, profile_of(config.profile).plan_files, config.paths.plan)
             found = PlanFound(path=path, text=read_plan_text(root, path))

@@ -39,6 +39,7 @@ from ralph_ls.engine.plans import (
     find_plan,
     held_of,
     read_plan_text,
+    require_plan_or_task,
     require_task,
     titles_of,
 )
@@ -54,7 +55,7 @@ from ralph_ls.engine.sources.source import (
     Written,
 )
 from ralph_ls.protocol.config import Config, FirstMode
-from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, UsageError
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
@@ -86,11 +87,7 @@ class StoriesSource(PlanSource):
         del resume
         config = settings.config
         plans = config.mode is FirstMode.PLAN
-        if config.task is not None and plans:
-            raise UsageError(
-                "a plan iteration is for the whole plan, so --task and --mode plan do not go "
-                "together; leave one of them out"
-            )
+        require_plan_or_task(config)
         names = profile_of(config.profile).plan_files
         try:
             path = find_plan(root, names, config.paths.plan)

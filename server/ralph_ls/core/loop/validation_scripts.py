@@ -1,0 +1,46 @@
+"""Which validation scripts an iteration asks for: those that name a file which was changed.
+
+A script says so itself, in one of its first lines: ``# ralph: globs = client/**, *.ts``. So the
+line comes and goes with the script, and ``ralph allow`` shows both together. A script without such
+a line always runs. The globs are those of ``.gitignore``, as far as they are alike everywhere: a
+glob without a slash is one of a file's name in any folder, ``**`` stands for any folders, and what
+names a folder means everything in it. This module must never know how a script is run.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+
+LINES_READ = 10
+"""How many of a script's first lines are looked at."""
+
+_GLOBS = re.compile(r"\W*ralph:\s*globs\s*=(.*)", re.IGNORECASE)
+
+
+def globs_of(text: str) -> tuple[str, ...]:
+    """The globs that a script names in its first lines; empty: it always runs."""
+    for line in text.split("\n", LINES_READ)[:LINES_READ]:
+        if found := _GLOBS.match(line.rstrip()):
+            return tuple(glob for glob in (part.strip() for part in found[1].split(",")) if glob)
+    return ()
+
+
+def asks_for(globs: Iterable[str], paths: Iterable[str]) -> bool:
+    """Whether one of the globs names one of the paths, which are relative to the work tree."""
+    patterns = [_pattern(glob) for glob in globs]
+    return any(pattern.fullmatch(path) for path in paths for pattern in patterns)
+
+
+@functools.cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    is_name = "/" not in glob.rstrip("/")
+    pieces = re.split(r"(^/|\*\*/|\*\*|\*|\?)", glob.removeprefix("./").rstrip("/"))
+    written = "".join(_WORDS.get(piece, re.escape(piece)) for piece in pieces)
+    anywhere = "(?:.*/)?" if is_name else ""
+    # What names a folder means all that lies in it.
+    return re.compile(f"{anywhere}{written}(?:/.*)?", re.DOTALL)
+
+
+_WORDS = {"/": "", "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -1,0 +1,1 @@
+"""What ``ralph doctor`` says of what was found; nothing here looks itself."""

@@ -1,0 +1,111 @@
+"""What keeps a plan from being worked off, by what it says (B, Troubleshooting Runaway Loops; S).
+
+The plan's own checks are told by code, so that a hundred vague criteria are one line. It must never
+read a plan itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
+from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.views.doctor.results import problem, warning, well
+from ralph_ls.core.views.words import one_line
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.config import Config, GateRule
+from ralph_ls.protocol.doctor import CheckResult
+
+SHOWN = 3
+
+_ABOUT = {
+    CheckCode.CRITERIA_VAGUE: (
+        "criteria that nobody can verify",
+        "let planning name a command for each: ralph replan",
+    ),
+    CheckCode.CRITERIA_MISSING: (
+        "tasks that do not say when they are done",
+        "write criteria that can be run, or let planning do it: ralph replan",
+    ),
+    CheckCode.CLOSE_WITHOUT_EVIDENCE: (
+        "tasks that were closed without saying how that was seen",
+        "open them again: ralph reset-task ID, and ask for the criteria's lines in the reason",
+    ),
+    CheckCode.DEPENDENCY_CYCLE: (
+        "tasks that wait for each other",
+        "take one dependency of each ring away",
+    ),
+}
+"""What these remarks are called together, and what to do; others speak for themselves."""
+
+
+def check_plan_read(
+    path: str, parsed: Parsed, remarks: Sequence[Remark], facts: PlanFacts, config: Config
+) -> list[CheckResult]:
+    """All that is to be said of a plan that was found and read."""
+    counts = facts.counts
+    required = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
+    found = [well("plan", f"{path}: {required}")]
+    if parsed.problems:
+        told = [f"line {one.line}: {one.message}" for one in parsed.problems]
+        message = f"{count_of(len(told), 'place')} could not be read as meant: {_shown(told)}"
+        found.append(warning("plan-problems", message, "see them all: ralph plan"))
+    found += _marker(path, facts, config)
+    # The marker is told above, with what it means for a start.
+    others = [one for one in remarks if one.code is not CheckCode.MARKER_WITH_OPEN_TASKS]
+    for code in dict.fromkeys(one.code for one in others):
+        found.append(_together(code, [one for one in others if one.code is code]))
+    if facts.next_task is None and counts.required > counts.required_done:
+        held = [f"{one.task.title} ({one.task.id}): {one.why}" for one in facts.held]
+        found.append(
+            problem(
+                "everything-blocked",
+                f"no task can be taken: {one_line(facts.left, limit=400) or _shown(held)}",
+                "solve what blocks them, or plan anew: ralph replan",
+            )
+        )
+    return found
+
+
+def check_attempts(attempts: Mapping[str, int], config: Config, where: str) -> list[CheckResult]:
+    """Tasks that were tried in vain in earlier runs; ``where`` is the file that says so."""
+    limit = config.attempts.limit
+    stuck = [f"{task} ({count})" for task, count in attempts.items() if count >= limit > 0]
+    if not stuck:
+        return []
+    message = f"tried {limit} times or more and not taken any more: {_shown(stuck)}"
+    remedy = f"try one again: ralph reset-task ID, or all of them: remove {where}"
+    return [warning("attempts", message, remedy)]
+
+
+def _marker(path: str, facts: PlanFacts, config: Config) -> list[CheckResult]:
+    counts, marker = facts.counts, config.gate.marker
+    if not (config.gate.rule is GateRule.MARKER and counts.marker):
+        return []
+    n_open = counts.required - counts.required_done
+    if n_open == 0:
+        message = f"{path} says {marker}, and nothing is open: a run ends at once with 0"
+        remedy = "add tasks, and remove that line, if work is left"
+        return [warning("marker-at-start", message, remedy)]
+    message = f"{path} says {marker} with {count_of(n_open, 'required task')} open"
+    remedy = "remove that line: it counts for a run only after it was gone and came again"
+    return [warning("marker-at-start", message, remedy)]
+
+
+def _together(code: CheckCode, remarks: Sequence[Remark]) -> CheckResult:
+    first = remarks[0].message
+    if code in _ABOUT:
+        what, remedy = _ABOUT[code]
+        named = list(dict.fromkeys(one.task or one.message for one in remarks))
+        return warning(str(code), f"{what}: {_shown(named)}", remedy)
+    what, _, remedy = first.partition("; ")
+    more = f" and {count_of(len(remarks) - 1, 'other')} like it" if len(remarks) > 1 else ""
+    return warning(
+        str(code), f"{one_line(what, limit=400)}{more}", remedy or "see them all: ralph plan"
+    )
+
+
+def _shown(told: Sequence[str]) -> str:
+    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    return "; ".join(one_line(one, limit=160) for one in told[:SHOWN]) + more

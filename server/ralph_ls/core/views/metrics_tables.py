@@ -1,0 +1,182 @@
+"""The numbers of runs as tables: cells for people, rows for a spreadsheet, lines of totals.
+
+What strangers wrote (titles, ids) is made harmless for whoever shows it. It must never know a
+terminal, nor where a table goes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
+
+from ralph_ls.core.views.statistics import context_share, tokens_used
+from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.visible import tame
+from ralph_ls.core.words import count_of
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.statistics import IterationMetrics, RunMetrics, TotalMetrics
+
+RUN_HEADINGS = ("Run", "Started", "End", "Iterations", "Clean", "Tasks", "Duration", "Cost")
+ITERATION_HEADINGS = (
+    "#",
+    "Mode",
+    "Outcome",
+    "Task",
+    "Tasks",
+    "Files",
+    "Tokens",
+    "Context",
+    "Cost",
+    "Duration",
+    "Commit",
+)
+UNKNOWN = "-"
+"""What no agent has told."""
+
+CSV_COLUMNS = (
+    "run",
+    "iteration",
+    "mode",
+    "task_id",
+    "task",
+    "outcome",
+    "clean",
+    "started_at",
+    "ended_at",
+    "duration_seconds",
+    "commit_hash",
+    "commits",
+    "files",
+    "tasks_done",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cost_usd",
+    "turns",
+    "context_tokens",
+    "context_window",
+    "run_end",
+)
+"""One row an iteration; columns are snake_case (SPEC §1)."""
+
+
+def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
+    """One run, below ``RUN_HEADINGS``."""
+    costs = [one.cost_usd for one in run.iterations if one.cost_usd is not None]
+    started = run.started_at
+    return (
+        run.run,
+        UNKNOWN if started is None else f"{started.astimezone(zone):%Y-%m-%d %H:%M}",
+        run.end,
+        str(len(run.iterations)),
+        str(sum(one.clean for one in run.iterations)),
+        str(sum(one.tasks_done for one in run.iterations)),
+        format_duration(run.seconds),
+        _dollars(sum(costs) if costs else None),
+    )
+
+
+def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
+    """One iteration, below ``ITERATION_HEADINGS``."""
+    tokens = tokens_used(one)
+    return (
+        str(one.iteration),
+        one.mode.value,
+        one.outcome.value,
+        "" if one.task is None else " ".join(tame(one.task.title).split()),
+        str(one.tasks_done),
+        str(one.files),
+        UNKNOWN if tokens is None else str(tokens),
+        _percent(context_share(one)),
+        _dollars(one.cost_usd),
+        format_duration(one.seconds),
+        (one.commit or "")[:7],
+    )
+
+
+def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
+    """The totals, a name and a value each."""
+    counts = ((total.answers, "answer"), (total.resets, "reset"), (total.edits, "edit"))
+    hands = ", ".join(count_of(number, noun) for number, noun in counts)
+    ends = ", ".join(f"{end} {n}" for end, n in total.ends.items())
+    rate = total.human_intervention_rate
+    work = (
+        count_of(total.tasks_done, "task") + " done",
+        count_of(total.commits, "commit"),
+        count_of(total.files, "file") + " changed",
+    )
+    usual, most = _percent(total.average_context), _percent(total.largest_context)
+    return (
+        ("Runs", f"{total.runs} ({ends})" if ends else str(total.runs)),
+        ("Complete", f"{_percent(total.run_success_rate)} of the runs that are over"),
+        ("Iterations", f"{total.iterations}, {_percent(total.iteration_success_rate)} clean"),
+        ("Interventions", f"{UNKNOWN if rate is None else f'{rate:.2f}'} an iteration ({hands})"),
+        ("Work", ", ".join(work)),
+        ("Time", format_duration(total.seconds)),
+        ("Avg/task", _duration(total.average_task_seconds)),
+        ("Avg/iter", _duration(total.average_iteration_seconds)),
+        ("Tokens", UNKNOWN if total.tokens is None else str(total.tokens)),
+        ("Cost", _dollars(total.cost_usd)),
+        ("Context", f"{usual} of the window on average, {most} at most"),
+    )
+
+
+def to_csv(runs: Iterable[RunMetrics]) -> str:
+    """The iterations of all runs: RFC 4180 with LF, a head and a row each."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for run in runs:
+        writer.writerows(_csv_row(run, one) for one in run.iterations)
+    return text.getvalue()
+
+
+def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
+    """What is not known is empty."""
+    return (
+        one.run,
+        one.iteration,
+        one.mode.value,
+        "" if one.task is None else _cell(one.task.id),
+        "" if one.task is None else _cell(one.task.title),
+        one.outcome.value,
+        "true" if one.clean else "false",
+        "" if one.started_at is None else to_wire_time(one.started_at.astimezone(UTC)),
+        to_wire_time(one.ended_at),
+        one.seconds,
+        one.commit,
+        one.commits,
+        one.files,
+        one.tasks_done,
+        one.input_tokens,
+        one.output_tokens,
+        one.cached_tokens,
+        one.cost_usd,
+        one.turns,
+        one.context_tokens,
+        one.context_window,
+        run.end,
+    )
+
+
+def _cell(text: str) -> str:
+    """A text out of a plan; what a spreadsheet would take for a formula is none any more."""
+    shown = tame(text)
+    return f"'{shown}" if shown.lstrip()[:1] in _FORMULA else shown
+
+
+_FORMULA = frozenset("=+-@")
+
+
+def _percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+
+
+def _dollars(cost: float | None) -> str:
+    return UNKNOWN if cost is None else f"${cost:.2f}"
+
+
+def _duration(seconds: float | None) -> str:
+    return UNKNOWN if seconds is None else format_duration(seconds)

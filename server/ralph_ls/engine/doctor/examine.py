@@ -1,0 +1,99 @@
+"""The order of the examination: what everything else stands on comes first.
+
+Each step looks with the same functions as a start does, so that doctor and start cannot disagree.
+What a step needs and does not have has been told by an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
+from ralph_ls.core.views.doctor.results import is_well, told_as, well
+from ralph_ls.engine.doctor.leavings import check_leavings
+from ralph_ls.engine.doctor.network import check_network
+from ralph_ls.engine.doctor.place import check_place, check_programs
+from ralph_ls.engine.doctor.start import check_start
+from ralph_ls.protocol.doctor import CheckResult, DoctorReport
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
+from ralph_ls.store.journal import read_journal
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.runs import FoundRun, find_run
+
+_NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
+
+
+def examine(
+    folder: Path,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Any] = _NONE_GIVEN,
+    *,
+    network: bool = False,
+) -> DoctorReport:
+    """Look at everything. Total: what cannot be looked at is told as a problem.
+
+    ``overrides`` are those of the run that somebody thinks of, as flags give them.
+    """
+    checks = check_programs(folder, environment)
+    try:
+        worktree = find_worktree(folder)
+    except RalphError as error:
+        return _report([*checks, told_as("repository", error.message)])
+    state = state_folder(state_root(environment), worktree)
+    settings, about_settings = _settings(worktree, environment, overrides)
+    checks += check_place(worktree, state, None if settings is None else settings.config)
+    checks += about_settings
+    if settings is not None:
+        checks += check_start(worktree, state, settings, environment)
+        if network:
+            checks += check_network(worktree, environment)
+    found, about_run = _last_run(worktree, state)
+    checks += about_run
+    checks += check_leavings(worktree, state, found)
+    return _report(checks, worktree, None if found is None else found.state.run)
+
+
+def _report(
+    checks: list[CheckResult], worktree: Worktree | None = None, run: str | None = None
+) -> DoctorReport:
+    return DoctorReport(
+        ok=is_well(checks),
+        workspace=None if worktree is None else str(worktree.root),
+        run=run,
+        checks=tuple(checks),
+    )
+
+
+def _settings(
+    worktree: Worktree, environment: Mapping[str, str], overrides: Mapping[str, Any]
+) -> tuple[Settings | None, list[CheckResult]]:
+    try:
+        settings = load_settings(worktree.root, environment, overrides)
+        require_one_profile(settings)
+    except (RalphError, OSError) as error:
+        return None, [told_as("settings", _words(error))]
+    config = settings.config
+    where = "from .ralph/config.toml" if settings.from_file else "without a file of settings"
+    message = f"profile {config.profile.value}, agent {config.agent}, {where}"
+    return settings, [well("settings", message)]
+
+
+def _last_run(worktree: Worktree, state: StateFolder) -> tuple[FoundRun | None, list[CheckResult]]:
+    try:
+        found = find_run(worktree, state)
+        if found is None:
+            return None, [well("last-run", "there was never a run here")]
+        events = read_journal(found.files.journal).events
+    except (RalphError, OSError) as error:
+        return None, [told_as("last-run", _words(error))]
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    run = LastRun(state=found.state, phase=found.phase, pid=pid, events=events)
+    return found, check_last_run(run)
+
+
+def _words(error: RalphError | OSError) -> str:
+    return error.message if isinstance(error, RalphError) else str(error)

@@ -1,0 +1,38 @@
+"""What earlier runs and earlier tools left behind."""
+
+from __future__ import annotations
+
+from ralph_ls.core.views.doctor.results import problem, told_as, well
+from ralph_ls.core.words import count_of
+from ralph_ls.engine.legacy import attempts_remark
+from ralph_ls.engine.process_tree import find_marked, start_identity
+from ralph_ls.protocol.doctor import CheckResult, CheckStatus
+from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.runs import FoundRun
+
+
+def check_leavings(
+    worktree: Worktree, state: StateFolder, found: FoundRun | None
+) -> list[CheckResult]:
+    """Processes of a dead engine, and files of earlier loops."""
+    checks = [] if found is None else _orphans(found)
+    remark = attempts_remark(worktree.root, state)
+    if remark is not None:
+        checks.append(told_as("legacy-attempts", remark, status=CheckStatus.WARNING))
+    return checks
+
+
+def _orphans(found: FoundRun) -> list[CheckResult]:
+    """What the agent of a killed engine left running; a living engine's agent is none."""
+    current = found.state.current
+    if found.live or current is None:
+        return []
+    left = {one.pid for one in find_marked(f"{found.state.run}/{current.started.iteration}")}
+    agent = current.agent
+    if agent is not None and start_identity(agent.pid) == agent.process_start_time:
+        left.add(agent.pid)
+    if not left:
+        return [well("orphans", "nothing of a killed engine is left running")]
+    pids = ", ".join(str(pid) for pid in sorted(left))
+    message = f"{count_of(len(left), 'process')} of a killed engine's agent still run: {pids}"
+    return [problem("orphans", message, "the next start ends them: ralph run --resume")]

@@ -1,0 +1,147 @@
+"""What a start would refuse or tell: trust, agent, plan, and the scripts beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.parsing import check_plan
+from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
+from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
+from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.health import require_specs
+from ralph_ls.engine.preparation import claims_here, require_program
+from ralph_ls.engine.sources.choice import look_for_plan, source_of
+from ralph_ls.protocol.doctor import CheckResult
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.protocol.request import STDIN
+from ralph_ls.store import trust
+from ralph_ls.store.attempts_file import read_attempts
+from ralph_ls.store.config_file import Settings
+from ralph_ls.store.gh import find_gh
+from ralph_ls.store.halts import look_at_halt_files
+from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.project_state import find_project, shares_attempts
+from ralph_ls.store.validation_files import can_run
+
+
+def check_start(
+    worktree: Worktree, state: StateFolder, settings: Settings, environment: Mapping[str, str]
+) -> list[CheckResult]:
+    """All that a start with these settings would find."""
+    return [
+        *_agent(worktree, settings, environment),
+        *_allowed(worktree, state, settings),
+        *_validation(worktree, settings),
+        *_plan(worktree, settings, environment),
+        *_attempts(worktree, state, settings),
+        *_halts(worktree, settings),
+    ]
+
+
+def _agent(
+    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+) -> list[CheckResult]:
+    config = settings.config
+    try:
+        agent = choose_agent(config)
+        program = require_program(agent.argv[0], environment, worktree, settings)
+    except RalphError as error:
+        return [told_as("agent", error.message)]
+    return [well("agent", f"{config.agent} ({program})")]
+
+
+def _allowed(worktree: Worktree, state: StateFolder, settings: Settings) -> list[CheckResult]:
+    try:
+        missing = trust.not_allowed(state, claims_here(worktree, settings))
+    except RalphError as error:
+        return [told_as("allowed", error.message)]
+    if not missing:
+        return [well("allowed", "nothing that the repository brings waits for your leave")]
+    names = ", ".join(claim.key for claim in missing)
+    message = f"the repository brings things that would run and that you have not allowed: {names}"
+    return [problem("allowed", message, "look at them and allow them: ralph allow")]
+
+
+def _validation(worktree: Worktree, settings: Settings) -> list[CheckResult]:
+    path = settings.config.paths.validate_script
+    if not (worktree.root / path).is_file():
+        return [well("validation", f"there is no {path}, so nothing is validated")]
+    if not can_run(worktree.root, path):
+        message = f"{path} is not executable and would be skipped"
+        return [warning("validation", message, f"make it so: chmod +x {path}")]
+    return [well("validation", f"{path} runs after each iteration")]
+
+
+def _plan(
+    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+) -> list[CheckResult]:
+    config = settings.config
+    kind = profile_of(config.profile).plan_kind
+    if kind is PlanKind.REQUEST:
+        return _request(worktree, settings, environment)
+    try:
+        require_specs(worktree.root, config)
+        found = look_for_plan(worktree.root, settings, environment)
+        source = source_of(worktree.root, config, found.path, environment)
+        facts = source.facts(found.text)
+        parsed = source.parse(found.text)
+    except RalphError as error:
+        return [told_as("plan", error.message)]
+    if found.is_to_write or not found.text.strip():
+        return [well("plan", f"{found.path} is not there yet; the first run writes it")]
+    remarks = check_plan(parsed, found.text, kind, marker=config.gate.marker)
+    return check_plan_read(found.path, parsed, remarks, facts, config)
+
+
+def _request(
+    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+) -> list[CheckResult]:
+    """Whether the request could be read; GitHub is not asked for it."""
+    issue = settings.config.issue
+    if issue.github:
+        try:
+            gh = find_gh(worktree.root, environment)
+        except RalphError as error:
+            return [told_as("plan", error.message)]
+        return [well("plan", f"the request is {issue.github}, read with {gh.program}")]
+    if issue.file == STDIN:
+        return [well("plan", "the request comes on standard input")]
+    if not issue.file:
+        message = "no request is set"
+        return [warning("plan", message, "give one with the run: ralph run --issue WHAT")]
+    if not (worktree.root / issue.file).is_file():
+        message = f"the request {issue.file} is not there"
+        return [problem("plan", message, "write it, or name another: ralph run --issue FILE")]
+    return [well("plan", f"the request is {issue.file}")]
+
+
+def _attempts(worktree: Worktree, state: StateFolder, settings: Settings) -> list[CheckResult]:
+    if not shares_attempts(settings.config):
+        return []
+    try:
+        project = find_project(worktree.root, state)
+        attempts = read_attempts(project)
+    except RalphError as error:
+        return [told_as("attempts", error.message)]
+    return check_attempts(attempts, settings.config, str(project.attempts))
+
+
+def _halts(worktree: Worktree, settings: Settings) -> list[CheckResult]:
+    """Files for a person that keep a start from starting an agent (SPEC §7)."""
+    paths = settings.config.paths
+    try:
+        halt = look_at_halt_files(worktree.root, paths)
+    except StateUnusable as error:
+        return [told_as("halt-files", error.message)]
+    found = []
+    if halt.question is not None and halt.answer is None:
+        message = f"{paths.decide} asks: {' '.join(halt.question.split())[:200]}"
+        remedy = f'answer it: ralph answer "…", or below ## Answer in {paths.decide}'
+        found.append(problem("question", message, remedy))
+    if halt.blocked is not None:
+        message = f"{paths.blocked} says: {' '.join(halt.blocked.split())[:200]}"
+        remedy = f"solve it, then: ralph resume, or remove {paths.blocked}"
+        found.append(problem("blocked", message, remedy))
+    return found

@@ -1,0 +1,132 @@
+"""A look around before each iteration: what it cannot do without, and what is to be told.
+
+What is fatal is raised as a ``RalphError`` that says what to do, so that the run ends with 5 before
+an agent is started in vain (SPEC §9.1; S, Health Checks). Repository and plan are looked at by
+those who read them. It costs a handful of system calls and no process, except where a loop that
+pushes finds itself on another branch. Call it in threads.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from ralph_ls.core.loop.health import Disk, Surroundings, conditions_of, newly_told
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
+from ralph_ls.core.plan.specs import FOLDER
+from ralph_ls.engine import git
+from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.handing_over import require_branch_to_push
+from ralph_ls.engine.pushing import Remote, find_remote
+from ralph_ls.engine.workspace import Workspace
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.errors import PlanMissing
+from ralph_ls.protocol.evidence import Baseline
+
+
+def free_bytes(path: Path) -> int | None:
+    """How much may still be written where ``path`` lies; None where the system does not say."""
+    try:
+        return shutil.disk_usage(path).free
+    except OSError:
+        return None
+
+
+class Health:
+    """What one run's engine knows of its surroundings."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._known: frozenset[tuple[str, str]] = frozenset()
+        self._had_specs = False
+        self._program: Path | None = None
+        self._remotes: dict[str, Remote | None] = {}
+        """Where each branch is pushed to that this engine has been on."""
+
+    def check(self, baseline: Baseline, *, is_first: bool) -> tuple[Notice, ...]:
+        """What is to be told before the next iteration.
+
+        ``is_first`` says that the run has had none yet, so that what is changed is a person's.
+        Raises a ``RalphError`` for what the iteration cannot do without.
+        """
+        workspace = self._workspace
+        self._require_agent()
+        self._had_specs = require_specs(workspace.root, workspace.config, had_some=self._had_specs)
+        head = git.read_head(workspace.worktree.git_dir, workspace.worktree.common_dir)
+        require_branch_to_push(workspace.root, workspace.config, head)
+        remote = None if head.branch is None else self._remote_of(head.branch)
+        seen = Surroundings(
+            disks=disks_of(workspace.root, workspace.state.folder),
+            branch=head.branch,
+            remote=None if remote is None else remote.name,
+            has_upstream=remote is not None and remote.has_upstream,
+            dirty=tuple(baseline.dirty) if is_first else (),
+        )
+        found = conditions_of(seen)
+        notices, self._known = newly_told(found, self._known)
+        return notices
+
+    def _require_agent(self) -> None:
+        """The agent's program may be gone since the start, as after an update."""
+        workspace = self._workspace
+        if self._program is not None and os.access(self._program, os.X_OK):
+            return
+        around = agent_environment(
+            workspace.environment,
+            marker="",
+            iteration=0,
+            max_iterations=None,
+            scratch=None,
+            extra=workspace.agent.env,
+            only=workspace.config.env.only,
+        )
+        self._program = find_program(workspace.agent.argv[0], around, workspace.root)
+
+    def _remote_of(self, branch: str) -> Remote | None:
+        if not self._workspace.config.push:
+            return None
+        if branch not in self._remotes:
+            self._remotes[branch] = find_remote(self._workspace.root, branch)
+        return self._remotes[branch]
+
+
+def disks_of(root: Path, state: Path) -> tuple[Disk, ...]:
+    """Where a run writes: beside the code, and where its state lies, each disk once."""
+    places = [("the work tree", root)]
+    if _device(state) != _device(root):
+        places.append(("the loop's state", state))
+    return tuple(Disk(what=what, path=str(path), free=free_bytes(path)) for what, path in places)
+
+
+def require_specs(root: Path, config: Config, *, had_some: bool = False) -> bool:
+    """Whether the folder of the specifications is there, where a profile works by them.
+
+    Raises ``PlanMissing`` where it cannot be read, or has gone since it was seen.
+    """
+    if profile_of(config.profile).without_plan is not WithoutPlan.PLAN:
+        return False
+    try:
+        with os.scandir(root / FOLDER):
+            return True
+    except FileNotFoundError as error:
+        if not had_some:
+            # A plan is enough to begin with; without one a start has refused.
+            return False
+        raise PlanMissing(
+            f"the folder {FOLDER}/ of {root} is gone, and with it what is to be built; put it "
+            f"back, for example with: git checkout -- {FOLDER}"
+        ) from error
+    except OSError as error:
+        raise PlanMissing(
+            f"the specifications in {root / FOLDER} cannot be read: {error.strerror or error}; "
+            "make it a folder that you may read"
+        ) from error
+
+
+def _device(path: Path) -> int | None:
+    try:
+        return path.stat().st_dev
+    except OSError:
+        return None

@@ -1,0 +1,105 @@
+"""What the runs of a work tree came to, in numbers: what ``ralph stats`` and ``export`` tell.
+
+Everything here follows from journals; ``core.views.statistics`` makes it. It must never hold what
+an agent merely said about its own work, apart from what it used up.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
+
+
+class IterationMetrics(WireModel):
+    """One settled iteration (SPEC §9, Metrics)."""
+
+    run: str
+    iteration: int
+    mode: Mode
+    task: TaskRef | None = None
+    outcome: Outcome
+    clean: bool
+    """It made progress or completed the run, no limit of an iteration ended its agent, and no
+    validation failed."""
+    started_at: Timestamp | None = None
+    ended_at: Timestamp
+    seconds: float
+    commit: str | None = None
+    """Its last commit, whole."""
+    commits: int = 0
+    """Of the agent and of the loop; a person's are not among them."""
+    files: int = 0
+    tasks_done: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+    context_tokens: int | None = None
+    context_window: int | None = None
+
+
+class RunMetrics(WireModel):
+    """One run."""
+
+    run: str
+    started_at: Timestamp | None = None
+    ended_at: Timestamp | None = None
+    end: str
+    """The reason of its end; else ``running``, ``parked`` or ``crashed``."""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    """Engine time without parking where the run is over, else that of its iterations."""
+    answers: int = 0
+    """Questions that a person answered, and blockers that one resolved."""
+    resets: int = 0
+    """Breakers and tasks that a person reset, and a stuck run that one resumed."""
+    edits: int = 0
+    """Iterations in which a person ticked in the plan, or committed."""
+    iterations: tuple[IterationMetrics, ...] = ()
+
+
+class TotalMetrics(WireModel):
+    """All of it together; a rate is None where there is nothing that it could be a share of."""
+
+    runs: int = 0
+    iterations: int = 0
+    """Those that count: at a usage limit of the agent's account nothing was tried."""
+    clean: int = 0
+    seconds: float = 0.0
+    """Of the runs, as each tells it."""
+    iteration_seconds: float = 0.0
+    commits: int = 0
+    files: int = 0
+    tasks_done: int = 0
+    tokens: int | None = None
+    """In and out, as the budget counts them."""
+    cost_usd: float | None = None
+    answers: int = 0
+    resets: int = 0
+    edits: int = 0
+    iteration_success_rate: float | None = None
+    """Clean iterations of those that count, 0 to 1 (S, Metrics for Success)."""
+    run_success_rate: float | None = None
+    """Complete runs of those that are over, 0 to 1."""
+    human_intervention_rate: float | None = None
+    """Answers, resets and edits for each iteration that counts."""
+    average_iteration_seconds: float | None = None
+    average_task_seconds: float | None = None
+    """Time of iterations for each task that became done."""
+    average_context: float | None = None
+    """Share of the context window that an iteration used, 0 to 1, where agents tell it."""
+    largest_context: float | None = None
+    ends: dict[str, int] = Field(default_factory=dict)
+    """How the runs ended, and how often each."""
+
+
+class Statistics(WireModel):
+    """What ``ralph stats --json`` prints."""
+
+    workspace: str
+    runs: tuple[RunMetrics, ...] = ()
+    """Oldest first."""
+    totals: TotalMetrics = TotalMetrics()

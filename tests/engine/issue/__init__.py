@@ -1,0 +1,1 @@
+"""Whole runs of the profile ``issue``, which work on a request."""
