@@ -5,13 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
-from tests.bench import follow, keystroke, lines, overhead, plan, reading, replay, start
+from tests.bench import (
+    everything,
+    follow,
+    git,
+    keystroke,
+    lines,
+    memory,
+    overhead,
+    plan,
+    reading,
+    replay,
+    start,
+)
 from tests.bench.figures import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "follow": follow.measure,
     "replay": replay.measure,
     "overhead": overhead.measure,
+    "everything": everything.measure,
+    "git": git.measure,
+    "memory": memory.measure,
     "reading": reading.measure,
     "lines": lines.measure,
     "plan": plan.measure,

@@ -29,6 +29,7 @@ class Client:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
+        self.pid = process.pid
         self._input = process.stdin
         self._output = process.stdout.fileno()
         self._frames = FrameReader()

@@ -38,7 +38,7 @@ def measure() -> Iterator[Figure]:
     """Events a second, and how much longer it takes than to parse the bare JSON."""
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "journal.jsonl"
-        journal.write_text("".join(_lines()), encoding="utf-8")
+        journal.write_text("".join(lines_of(N_EVENTS // len(KINDS))), encoding="utf-8")
         lines = journal.read_bytes().splitlines()
         read = _seconds(lambda: read_journal(journal))
         events = read_journal(journal).events
@@ -56,11 +56,12 @@ def measure() -> Iterator[Figure]:
     )
 
 
-def _lines() -> Iterator[str]:
+def lines_of(n_iterations: int) -> Iterator[str]:
+    """The journal of so many iterations, line by line."""
     golden = ROOT / "tests" / "golden" / "events"
     examples = {kind: json.loads((golden / f"{kind}.json").read_bytes()) for kind in set(KINDS)}
     start = datetime(2026, 1, 31, tzinfo=UTC)
-    for number in range(N_EVENTS):
+    for number in range(n_iterations * len(KINDS)):
         iteration, step = divmod(number, len(KINDS))
         example: dict[str, Any] = dict(examples[KINDS[step]])
         example["seq"] = number + 1

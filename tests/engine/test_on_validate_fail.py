@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Scene, told
+from ralph_ls.editor.documents import Save
+from ralph_ls.editor.features.saves import keep
+from ralph_ls.engine.handing_over import require_able_to_hand_over
+from ralph_ls.protocol.config import Config, OnValidateFail, ProfileName
+from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.store.layout import StateFolder, find_worktree
+from tests.engine.cases import Scene, told, wait_until
 from tests.engine.loop import Completed, git
 
 pytestmark = pytest.mark.slow
@@ -56,10 +63,6 @@ def shown(scene: Scene, branch: str, path: str) -> str:
 
 
 def read(scene: Scene, path: str) -> str:
-    return scene.file(path).read_text(encoding="utf-8")
-
-
-def message_of(done: Completed, code: str) -> str:
     text: str = scene.file(path).read_text(encoding="utf-8")
     return text
 
@@ -193,6 +196,34 @@ class TestRollback:
         done = scene.run("1")
         assert told(done, "rolledBack")[0].ok
         assert status(scene) == "?? report.txt\n"
+
+    def test_a_plan_that_a_person_saved_meanwhile_stays_and_that_is_told(
+        self, scene: Scene
+    ) -> None:
+        checked(scene, ROLLBACK).agent(f"wait_here; mark x First; echo >bad.txt; {SAYS}")
+        scene.make_gate()
+        running = scene.start("1")
+        wait_until(scene.kept, (scene.kept / "here").exists)
+        plan = scene.file("@fix_plan.md")
+        before = read(scene, "@fix_plan.md")
+        text = f"{before}- [ ] Third task\n"
+        plan.write_text(text, encoding="utf-8")
+        state = StateFolder(folder=scene.run_folder().parents[1])
+        keep(state, "@fix_plan.md", Save("file:///f", before, text), at=datetime.now(UTC))
+        scene.open_gate()
+        done = running.wait()
+        (rolled,) = told(done, "rolledBack")
+        assert (rolled.ok, rolled.kept) == (True, ("@fix_plan.md",))
+        assert read(scene, "@fix_plan.md").endswith("- [ ] Third task\n")
+        assert not scene.file("bad.txt").exists()
+        assert "left as a person saved it: @fix_plan.md" in done.stdout
+        assert any(event.code == "rollback-kept" for event in told(done, "warned"))
+
+    def test_with_issues_of_bd_no_run_begins(self, scene: Scene) -> None:
+        scene.plan()
+        config = Config(profile=ProfileName.BEADS, on_validate_fail=OnValidateFail.ROLLBACK)
+        with pytest.raises(ConfigError, match="cannot take back what an iteration did"):
+            require_able_to_hand_over(find_worktree(scene.repository), config)
 
     def test_a_run_that_goes_on_with_an_iteration_takes_it_back_once(self, scene: Scene) -> None:
         """An engine that dies after git is through and before the journal says so."""

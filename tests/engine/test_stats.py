@@ -48,7 +48,7 @@ def test_what_the_runs_here_came_to_is_told_in_numbers(scene: Scene) -> None:
     assert second["run"] not in alone
     assert "First task" in alone
 
-    rows = list(csv.DictReader(io.StringIO(scene.tell("export", "--format", "csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(scene.tell("export").stdout)))
     assert [(row["run"], row["iteration"], row["cost_usd"]) for row in rows] == [
         (first["run"], "1", "0.25"),
         (first["run"], "2", "0.25"),
@@ -56,6 +56,8 @@ def test_what_the_runs_here_came_to_is_told_in_numbers(scene: Scene) -> None:
     ]
     only = scene.tell("export", "--format", "json", "--run", second["run"])
     assert json.loads(only.stdout)["runs"] == [second]
+    assert scene.tell("export", "--json", "--run", second["run"]).stdout == only.stdout
+    assert scene.tell("export", "--json", "--format", "csv").exit_code == 64
     refused = scene.tell("export", "--format", "xml")
     assert (refused.exit_code, refused.stderr) == (
         64,

@@ -354,6 +354,8 @@ class _Finder:
         end, report = of_kind.get("iterationEnded"), of_kind.get("ralphStatusUpdate")
         evidence = of_kind["evidenceGathered"].evidence
         counts = current.started.counts if end is None else end.counts
+        if "rolledBack" in of_kind and "planChanged" in of_kind:
+            counts = of_kind["planChanged"].counts
         return IterationRead(
             report=None if report is None else report.report,
             promises=tuple(event.promise for event in mine if event.kind == "promiseRead"),

@@ -34,6 +34,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
     ValidationFinished,
+    WorkUndone,
 )
 from ralph_ls.core.loop.state import LoopState
 from ralph_ls.core.plan.closing.checks import Verification
@@ -42,7 +43,7 @@ from tests.conftest import GIT_CONFIG
 from tests.contracts.pieces import PIECES
 from tests.contracts.real_play import play_for_real
 from tests.engine.cases import Ralph, Scene
-from tests.engine.loop import ROOT, events_of
+from tests.engine.loop import ROOT, events_of, git
 from tests.engine.warm import Nursery
 from tests.histories import profiles
 from tests.histories.rebuild import replay, take
@@ -177,6 +178,26 @@ def _refutes_a_task(scene: Scene) -> None:
     scene.run("2")
 
 
+def _does_not_validate(settings: str) -> Callable[[Scene], None]:
+    """An iteration that ticks its task and is not valid, and what the next ones make of it."""
+
+    def act(scene: Scene) -> None:
+        check = "#!/bin/sh\n[ ! -e bad.txt ] || { echo bad.txt is there; exit 4; }\n"
+        script = ".ralph/validate.sh"
+        scene.plan(files={".ralph/config.toml": settings, script: check})
+        scene.file(script).chmod(0o755)
+        git(scene.repository, "commit", "-qam", "Make it executable")
+        scene.tell("allow", "--yes")
+        scene.agent(
+            "if [ $RALPH_ITERATION = 1 ]; then echo >bad.txt; mark x 'First task'\n"
+            "else rm -f bad.txt; work; mark x 'First task'; fi\n"
+            "commit; report 'STATUS: IN_PROGRESS'"
+        )
+        scene.run("3")
+
+    return act
+
+
 def newest_inbox(scene: Scene) -> Path:
     from ralph_ls.store.layout import find_worktree, state_folder, state_root
 
@@ -239,6 +260,8 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
     "plan-vanishes": _plan_vanishes,
     "drops-a-task": _drops_a_task,
     "refutes-a-task": _refutes_a_task,
+    "rolls-back": _does_not_validate('on_validate_fail = "rollback"\n'),
+    "repairs": _does_not_validate('on_validate_fail = "repair"\n'),
     "ended-by-term": _ended_by_term,
     "killed-and-resumed": _killed_and_resumed,
     "stuck-and-resumed": _stuck_and_resumed,
@@ -353,6 +376,8 @@ class _Cleaner:
                 return replace(given, limit=Limit())
             case ValidationFinished():
                 return replace(given, seconds=0.25)
+            case WorkUndone(backup=str()):
+                return replace(given, backup="ralph/backup-20260131T120000Z")
             case CommandArrived(command=command):
                 changes: dict[str, Any] = {"id": self._command(command.id), "at": BEGIN}
                 if re.fullmatch(r"20200101T.*", command.run) is None:

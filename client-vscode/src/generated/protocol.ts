@@ -687,6 +687,7 @@ export interface Fact {
 /** What the next iteration has to know of a validation that failed, where the run went on. */
 export interface FailedValidation {
   readonly validated: Validated;
+  /** The iteration's; Absent where it had none, or it was set aside since. */
   readonly task?: TaskRef;
   readonly mode: Mode;
   /** How many failed without one that did not between them. */

@@ -21,6 +21,7 @@ from ralph_ls.core.views.metrics_tables import (
 )
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.statistics import Statistics
 from ralph_ls.store.journals import read_statistics
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ SHOWN = 20
 
 WIDTH_IN_A_PIPE = 140
 """Columns, where nobody knows how wide the reader's terminal is."""
+
+TITLE = "Task"
+"""The heading of the one column that is cut where a line is too long."""
 
 _TEXTS = frozenset({"Run", "Started", "End", "Mode", "Outcome", "Task", "Commit"})
 """Headings of columns that hold no number."""
@@ -45,7 +49,7 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
     place = here()
     found = read_statistics(place.worktree, place.state, run=run)
     if as_json:
-        sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
+        _print_json(found)
         return
     if not found.runs:
         say(f"There was never a run in {place.worktree.root}. Start one: ralph run")
@@ -60,48 +64,63 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
 
 
 def export(
-    output: Annotated[str, typer.Option("--format", metavar="csv|json", help="How it is written.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--format", metavar="csv|json", help="How it is written; csv if not given."),
+    ] = None,
     run: OfRun = None,
+    as_json: Json = False,
 ) -> None:
     """Print every iteration of the runs here, for a spreadsheet or a program."""
-    if output not in {"csv", "json"}:
+    if output not in {None, "csv", "json"}:
         raise UsageError(f"--format {output!r}: it must be csv or json")
+    if as_json and output == "csv":
+        raise UsageError("--json is the same as --format json; give one of --json and --format csv")
     place = here()
     found = read_statistics(place.worktree, place.state, run=run)
-    if output == "csv":
-        sys.stdout.write(to_csv(found.runs))
+    if as_json or output == "json":
+        _print_json(found)
     else:
-        sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
+        sys.stdout.write(to_csv(found.runs))
+
+
+def _print_json(found: Statistics) -> None:
+    sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
 
 
 def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) -> None:
     """A table of the newest rows, and how many there are before them."""
     if not rows:
         return
+    from rich.cells import cell_len
     from rich.console import Console
 
     say(title)
     if len(rows) > SHOWN:
         say(f"(the newest {SHOWN} of {len(rows)}; all of them: ralph export --format csv)")
-    is_terminal = sys.stdout.isatty()
-    console = Console(width=None if is_terminal else WIDTH_IN_A_PIPE, highlight=False)
-    console.print(_table(headings, rows[-SHOWN:]))
+    shown = [tuple(row) for row in rows[-SHOWN:]]
+    wide = Console().width if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+    widths = [max(map(cell_len, column)) for column in zip(headings, *shown, strict=True)]
+    # Numbers are shown whole, also where a line is longer for that; titles make room for them.
+    others = sum(w + 1 for w, heading in zip(widths, headings, strict=True) if heading != TITLE)
+    title_width = min(max(wide - others - 1, 12), 32)
+    console = Console(width=max(wide, others + title_width + 1), highlight=False)
+    console.print(_table(headings, shown, title_width))
+    say("")
 
 
-def _table(headings: Sequence[str], rows: Sequence[Iterable[str]]) -> Table:
-    from rich import box
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], title_width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        is_title = heading == "Task"
         table.add_column(
             heading,
             justify="left" if heading in _TEXTS else "right",
             no_wrap=True,
-            overflow="ellipsis" if is_title else "fold",
-            max_width=32 if is_title else None,
+            overflow="ellipsis",
+            max_width=title_width if heading == TITLE else None,
         )
     for row in rows:
         # A text, so that no stranger's brackets are taken for markup.

@@ -103,6 +103,7 @@ class Committing:
         only = await asyncio.to_thread(self._only, order, paths, listed)
         if only is None:
             return WorkCommitted(notices=notices)
+        before = await asyncio.to_thread(self._head)
         ran = await run_own_git(
             self.hands,
             order.iteration,
@@ -113,11 +114,38 @@ class Committing:
             settings={"GIT_LITERAL_PATHSPECS": "1"},
         )
         made = await asyncio.to_thread(self._find, order)
+        if made is None and ran.ok:
+            made = await asyncio.to_thread(self._rewritten, before)
+            notices = (*notices, *(made.notices if made is not None else ()))
         if made is None:
             return WorkCommitted(problem=ran.how(limit), notices=notices)
         return WorkCommitted(
             commit=made.commit, subject=made.subject, files=len(paths), notices=notices
         )
+
+    def _head(self) -> str | None:
+        place = self.hands.workspace.worktree
+        return read_head(place.git_dir, place.common_dir).commit
+
+    def _rewritten(self, before: str | None) -> WorkCommitted | None:
+        """The commit that was made just now, whose message a hook has written anew."""
+        head = self._head()
+        if head is None or head == before:
+            return None
+        subject = run_git(self.hands.workspace.root, "log", "-1", "--format=%s", head)
+        message = (
+            f"a hook took {RUN_TRAILER} and {ITERATION_TRAILER} out of the message of commit "
+            f"{head[:7]}, so a rollback takes it for a person's; let the hook keep trailers"
+        )
+        notice = Notice(code="trailers-lost", message=message)
+        told = subject.decode("utf-8", "replace").strip()
+        return WorkCommitted(commit=head, subject=told, notices=self._once(notice))
+
+    def _once(self, notice: Notice) -> tuple[Notice, ...]:
+        if (notice.code, "") in self._told:
+            return ()
+        self._told.add((notice.code, ""))
+        return (notice,)
 
     def _find(self, order: CommitWork) -> WorkCommitted | None:
         return find_commit(self.hands.workspace, since=order.since, iteration=order.iteration)

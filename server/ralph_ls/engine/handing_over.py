@@ -10,6 +10,8 @@ from pathlib import Path
 
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted, WorkPushed
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.words import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock
@@ -17,8 +19,8 @@ from ralph_ls.engine.committing import Committing, named
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.pushing import Pushing, find_remote
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Committer, Config
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.config import Committer, Config, OnValidateFail
+from ralph_ls.protocol.errors import ConfigError, RalphError
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree
@@ -71,6 +73,7 @@ def require_able_to_hand_over(worktree: Worktree, config: Config) -> None:
     """Raise a ``RalphError`` where nothing could be committed or pushed, and say what to do."""
     if config.commits is Committer.LOOP:
         require_identity(worktree.root)
+    _require_able_to_undo(config)
     head = git.read_head(worktree.git_dir, worktree.common_dir)
     require_branch_to_push(worktree.root, config, head)
 
@@ -99,6 +102,15 @@ def tell_no_remote(workspace: Workspace) -> list[Notice]:
         "URL, or say that you want none with: push = false"
     )
     return [Notice(code="push-skipped", message=message)]
+
+
+def _require_able_to_undo(config: Config) -> None:
+    is_wanted = config.on_validate_fail is OnValidateFail.ROLLBACK
+    if is_wanted and profile_of(config.profile).plan_kind is PlanKind.BEADS:
+        raise ConfigError(
+            'on_validate_fail = "rollback" cannot take back what an iteration did to the issues of '
+            'bd, which lie in no file; choose "repair" or "stop"'
+        )
 
 
 def require_identity(root: Path) -> None:

@@ -17,7 +17,7 @@ from ralph_ls.engine.prompts import fill_template, which_wins
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Dialect, PromptBy
 from ralph_ls.store import trust
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.prompt_texts import PromptSource, find_template
 
 
@@ -52,8 +52,7 @@ def launch_of(
     Raises ``AgentUnavailable`` where there is no such program.
     """
     prompt_file = workspace.files.prompt(effect.iteration)
-    prompt_file.touch(mode=PRIVATE_FILE)
-    prompt_file.write_bytes(prompt.text.encode())
+    write_atomic(prompt_file, prompt.text.encode(), mode=PRIVATE_FILE)
     agent = workspace.agent
     environment = agent_environment(
         workspace.environment,

@@ -2,8 +2,9 @@
 
 Nothing is lost by it: all that it undoes, uncommitted work included, stays on a branch of its own.
 And nothing else is touched: files that were changed before the iteration are again as they were
-then, and what a person saved meanwhile, what git ignores, and new files that look like secrets stay
-as they are. Where that cannot be promised nothing is done at all, and the refusal says why.
+then, and a plan that a person saved meanwhile, what git ignores, and new files that look like
+secrets stay as they are. Where that cannot be promised nothing is done at all, and the refusal says
+why.
 
 Git does the work, by way of an index of our own: it writes no file that has changed since it was
 looked at. Each step finds out by itself whether an engine that died has done it already.
@@ -195,7 +196,8 @@ class Undoing:
             is_iterations = name in committed or values[0] != values[1]
             if not is_iterations or (covers(name) and name not in ours):
                 continue
-            if saves_of(workspace, name, since=order.began):
+            # Editors tell of saves of the plan and the settings alone.
+            if name in ours and saves_of(workspace, name, since=order.began):
                 kept.append(name)
             else:
                 entries[path] = entry

@@ -122,6 +122,7 @@ class FailedValidation(WireModel):
 
     validated: Validated
     task: TaskRef | None = None
+    """The iteration's; None where it had none, or it was set aside since."""
     mode: Mode = Mode.BUILD
     in_a_row: int = 1
     """How many failed without one that did not between them."""

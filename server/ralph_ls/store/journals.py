@@ -39,4 +39,9 @@ def read_runs(
         measure_run(read_journal(state.run(one).journal).events, is_live=one == live)
         for one in wanted
     )
-    return [one for one in measured if one is not None]
+    # Ids of runs that began in the same second do not tell which was first.
+    return sorted((one for one in measured if one is not None), key=_start_of)
+
+
+def _start_of(run: RunMetrics) -> str:
+    return run.run if run.started_at is None else f"{run.started_at:%Y%m%dT%H%M%S.%f}"

@@ -22,10 +22,12 @@ from ralph_ls.protocol.events import (
     GuardReverted,
     QuestionAnswered,
     QuestionAsked,
+    RolledBack,
     Validated,
 )
 from ralph_ls.protocol.run_words import Phase
 from tests.unit.plan.shown import PLANS
+from tests.unit.views.runs import iteration_ended, iteration_started, run_started
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,
@@ -307,6 +309,32 @@ def test_a_failed_validation_is_shown_with_its_last_words(
     assert (one.line, one.severity) == (CHOOSE, Severity.WARNING)
     assert one.code == "validation-failed"
     assert one.message == f"the validation script {message}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "undone", "words"),
+    [
+        ("repair", (), "; the next iteration is to mend it"),
+        ("rollback", ({"ok": True},), "; the iteration was rolled back"),
+        (
+            "rollback",
+            ({"ok": True, "backup": "ralph/backup-1"},),
+            "; the iteration was rolled back, and its work is kept on ralph/backup-1",
+        ),
+    ],
+)
+def test_what_becomes_of_work_that_failed_it_is_said(
+    policy: str, undone: tuple[dict[str, object], ...], words: str
+) -> None:
+    journal = [
+        run_started(on_validate_fail=policy),
+        iteration_started(number=1),
+        event(Validated, iteration=1, ok=False, exit_code=1),
+        *(event(RolledBack, iteration=1, **fields) for fields in undone),
+        iteration_ended(number=1),
+    ]
+    message = only(seen(*journal), "validation-failed").message
+    assert message == f"the validation script ended with 1 after iteration 1{words}"
 
 
 def test_a_long_tail_is_cut_at_its_beginning() -> None:

@@ -10,6 +10,7 @@ from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     Committed,
     CompletionRefused,
+    RolledBack,
     Validated,
 )
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
@@ -57,6 +58,15 @@ def test_it_knows_who_did_what() -> None:
     assert known.refused == JOURNAL[7]
     assert known.validated == JOURNAL[8]
     assert known.cost_usd == 0.75
+
+
+def test_what_was_rolled_back_is_done_no_more() -> None:
+    first = task(READ)
+    undone = event(RolledBack, iteration=1, ok=True)
+    refused = event(RolledBack, iteration=1, ok=False)
+    other = event(RolledBack, iteration=2, ok=True)
+    assert first.id not in history([*JOURNAL, undone]).done
+    assert first.id in history([*JOURNAL, refused, other]).done
 
 
 def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:

@@ -318,6 +318,11 @@ class TestVerdicts:
                 {"ok": False, "exit_code": 1, "tail": "1\n2\n3\n4\n5\n6\n\n"},
                 "Validation failed with code 1\n  2\n  3\n  4\n  5\n  6",
             ),
+            ({"ok": True, "scripts": ("a", "b")}, "Validation passed (2 scripts)"),
+            (
+                {"ok": False, "exit_code": 1, "script": ".ralph/validate.d/10-a"},
+                "Validation failed with code 1 in .ralph/validate.d/10-a",
+            ),
         ],
     )
     def test_a_validation_tells_how_it_went_and_the_end_of_what_it_said(
@@ -325,6 +330,28 @@ class TestVerdicts:
     ) -> None:
         weight = Weight.GOOD if fields["ok"] else Weight.BAD
         check(event(e.Validated, iteration=1, **fields), text, weight)
+
+    @pytest.mark.parametrize(
+        ("fields", "text"),
+        [
+            (
+                {"ok": True, "backup": "ralph/backup-1", "commits": 2, "files": 1},
+                "Rolled back 2 commits, 1 file; all of it is kept on ralph/backup-1",
+            ),
+            (
+                {"ok": True, "backup": "ralph/backup-1", "files": 2, "kept": ("a", "b")},
+                (
+                    "Rolled back 2 files; all of it is kept on ralph/backup-1\n"
+                    "  left as a person saved it: a, b"
+                ),
+            ),
+            ({"ok": True}, "Nothing to roll back: the iteration had changed nothing"),
+            ({"ok": False, "refused": "it was pushed"}, "Not rolled back: it was pushed"),
+        ],
+    )
+    def test_a_rollback_says_where_it_all_is(self, fields: dict[str, Any], text: str) -> None:
+        weight = Weight.WARNING if fields["ok"] else Weight.BAD
+        check(event(e.RolledBack, iteration=1, **fields), text, weight)
 
     def test_a_commit_of_the_loop_is_named(self) -> None:
         told = event(e.Committed, iteration=1, commit="c0ffee12" * 5, subject="ralph: a", files=2)

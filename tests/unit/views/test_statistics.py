@@ -292,12 +292,12 @@ class TestTables:
         row = dict(zip(RUN_HEADINGS, run_cells(first, UTC), strict=True))
         assert row == {
             "Run": first.run,
-            "Started": "2026-01-31 12:00",
+            "Started": "01-31 12:00",
             "End": "complete",
-            "Iterations": "3",
+            "Iter": "3",
             "Clean": "1",
-            "Tasks": "1",
-            "Duration": "3m 20s",
+            "Done": "1",
+            "Time": "3m 20s",
             "Cost": "$0.15",
         }
         unknown = last.model_copy(update={"started_at": None})
@@ -314,12 +314,12 @@ class TestTables:
             "Mode": "build",
             "Outcome": "progress",
             "Task": TASK.title,
-            "Tasks": "1",
+            "Done": "1",
             "Files": "2",
             "Tokens": "1200",
             "Context": "22 %",
             "Cost": "$0.15",
-            "Duration": "2m 32s",
+            "Time": "2m 32s",
             "Commit": "abc1234",
         }
         assert rows[1]["Task"] == "=HYPERLINK(1)\\x1b"

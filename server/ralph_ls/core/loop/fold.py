@@ -14,6 +14,7 @@ from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop import calls
+from ralph_ls.core.loop.end_states import EndStates
 from ralph_ls.core.loop.session import after_iteration
 from ralph_ls.protocol.config import Committer, OnValidateFail
 from ralph_ls.protocol.events import (
@@ -86,14 +87,17 @@ BUDGET_WARNING = "budget-"
 
 def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) -> RunState:
     """The state after ``events``, beginning from ``state`` or from nothing."""
-    folded = RunState() if state is None else state
+    folded, seen = RunState() if state is None else state, EndStates()
     for event in events:
-        folded = apply(folded, event)
+        folded = apply(folded, event, seen)
     return folded
 
 
-def apply(state: RunState, event: EventBase) -> RunState:
-    """The state after one event; an unknown event only moves ``seq`` and ``at``."""
+def apply(state: RunState, event: EventBase, seen: EndStates | None = None) -> RunState:
+    """The state after one event; an unknown event only moves ``seq`` and ``at``.
+
+    ``seen`` is kept by whoever folds many, and saves time alone.
+    """
     changes: dict[str, Any] = {"seq": event.seq, "at": event.at, "run": event.run}
     counts = getattr(event, "counts", None)
     if counts is not None and not counts.marker:
@@ -102,6 +106,8 @@ def apply(state: RunState, event: EventBase) -> RunState:
     if not isinstance(event, RunStarted | RunResumed):
         changes["active_seconds"] = active_seconds(state, event.at)
     changes.update(_changes(state, event))
+    if isinstance(event, IterationEnded):
+        changes["seen"] = (seen or EndStates()).plus(state.seen, event.fingerprint)
     return state.model_copy(update=changes)
 
 
@@ -250,8 +256,6 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
             commit=event.commit,
         ),
     }
-    if event.fingerprint and event.fingerprint not in state.seen:
-        changes["seen"] = (*state.seen, event.fingerprint)
     if event.outcome not in UNCOUNTED:
         changes["counted"] = state.counted + 1
     # What the agent was told is used up only by an iteration that came to its end.
@@ -283,7 +287,7 @@ def _failed_validation(state: RunState, event: IterationEnded) -> FailedValidati
     undone = current.rolled_back
     return FailedValidation(
         validated=current.validated,
-        task=current.started.task,
+        task=None if "taskSetAside" in current.told else current.started.task,
         mode=current.started.mode,
         in_a_row=1 if known is None else known.in_a_row + 1,
         undone=undone is not None and undone.ok,

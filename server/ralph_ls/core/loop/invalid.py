@@ -11,6 +11,7 @@ It must never know how scripts and git are called.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ralph_ls.core.loop.effects import UndoWork
@@ -20,6 +21,7 @@ from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import OnValidateFail
 from ralph_ls.protocol.events import Validated
 from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.run_words import Mode
 from ralph_ls.protocol.state import CurrentIteration, RunState
 
 REFUSED = "what it changed did not validate"
@@ -48,15 +50,17 @@ def is_repairing(run: RunState) -> bool:
     return wanted and run.failed_validation is not None
 
 
-def taken_again(run: RunState, given: Prepared) -> Prepared:
+def taken_again(run: RunState, given: Prepared, *, left_out: Collection[str]) -> Prepared:
     """The next iteration, for the task whose work did not validate, whatever the plan says of it.
 
-    A person who has the task skipped has another one mended with.
+    Where that was set aside, or a person has it skipped, another one is mended with.
     """
     failed = run.failed_validation
     if failed is None or not is_repairing(run):
         return given
-    if failed.task is not None and failed.task.id in run.skipped:
+    if failed.task is None:
+        return replace(given, mode=Mode.PLAN) if failed.mode is Mode.PLAN else given
+    if failed.task.id in left_out:
         return given
     plan = replace(given.plan, next_task=failed.task)
     return replace(given, mode=failed.mode, plan=plan, must_claim=False)

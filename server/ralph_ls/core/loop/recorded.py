@@ -363,10 +363,18 @@ def _read(
             fingerprint=evidence.fingerprint,
         ),
         tasks_done=evidence.tasks_done,
-        plan=_plan_after(ended, following),
+        plan=_plan_as_left(chapter) or _plan_after(ended, following),
         verified=tuple(verification_of(event) for event in chapter.all(CriteriaVerified)),
         must_validate=chapter.find(Validated) is not None,
     )
+
+
+def _plan_as_left(chapter: _Chapter) -> PlanFacts | None:
+    """The plan as the agent left it, where that was taken back; None where it was not."""
+    changed = chapter.find(PlanChanged)
+    if changed is None or chapter.find(RolledBack) is None:
+        return None
+    return PlanFacts(counts=changed.counts, next_task=_next_task(changed.counts))
 
 
 def _error_patterns(ended: IterationEnded) -> tuple[str, ...]:

@@ -229,7 +229,7 @@ def _prepared(draft: Draft, given: Prepared) -> None:
         course.go_on(draft)
         return
     given = replace(given, mode=course.mode_of(draft.run, given.plan, given.mode))
-    given = invalid.taken_again(draft.run, given)
+    given = invalid.taken_again(draft.run, given, left_out=course.left_out(draft.run))
     if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode):
         return
     task = given.plan.next_task

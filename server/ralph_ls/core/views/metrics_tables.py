@@ -18,18 +18,18 @@ from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.statistics import IterationMetrics, RunMetrics, TotalMetrics
 
-RUN_HEADINGS = ("Run", "Started", "End", "Iterations", "Clean", "Tasks", "Duration", "Cost")
+RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
 ITERATION_HEADINGS = (
     "#",
     "Mode",
     "Outcome",
     "Task",
-    "Tasks",
+    "Done",
     "Files",
     "Tokens",
     "Context",
     "Cost",
-    "Duration",
+    "Time",
     "Commit",
 )
 UNKNOWN = "-"
@@ -68,7 +68,7 @@ def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
     started = run.started_at
     return (
         run.run,
-        UNKNOWN if started is None else f"{started.astimezone(zone):%Y-%m-%d %H:%M}",
+        UNKNOWN if started is None else f"{started.astimezone(zone):%m-%d %H:%M}",
         run.end,
         str(len(run.iterations)),
         str(sum(one.clean for one in run.iterations)),
