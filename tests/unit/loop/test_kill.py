@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -46,6 +46,7 @@ TOLD_ONCE = {
     "circuitBreakerStateChange",
     "completionRefused",
     "validated",
+    "rolledBack",
     "committed",
     "pushed",
     "questionAsked",
@@ -81,6 +82,18 @@ UNREAD = ("nothing", "half")
 """Damages of a story in which the agent's word matters and must not go unread."""
 
 STORIES = {
+    "rolled back, then valid": Story(
+        [replace(finishes, validates=(False,)), replace(finishes, validates=(True,))],
+        ("complete", 0),
+        settings={"on_validate_fail": "rollback"},
+        damages=UNREAD,
+    ),
+    "repaired, then valid": Story(
+        [replace(finishes, validates=(False,)), replace(finishes, validates=(True,))],
+        ("complete", 0),
+        settings={"on_validate_fail": "repair"},
+        damages=UNREAD,
+    ),
     "breaker to HALF_OPEN and back": Story(
         [no_progress, no_progress, progress, no_progress, finishes], ("complete", 0)
     ),
