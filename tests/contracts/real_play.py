@@ -29,6 +29,9 @@ SENTENCES = {
 }
 """What an agent says so that just one phrase is found."""
 
+OF_THE_TREE = (("warned", "excluded"), ("warned", "left-uncommitted"))
+"""What whoever looks at a real tree has to tell, and no loop decides."""
+
 VALIDATE = ".ralph/validate.sh"
 MARK = "printf '\\nPROJECT_COMPLETE\\n' >>@fix_plan.md"
 UNMARK = "sed -i.bak /PROJECT_COMPLETE/d @fix_plan.md; rm @fix_plan.md.bak"
@@ -52,6 +55,7 @@ def play_for_real(
 ) -> Completed:
     """Play the script with the real engine, to its end."""
     scene.plan(*ONE_TASK, files={".ralph/config.toml": config} if config else {})
+    git(scene.repository, "switch", "-q", "-c", "letters")
     scene.agent(_as_agent(script, waits={number for number, _ in people.commands}))
     if script[0].validates:
         _bring_validation(scene, script[0].validates)
@@ -173,7 +177,7 @@ def _bring_validation(scene: Scene, answers: Sequence[bool]) -> None:
 def shapes(events: Iterable[EventBase]) -> list[tuple[object, ...]]:
     """What was told, without what differs between two stages: times, pids, hashes, ids, paths."""
     found = [_shape(event) for event in events]
-    return [shape for shape in found if shape[:2] != ("warned", "excluded")]
+    return [shape for shape in found if shape[:2] not in OF_THE_TREE]
 
 
 def _shape(event: Any) -> tuple[object, ...]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.decode.told import Counts, TodoTold, Told, ToolTold, UsageTold
+from ralph_ls.core.agent.decode.told import (
+    Counts,
+    TextTold,
+    TodoTold,
+    Told,
+    ToolTold,
+    UsageTold,
+)
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.iteration_limits import SpendingWatch, limit_passed, passed_words
 from ralph_ls.protocol.config import Config
@@ -60,6 +67,7 @@ BEGINS, ENDS, FAILS = (
 )
 SECOND, SECOND_ENDS = tool("b", ToolState.STARTED), tool("b", ToolState.DONE)
 TODO = TodoTold(iteration=1, offset=0, items=())
+SAYS = TextTold(iteration=1, offset=0, text="I go on.")
 
 
 @pytest.mark.parametrize(
@@ -73,6 +81,7 @@ TODO = TodoTold(iteration=1, offset=0, items=())
         pytest.param([uses(1001), BEGINS, SECOND, ENDS], False, id="one of two tools works"),
         pytest.param([uses(1001), BEGINS, SECOND, ENDS, SECOND_ENDS], True, id="both are through"),
         pytest.param([uses(1001), TODO], True, id="it noted what is to be done"),
+        pytest.param([uses(1001), SAYS], False, id="it only said something"),
         pytest.param([uses(1001), uses(1200)], True, id="the next turn began"),
         pytest.param([uses(1001), uses(1200, 0.1)], False, id="it came to its own end"),
         pytest.param([uses(10, 0.6)], False, id="too dear, and at its own end"),
