@@ -58,6 +58,29 @@ export class Editor {
         await this.page.locator(AT.workbench).waitFor();
     }
 
+    /**
+     * Open a workspace of several folders with a file of one of them. VS Code on the web may open
+     * a workspace that it never saw as one without folders, and not look again: one loads the
+     * window anew then.
+     */
+    async openWorkspace(address, folder) {
+        await this.goto(address);
+        const isThere = () =>
+            this.page.waitForFunction(
+                ([at, name]) => document.querySelector(at)?.textContent.trim() === name,
+                [AT.breadcrumb, folder],
+                { timeout: 2 * GLANCE },
+            );
+        const until = Date.now() + PATIENCE;
+        while (!(await isDone(isThere))) {
+            if (Date.now() > until) {
+                throw new Error(`the folder "${folder}" is not in the workspace that was opened`);
+            }
+            this.complaints.push("a workspace without folders was loaded anew");
+            await this.reload();
+        }
+    }
+
     /** Load the window again, as its own command does. */
     async reload() {
         await this.page.reload({ waitUntil: "domcontentloaded" });
@@ -113,17 +136,20 @@ export class Editor {
         }
     }
 
-    /** Press Tab until the keyboard is on this; what is drawn late is reached late. */
-    async tabTo(locator) {
+    /** Press Tab until the keyboard is on this, or has left the place in which it is. */
+    async #tabsTo(locator, place) {
         await locator.waitFor();
         const reached = locator.and(this.page.locator(":focus"));
         for (let pressed = 0; pressed < 10; pressed += 1) {
+            if (!(await this.page.evaluate(holdsKeyboard, place))) {
+                return false;
+            }
             await this.press("Tab");
             if (await isDone(() => reached.waitFor({ timeout: 2000 }))) {
-                return;
+                return true;
             }
         }
-        throw new Error(`ten times Tab, and not on ${locator}`);
+        return false;
     }
 
     async type(text) {
@@ -314,20 +340,21 @@ export class Editor {
     }
 
     /**
-     * Go to the next thread below the first line, by keys. Where the window was still busy with
-     * what was done before, the keys go there, and are pressed again.
+     * Go to the next thread below the first line, by keys, and with Tab to a link in it. Where the
+     * window was still busy with what was done before, the keys go there or the document takes the
+     * keyboard back, and one begins again.
      */
-    async toThreadBelowTop() {
+    async toLinkBelowTop(link) {
         const until = Date.now() + PATIENCE;
         do {
             await this.press("ControlOrMeta+Home", "Alt+F9");
             const options = { timeout: GLANCE };
             const isThere = () => this.page.waitForFunction(holdsKeyboard, AT.thread, options);
-            if (await isDone(isThere)) {
+            if ((await isDone(isThere)) && (await this.#tabsTo(link, AT.thread))) {
                 return;
             }
         } while (Date.now() < until);
-        throw new Error("Alt+F9 led to no thread");
+        throw new Error(`Alt+F9 and Tab did not lead to ${link}`);
     }
 
     /** Wait until it is in a draft there. */

@@ -21,6 +21,7 @@ export const AT = {
     squiggle: ".squiggly-warning",
     hover: ".monaco-hover:visible",
     breadcrumbs: ".breadcrumbs-control",
+    breadcrumb: ".breadcrumbs-control .monaco-breadcrumb-item",
     problems: `.markers-panel ${ROW}`,
     toasts: ".notifications-toasts .notification-list-item",
     quickInput: `${QUICK} input.input`,

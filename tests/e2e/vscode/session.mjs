@@ -41,11 +41,15 @@ const CHAPTERS = [
     { name: "ending", chapter: ending },
 ];
 
+/** What begins and ends every session. */
+const BOUNDS = ["opening", "ending"];
+
 const known = JSON.parse(await text(process.stdin));
 const world = new World(known, (what, value) => {
     process.stdout.write(`${JSON.stringify({ measured: what, value })}\n`);
 });
 const broken = new Set();
+const passed = new Set();
 
 /** Whether a chapter was asked for (`RALPH_E2E_CHAPTERS`), or is needed by one that was. */
 function isWanted(name) {
@@ -75,7 +79,18 @@ async function keepTraces(name) {
     fs.writeFileSync(path.join(into, "events.jsonl"), events.join(""));
 }
 
-async function play({ name, chapter, after }) {
+/**
+ * Write down which chapters a second session has to play, the names with commas between: those
+ * that did not pass, or all where what bounds the session is broken.
+ */
+function leaveForSecond() {
+    const isBounded = BOUNDS.every((name) => passed.has(name));
+    const wanted = CHAPTERS.map(({ name }) => name).filter(isWanted);
+    const left = isBounded ? wanted.filter((name) => !passed.has(name)) : wanted;
+    fs.writeFileSync(path.join(known.output, "left.txt"), left.join(","));
+}
+
+async function play({ name, chapter }) {
     for (const [check, act] of chapter.steps) {
         const began = Date.now();
         const told = `${name}: ${check}`;
@@ -89,19 +104,17 @@ async function play({ name, chapter, after }) {
         }
         tell(told, began);
     }
-    if (after === undefined) {
-        broken.delete(name);
-    }
+    passed.add(name);
 }
 
 try {
     for (const chapter of CHAPTERS) {
         const { name, after } = chapter;
-        const isBound = name === "opening" || name === "ending";
-        if ((isBound || isWanted(name)) && !broken.has("opening") && !broken.has(after)) {
+        if ((BOUNDS.includes(name) || isWanted(name)) && !broken.has("opening") && !broken.has(after)) {
             await play(chapter);
         }
     }
+    leaveForSecond();
     tell("the end", Date.now(), broken.size > 0 ? `broken: ${[...broken].join(", ")}` : undefined);
 } finally {
     await world.editor?.close();

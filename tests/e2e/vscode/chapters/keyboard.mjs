@@ -17,7 +17,7 @@ export const steps = [
         "the other folder's loop is started from its own plan, and the view goes over to it",
         async (world) => {
             const { editor, known, server, parser, letters } = world;
-            await editor.goto(server.page(known.workspace, parser.plan));
+            await editor.openWorkspace(server.page(known.workspace, parser.plan), "parser");
             await world.served(editor.lens("Start loop"));
             await editor.command("Ralph Loop: Focus on Plan View");
             await editor.reads(editor.rows("Plan"), "Write the parser");
@@ -96,9 +96,8 @@ export const steps = [
             await editor.openGlyph.waitFor();
             await editor.command("Ralph: Open Plan");
             await editor.inEditor();
-            await editor.toThreadBelowTop();
             const link = editor.threadLink("Answer…");
-            await editor.tabTo(link);
+            await editor.toLinkBelowTop(link);
             await editor.picture("33-keyboard-thread");
             // The editor scrolls to the thread in its own time, and takes the keyboard for that.
             await link.press("Enter");

@@ -17,7 +17,7 @@ export const steps = [
         "the plan is shown as a tree before anything ran, and nothing pops up",
         async (world) => {
             const { editor, known, server, parser } = world;
-            await editor.goto(server.page(known.workspace, parser.plan));
+            await editor.openWorkspace(server.page(known.workspace, parser.plan), "parser");
             await until(known.folder, () => fs.existsSync(world.otherLog), "the other extension");
             await editor.openViews();
             await world.served(editor.lens("Start"));
