@@ -80,10 +80,30 @@ class RunReader:
 
     def read_events(self) -> list[Event | UnknownEvent]:
         """Fold what the journal gained, and give it; raises ``JournalLost``."""
+        return [event for part in self._read_parts() for event in part]
+
+    def pass_over_events(self) -> bool:
+        """Fold what the journal gained, and keep none of it, since nobody is to be told.
+
+        A run of many iterations is more than one wants to hold at once. Says whether there was
+        anything; raises ``JournalLost``.
+        """
+        any_events = False
+        for part in self._read_parts():
+            any_events = True
+            for event in part:
+                self._note_agent(event)
+        return any_events
+
+    def _read_parts(self) -> Iterator[list[Event | UnknownEvent]]:
+        """Read what the journal gained, folding each part before it is given."""
         self._check_identity()
-        events: list[Event | UnknownEvent] = []
         while data := self._tail.read():
-            events.extend(self._reader.feed(data))
+            if events := self._reader.feed(data):
+                self.state = fold(events, self.state)
+                self.history = history(events, self.history)
+                self.rows = iteration_rows(events, self.rows)
+                yield events
             if len(data) < READ_LIMIT:
                 break
         # Half a line may yet be cut off again by the engine that writes it, so none of it is kept.
@@ -91,11 +111,6 @@ class RunReader:
         for number in self._reader.unreadable:
             logger.warning("%s, line %d: this is no event", self.files.journal, number)
         self._reader.unreadable.clear()
-        if events:
-            self.state = fold(events, self.state)
-            self.history = history(events, self.history)
-            self.rows = iteration_rows(events, self.rows)
-        return events
 
     def earlier_events(self, after_seq: int) -> tuple[Event | UnknownEvent, ...]:
         """The events behind ``after_seq`` that were folded already."""
@@ -128,11 +143,6 @@ class RunReader:
                 told = []
         if told:
             yield told
-
-    def pass_over(self, events: list[Event | UnknownEvent]) -> None:
-        """Take note of events that nobody is to be told."""
-        for event in events:
-            self._note_agent(event)
 
     def want_all(self, wants: Wants) -> None:
         """Tell this of every agent, where no event was read yet."""

@@ -73,16 +73,14 @@ class WorkTree:
         if owner_changed or first or fresh or self.held:
             self.held = is_held(self.folders.worktree.git_dir)
         self._choose_run(anew=owner_changed or first)
-        events = self._read_events()
+        events, any_events = self._read_events()
         files_changed = self._look_at_files()
         picture = self._draw()
-        changed = files_changed or bool(events) or picture != self._picture
+        changed = files_changed or any_events or picture != self._picture
         self._picture = picture
         if self._reader is not None and self._wants is not None:
             for told in self._reader.tell(events, self._wants):
                 yield Found(picture=picture, paths=self._paths, told=tuple(told), changed=False)
-        elif self._reader is not None:
-            self._reader.pass_over(events)
         if changed:
             yield Found(picture=picture, paths=self._paths)
 
@@ -138,16 +136,23 @@ class WorkTree:
             if self._wants is not None:
                 self._reader.want_all(self._wants)
 
-    def _read_events(self) -> list[Event | UnknownEvent]:
+    def _read_events(self) -> tuple[list[Event | UnknownEvent], bool]:
+        """The events that somebody is to be told, and whether there were any at all."""
         if self._reader is None:
-            return []
+            return [], False
         try:
-            return self._reader.read_events()
+            return self._read_with(self._reader)
         except JournalLost as lost:
             logger.warning("%s; it is read again from its beginning", lost)
         reader = self._reopened()
         # It was there a moment ago; should it be gone once more, the next look sees to it.
-        return [] if reader is None else reader.read_events()
+        return ([], False) if reader is None else self._read_with(reader)
+
+    def _read_with(self, reader: RunReader) -> tuple[list[Event | UnknownEvent], bool]:
+        if self._wants is None:
+            return [], reader.pass_over_events()
+        events = reader.read_events()
+        return events, bool(events)
 
     def _reopened(self) -> RunReader | None:
         self._reader = None
