@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.loop import attempts
@@ -45,9 +44,11 @@ from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
 from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
-from ralph_ls.engine.launching import launch_of, prompt_of, tell_launch
+from ralph_ls.engine.launching import launch_of, prompt_of, tell_end, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
+from ralph_ls.engine.notices import Notices
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
+from ralph_ls.engine.plan_memory import PlanMemory
 from ralph_ls.engine.shared_attempts import SharedAttempts
 from ralph_ls.engine.sources.source import Written
 from ralph_ls.engine.task_names import TaskNames
@@ -59,7 +60,6 @@ from ralph_ls.protocol.events import AgentExited, IterationEnded
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.jsonl_log import STDOUT
 
@@ -79,14 +79,11 @@ class IterationWork:
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
         """The tree and the plan as the last iteration left them."""
-        self._plan_before: str | None = None
+        self._plan = PlanMemory(workspace)
         self._source = workspace.source
         self._names = TaskNames(workspace.source)
-        self._plan_read_at: datetime | None = None
-        """When that was read; what people save later is new."""
         self._hearing = Hearing(workspace, clock=clock)
-        self._notices: dict[str, Notice] = {}
-        self._told: set[str] = set()
+        self._notices = Notices()
         self._stopping = False
         self._writing = asyncio.Lock()
         """Held while the plan is written by our own hand, beside the loop."""
@@ -111,7 +108,7 @@ class IterationWork:
         if effect.reuse and self._after is not None:
             baseline, text = self._after
         else:
-            self._plan_read_at = self._clock.now()
+            self._plan.read_at = self._clock.now()
             async with self._writing:
                 baseline, text = await asyncio.gather(
                     asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
@@ -119,9 +116,7 @@ class IterationWork:
             if self._after is not None:
                 self._names.follow(self._after[1], text)
         await asyncio.to_thread(self._guarding.remember, text)
-        if text != self._plan_before:
-            self._remember_plan(text)
-            self._plan_before = text
+        self._plan.remember(text)
         is_first = run.iteration == 0
         unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
         facts = self._facts(text, effect, run, self._names.renamed)
@@ -142,12 +137,11 @@ class IterationWork:
 
     async def claim(self, effect: ClaimTask) -> TaskClaimed:
         """Take the task of the iteration that was prepared; that is no change by its agent."""
-        text = self._plan_before or ""
+        text = self._plan.text
         claimed = await asyncio.to_thread(self._source.claim, text, effect.task)
         if claimed.text != text:
             self._guarding.became(claimed.text)
-            self._remember_plan(claimed.text)
-            self._plan_before = claimed.text
+            self._plan.remember(claimed.text)
         return TaskClaimed(task=effect.task, refused=claimed.refused)
 
     async def launch(
@@ -156,13 +150,13 @@ class IterationWork:
         """Start the agent; the second value is its end."""
         self._stopping = False
         workspace = self._workspace
-        prompt = prompt_of(workspace, effect, self._plan_before or "")
+        prompt = prompt_of(workspace, effect, self._plan.text)
         if prompt.passed_over is not None:
-            self._note("prompt-passed-over", prompt.passed_over)
+            self._notices.add("prompt-passed-over", prompt.passed_over)
         launch = launch_of(workspace, effect, prompt, self._looking)
         if effect.attempt == 1:
             await self._remember_tree(effect, run)
-            await asyncio.to_thread(self._source.started, effect, run, self._plan_if_open())
+            await asyncio.to_thread(self._source.started, effect, run, self._plan.open_text)
             self.log.begin(
                 effect.iteration,
                 run.branch,
@@ -214,7 +208,7 @@ class IterationWork:
             asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
         )
         found = await asyncio.to_thread(self._looking.changes, effect, run, after, heard.touched)
-        text_before = self._remembered_plan(text)
+        text_before = self._plan.recall(text)
         only = self._names.only
         self._names.follow(text_before, text)
         finished = self._source.finished(text_before, text, task=only, now=self._names.only)
@@ -225,8 +219,8 @@ class IterationWork:
         )
         renamed = self._names.settle()
         self._attempts.remember(run.attempts, renamed)
-        edits = find_plan_edits(workspace, text_before, text, since=self._plan_read_at or began)
-        self._plan_read_at = read_at
+        edits = find_plan_edits(workspace, text_before, text, since=self._plan.read_at or began)
+        self._plan.read_at = read_at
         closed = [task for task in done if task not in edits.ticked]
         moved = [task for task in finished.moved if task not in edits.moved]
         seen = await self._verify((text_before, text), run, effect, [*closed, *moved])
@@ -367,20 +361,8 @@ class IterationWork:
         self._process = None
         self._log_messages(self._hearing.flush())
         if ended.write_error is not None:
-            self._note("log-not-written", ended.write_error)
-        return AgentFinished(
-            exit_code=ended.exit_code,
-            signal=ended.signal,
-            timed_out=ended.timed_out,
-            idle=ended.idle,
-            overspent=ended.overspent,
-            stopped=ended.stopped,
-            killed=ended.killed,
-            leftovers=ended.leftovers,
-            seconds=round(ended.seconds, 3),
-            stdout_bytes=ended.stdout_bytes,
-            stderr_bytes=ended.stderr_bytes,
-        )
+            self._notices.add("log-not-written", ended.write_error)
+        return tell_end(ended)
 
     def _on_output(self, stream: str, data: bytes) -> None:
         log_output(self.log, stream, data, self._workspace.agent.dialect)
@@ -401,15 +383,6 @@ class IterationWork:
         is_planning = run.current is not None and run.current.started.mode is Mode.PLAN
         return self._source.reviewed(before, after, effect.skip) if is_planning else ()
 
-    def _remember_plan(self, text: str) -> None:
-        data = self._workspace.redactor.redact_bytes(text.encode("utf-8", errors="replace"))
-        write_atomic(self._workspace.files.plan_before, data, mode=PRIVATE_FILE)
-
-    def _plan_if_open(self) -> str | None:
-        """The plan as the iteration found it, unless it holds what may not be written elsewhere."""
-        text = self._plan_before or ""
-        return text if self._workspace.redactor.redact(text) == text else None
-
     def _facts(
         self,
         text: str,
@@ -423,21 +396,10 @@ class IterationWork:
         skipped = attempts.rename_each(effect.skipped, renamed)
         return self._source.facts(text, task=self._names.only, set_aside=failed, skipped=skipped)
 
-    def _remembered_plan(self, fallback: str) -> str:
-        if self._plan_before is None:
-            data = read_if_there(self._workspace.files.plan_before)
-            self._plan_before = fallback if data is None else data.decode("utf-8", "replace")
-        return self._plan_before
-
-    def _note(self, code: str, message: str) -> None:
-        self._notices.setdefault(code, Notice(code=code, message=message))
-
     def _new_notices(self) -> tuple[Notice, ...]:
         for problem in (self.log.problem, self._hearing.problem):
             if problem is not None:
-                self._note("log-not-written", f"a log cannot be written: {problem}")
+                self._notices.add("log-not-written", f"a log cannot be written: {problem}")
         if self._attempts.problem is not None:
-            self._note("attempts-not-kept", self._attempts.problem)
-        fresh = {code: notice for code, notice in self._notices.items() if code not in self._told}
-        self._told.update(fresh)
-        return tuple(fresh.values())
+            self._notices.add("attempts-not-kept", self._attempts.problem)
+        return self._notices.take()

@@ -1,4 +1,4 @@
-"""What is started for an iteration, and what its agent is told.
+"""What is started for an iteration, what its agent is told, and how its end is told of.
 
 Nothing is started here, so that ``iteration`` has every running process in one hand.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.effects import LaunchAgent
-from ralph_ls.core.loop.inputs import AgentLaunched
+from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_choice import fill_argv, resume_flags
 from ralph_ls.engine.environment import agent_environment, find_program
@@ -93,4 +93,21 @@ def tell_launch(
         group=started.group,
         prompt_bytes=len(prompt.text.encode()),
         dialect=None if agent.dialect is Dialect.TEXT else agent.dialect,
+    )
+
+
+def tell_end(ended: process.ProcessExit) -> AgentFinished:
+    """What the loop is told of an agent that has ended."""
+    return AgentFinished(
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        timed_out=ended.timed_out,
+        idle=ended.idle,
+        overspent=ended.overspent,
+        stopped=ended.stopped,
+        killed=ended.killed,
+        leftovers=ended.leftovers,
+        seconds=round(ended.seconds, 3),
+        stdout_bytes=ended.stdout_bytes,
+        stderr_bytes=ended.stderr_bytes,
     )

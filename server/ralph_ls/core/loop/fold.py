@@ -15,6 +15,7 @@ from typing import Any
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop import calls
 from ralph_ls.core.loop.end_states import EndStates
+from ralph_ls.core.loop.fold_persons import flags_of, halt_moved, task_moved
 from ralph_ls.core.loop.session import after_iteration
 from ralph_ls.protocol.config import Committer, OnValidateFail
 from ralph_ls.protocol.events import (
@@ -52,14 +53,12 @@ from ralph_ls.protocol.events import (
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.run_words import Mode, Outcome, Phase, TaskRef
 from ralph_ls.protocol.state import (
-    Blocker,
     CurrentIteration,
     End,
     FailedValidation,
     IterationFacts,
     LastIteration,
     NoteView,
-    Question,
     RunState,
 )
 
@@ -76,10 +75,6 @@ KEPT_COMMANDS = 100
 KEPT_WARNINGS = 10
 KEPT_HISTORY = 5
 """A, Architecture: the loop history keeps the last five."""
-
-SKIP = "skip"
-RESET_TASK = "resetTask"
-"""Kinds of commands whose acceptance moves what is known of a task."""
 
 BUDGET_WARNING = "budget-"
 """What the code of a warning begins with that most of a budget is used up."""
@@ -128,10 +123,10 @@ def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
             return _iteration_moved(state, event)
         case QuestionAsked() | QuestionAnswered() | BlockedRaised() | BlockedResolved():
-            return {**_told_of_iteration(state, event), **_halt_moved(state, event)}
+            return {**_told_of_iteration(state, event), **halt_moved(state, event)}
         case CommandAccepted(command=command) | CommandRejected(command=command):
             answered = (*state.commands, command)[-KEPT_COMMANDS:]
-            return {"commands": answered, **_flags(event), **_task_moved(state, event)}
+            return {"commands": answered, **flags_of(event), **task_moved(state, event)}
         case NoteAdded(text=text, by=by, seq=seq):
             return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
         case CircuitBreakerStateChange(breaker=breaker, iteration=None):
@@ -345,58 +340,6 @@ def _without_effect(undone: RolledBack) -> Evidence:
     where = f", and is kept on {undone.backup}" if undone.backup else ""
     why = f"what was done did not validate; it was rolled back{where}"
     return Evidence(why=why)
-
-
-def _halt_moved(
-    state: RunState,
-    event: QuestionAsked | QuestionAnswered | BlockedRaised | BlockedResolved,
-) -> dict[str, Any]:
-    match event:
-        case QuestionAsked():
-            question = Question(
-                question=event.question, iteration=event.iteration, asked_at=event.asked_at
-            )
-            return {"question": question, "settled_question": None}
-        case QuestionAnswered():
-            asked_at = state.question.asked_at if state.question is not None else event.at
-            iteration = state.question.iteration if state.question is not None else None
-            answered = Question(
-                question=event.question,
-                iteration=iteration,
-                asked_at=asked_at,
-                answer=event.answer,
-                answered_by=event.by,
-                answered_seq=event.seq,
-            )
-            return {"question": answered}
-        case BlockedRaised(reason=reason, iteration=iteration):
-            blocker = Blocker(reason=reason, iteration=iteration)
-            return {"blocked": blocker, "resolved_blocker": None}
-        case _:
-            known = state.blocked.reason if state.blocked is not None else None
-            return {"blocked": None, "resolved_blocker": known}
-
-
-def _flags(event: CommandAccepted | CommandRejected) -> dict[str, Any]:
-    if isinstance(event, CommandAccepted) and event.command_kind == "pause":
-        return {"pause_requested": True}
-    if isinstance(event, CommandAccepted) and event.command_kind == "resume":
-        return {"pause_requested": False}
-    return {}
-
-
-def _task_moved(state: RunState, event: CommandAccepted | CommandRejected) -> dict[str, Any]:
-    """What a person said of one task; its attempts are the person's to take back (SPEC §9)."""
-    match event:
-        case CommandAccepted(command_kind=kind, task=str(task)) if kind == SKIP:
-            return {"skipped": (*state.skipped, task)}
-        case CommandAccepted(command_kind=kind, task=str(task)) if kind == RESET_TASK:
-            return {
-                "skipped": tuple(one for one in state.skipped if one != task),
-                "attempts": {one: n for one, n in state.attempts.items() if one != task},
-            }
-        case _:
-            return {}
 
 
 def _run_ended(event: RunEnded) -> dict[str, Any]:

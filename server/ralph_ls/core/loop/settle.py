@@ -47,6 +47,7 @@ from ralph_ls.core.loop.telling import (
     tell_decisions,
     tell_reverted,
     tell_undone,
+    tell_validated,
     tell_verified,
     tell_what_was_read,
     warn_once,
@@ -66,7 +67,6 @@ from ralph_ls.protocol.events import (
     AgentExited,
     IterationEnded,
     PhaseChanged,
-    Validated,
 )
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.run_words import Phase
@@ -123,7 +123,7 @@ def go_on(
     evidence = _evidence(draft, current, held)
     match given:
         case ValidationFinished():
-            _tell_validated(draft, current, given)
+            tell_validated(draft, current, given)
             _after_validation(draft, held, evidence)
         case WorkUndone():
             tell_undone(draft, current, given)
@@ -143,22 +143,6 @@ _AWAITED = {
     WorkCommitted: Awaits.COMMIT,
     WorkPushed: Awaits.PUSH,
 }
-
-
-def _tell_validated(draft: Draft, current: CurrentIteration, given: ValidationFinished) -> None:
-    # A script that was ended on a person's order has said nothing about the work.
-    if given.ok or not draft.state.stopping_agent:
-        draft.tell(
-            Validated,
-            iteration=current.started.iteration,
-            ok=given.ok,
-            exit_code=given.exit_code,
-            timed_out=given.timed_out,
-            seconds=given.seconds,
-            tail=given.tail,
-            script=given.script,
-            scripts=given.scripts,
-        )
 
 
 def _after_validation(draft: Draft, given: IterationRead, evidence: Evidence) -> None:

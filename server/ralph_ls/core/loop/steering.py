@@ -18,7 +18,7 @@ from ralph_ls.core.loop.effects import (
     StopAgent,
     WriteDecide,
 )
-from ralph_ls.core.loop.fold import RESET_TASK
+from ralph_ls.core.loop.fold_persons import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.reviewing import REVIEW
 from ralph_ls.core.loop.state import Draft

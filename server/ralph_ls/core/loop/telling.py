@@ -14,7 +14,7 @@ from ralph_ls.core.loop.attempts import is_marked
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
 from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
 from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
-from ralph_ls.core.loop.inputs import IterationRead, WorkUndone
+from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished, WorkUndone
 from ralph_ls.core.loop.iteration_limits import ITERATION_LIMIT, passed_words
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
@@ -32,6 +32,7 @@ from ralph_ls.protocol.events import (
     RalphStatusUpdate,
     RolledBack,
     TaskSetAside,
+    Validated,
     Warned,
 )
 from ralph_ls.protocol.evidence import Evidence
@@ -250,3 +251,19 @@ def _warn_of_signals(draft: Draft, number: int, given: IterationRead) -> None:
 
 def _told(current: CurrentIteration | None) -> tuple[str, ...]:
     return () if current is None else current.told
+
+
+def tell_validated(draft: Draft, current: CurrentIteration, given: ValidationFinished) -> None:
+    """Tell how the scripts ended; one that was ended on a person's order says nothing."""
+    if given.ok or not draft.state.stopping_agent:
+        draft.tell(
+            Validated,
+            iteration=current.started.iteration,
+            ok=given.ok,
+            exit_code=given.exit_code,
+            timed_out=given.timed_out,
+            seconds=given.seconds,
+            tail=given.tail,
+            script=given.script,
+            scripts=given.scripts,
+        )

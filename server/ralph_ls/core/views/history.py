@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ralph_ls.core.loop.evidence import new_head
-from ralph_ls.core.loop.fold import RESET_TASK
+from ralph_ls.core.loop.fold_persons import RESET_TASK
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
