@@ -28,7 +28,7 @@ from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.claude_records import AssistantRecord, UserRecord
 from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.core.agent.reading import read_final
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from tests.bench.figures import Figure
 from tests.bench.streams import (
     MIXES,
@@ -157,7 +157,7 @@ def _stream(dialect: Dialect, n_bytes: int) -> Iterator[bytes]:
             return claude_stream(SESSION, n_bytes)
         case Dialect.CODEX:
             return codex_stream(SESSION, n_bytes)
-        case Dialect.TEXT:
+        case _:
             return plain_stream(n_bytes)
 
 

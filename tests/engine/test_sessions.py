@@ -15,7 +15,8 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.hearing import Heard, Hearing
 from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Config, Dialect
+from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.events import AgentStarted, IterationStarted
 from ralph_ls.protocol.evidence import Baseline

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.output import complain
-from ralph_ls.protocol.config import ProfileName, PromptBy
+from ralph_ls.protocol.agent_config import PromptBy
+from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.request import FORMS, STDIN, read_reference
 

@@ -27,8 +27,9 @@ from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.parsing import check_plan, parse_plan
 from ralph_ls.core.plan.wire import to_json as plan_to_json
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.config import Config, Dialect, GateRule, ProfileName
+from ralph_ls.protocol.config import Config, GateRule, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView

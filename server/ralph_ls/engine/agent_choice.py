@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents import claude, command, demo
-from ralph_ls.protocol.config import AgentConfig, Config, Dialect, PromptBy
+from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
 
 BUILT_IN = (claude.PROGRAM, "demo")
@@ -52,6 +53,14 @@ def _require_no_tools(config: Config) -> None:
             f"tools.allow and tools.deny cannot be given to the agent {config.agent!r}; "
             "give its command the flags that it knows, or choose --agent claude"
         )
+
+
+def flags_for(agent: Agent, *, session: str | None, model: str | None) -> tuple[str, ...]:
+    """What an iteration adds to the agent's own flags: the model, and the session to go on in."""
+    named = model or agent.model
+    given = () if named is None else agent.model_flags
+    filled = tuple(part.replace("{model}", str(named)) for part in given)
+    return (*filled, *resume_flags(agent, session), *agent.tail)
 
 
 def resume_flags(agent: Agent, session: str | None) -> tuple[str, ...]:

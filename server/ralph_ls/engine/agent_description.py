@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ralph_ls.protocol.config import Dialect, PromptBy
+from ralph_ls.protocol.agent_config import Dialect, PromptBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +20,9 @@ class Agent:
     """How it writes what it prints."""
     resume: tuple[str, ...] = ()
     """Flags that let it go on in a session, ``{session}`` for its id; empty: it cannot."""
+    model: str | None = None
+    """The model it is given where an iteration wants no other; None: its own choice."""
+    model_flags: tuple[str, ...] = ()
+    """Flags that give it a model, ``{model}`` for its name; empty: it takes none."""
+    tail: tuple[str, ...] = ()
+    """What stands behind all flags, before a prompt that is an argument."""

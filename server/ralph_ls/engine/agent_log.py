@@ -6,7 +6,7 @@ from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.events import AgentExited
 from ralph_ls.store.files import PRIVATE_FILE
 from ralph_ls.store.jsonl_log import STDERR, JsonlLog

@@ -23,7 +23,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.messages import MessageLog, decode_recorded
 from ralph_ls.engine.sources.source import Watched
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode
 from ralph_ls.protocol.state import RunState
@@ -57,6 +57,8 @@ class Hearing:
         self._workspace = workspace
         self._clock = clock
         self._messages = MessageLog(workspace.files.messages)
+        self.dialect = workspace.agent.dialect
+        """How the agent that was begun last writes what it prints."""
         self._used: Usage | None = None
         """What the attempt that was read last used up."""
         self._spent: Usage | None = None
@@ -86,9 +88,10 @@ class Hearing:
         else:
             self._spent = add_usage(self._spent, self._used)
         self._spending = SpendingWatch(self._workspace.config, self._spent)
+        self.dialect = self._workspace.agent_for(effect.agent).dialect
         self._messages.begin(
             effect.iteration,
-            self._workspace.agent.dialect,
+            self.dialect,
             folder=str(self._workspace.root),
             earlier_cost_usd=self._earlier_cost(effect),
         )

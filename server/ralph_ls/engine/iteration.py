@@ -365,7 +365,7 @@ class IterationWork:
         return tell_end(ended)
 
     def _on_output(self, stream: str, data: bytes) -> None:
-        log_output(self.log, stream, data, self._workspace.agent.dialect)
+        log_output(self.log, stream, data, self._hearing.dialect)
         if stream == STDOUT:
             self._log_messages(self._hearing.take(data))
             self._end_if_overspent()
@@ -375,7 +375,7 @@ class IterationWork:
             self._process.end_overspent()
 
     def _log_messages(self, messages: list[Told]) -> None:
-        log_messages(self.log, messages, self._workspace.agent.dialect)
+        log_messages(self.log, messages, self._hearing.dialect)
 
     def _reviewed(
         self, effect: ReadIteration, run: RunState, before: str, after: str

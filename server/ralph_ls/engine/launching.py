@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
 from ralph_ls.engine import process
-from ralph_ls.engine.agent_choice import fill_argv, resume_flags
+from ralph_ls.engine.agent_choice import fill_argv, flags_for
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.prompts import fill_template, which_wins
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Dialect, PromptBy
+from ralph_ls.protocol.agent_config import Dialect, PromptBy
 from ralph_ls.store import trust
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.prompt_texts import PromptSource, find_template
@@ -53,7 +53,7 @@ def launch_of(
     """
     prompt_file = workspace.files.prompt(effect.iteration)
     write_atomic(prompt_file, prompt.text.encode(), mode=PRIVATE_FILE)
-    agent = workspace.agent
+    agent = workspace.agent_for(effect.agent)
     environment = agent_environment(
         workspace.environment,
         marker=workspace.marker(effect.iteration),
@@ -64,7 +64,8 @@ def launch_of(
         only=workspace.config.env.only,
     )
     environment = looking.traced(environment, effect.iteration)
-    argv = fill_argv(agent, prompt.text, prompt_file, resume_flags(agent, effect.session))
+    more = flags_for(agent, session=effect.session, model=effect.model)
+    argv = fill_argv(agent, prompt.text, prompt_file, more)
     program = find_program(argv[0], environment, workspace.root)
     return process.Launch(
         argv=(str(program), *argv[1:]),
@@ -84,10 +85,10 @@ def tell_launch(
     workspace: Workspace, effect: LaunchAgent, prompt: Prompt, started: process.RunningProcess
 ) -> AgentLaunched:
     """What the loop is told of an agent that lives; the prompt stands in no argument there."""
-    agent = workspace.agent
+    agent = workspace.agent_for(effect.agent)
     return AgentLaunched(
         agent=agent.name,
-        argv=(*agent.argv, *resume_flags(agent, effect.session)),
+        argv=(*agent.argv, *flags_for(agent, session=effect.session, model=effect.model)),
         pid=started.pid,
         process_start_time=started.start_time,
         group=started.group,

@@ -13,7 +13,7 @@ from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Decoder, Final
 from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.core.agent.decode.told import Told, lines_of
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.store.files import PRIVATE_FILE, write_all
 
 CHUNK = 1 << 20

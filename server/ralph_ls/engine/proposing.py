@@ -31,7 +31,8 @@ from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import dirty_paths, disk_value
 from ralph_ls.engine.preparation import claims_here, require_program
-from ralph_ls.protocol.config import Config, PromptBy, SessionConfig
+from ralph_ls.protocol.agent_config import PromptBy
+from ralph_ls.protocol.config import Config, SessionConfig
 from ralph_ls.protocol.errors import RalphError, WorkspaceBusy
 from ralph_ls.protocol.setup import MAX_ITEMS, PlanItem, ProposePlanResult
 from ralph_ls.store import trust

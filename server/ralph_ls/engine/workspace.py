@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph_ls.core.plan.editing.progress_archiving import archive_path
@@ -28,17 +28,24 @@ class Workspace:
     files: RunFiles
     config: Config
     agent: Agent
+    """The one that does the run's iterations, where nothing says otherwise."""
     source: PlanSource
     """Where the tasks come from."""
     environment: Mapping[str, str]
     """The caller's, from which the agent's is made."""
     redactor: Redactor
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Others that an iteration may be given to, by their names in the settings."""
     claims: tuple[Claim, ...] = ()
     """What the repository brings and this run may use; allowed when the run began."""
     project: ProjectState | None = None
     """None where nothing is kept beyond the work tree."""
     written_at_start: tuple[str, ...] = ()
     """The loop's own files that this start has written; the first commit takes them along."""
+
+    def agent_for(self, name: str | None) -> Agent:
+        """The agent of that name in the settings; None: the run's own."""
+        return self.agent if name is None else self.agents.get(name, self.agent)
 
     @property
     def root(self) -> Path:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ralph_ls.protocol.agent_config import AgentConfig, ToolsConfig
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.beads_config import BeadsConfig
 from ralph_ls.protocol.request import FORMS, read_reference
@@ -70,25 +71,6 @@ class OnValidateFail(StrEnum):
     """The iteration is taken back, its work kept on a branch; the run goes on."""
     REPAIR = "repair"
     """The work stays, and the next iteration mends it."""
-
-
-class PromptBy(StrEnum):
-    """How the prompt reaches a ``command`` agent (SPEC §4)."""
-
-    STDIN = "stdin"
-    ARGUMENT = "argument"
-    FILE = "file"
-
-
-class Dialect(StrEnum):
-    """How an agent writes what it prints."""
-
-    TEXT = "text"
-    """Plain text: all of it is the agent's words."""
-    CLAUDE = "claude"
-    """JSON lines, as ``claude -p --output-format stream-json --verbose`` writes them."""
-    CODEX = "codex"
-    """JSON lines, as ``codex exec --json`` writes them."""
 
 
 class EvidenceKind(StrEnum):
@@ -154,29 +136,6 @@ class LogForm(StrEnum):
     """One ``iteration-NNN.log`` an iteration (R §4)."""
     JSONL = "jsonl"
     """One file a run, every line JSON (B, Log Format)."""
-
-
-class AgentConfig(StrictWireModel):
-    """How one agent is started."""
-
-    argv: tuple[str, ...] = ()
-    """Program and arguments; ``{prompt}`` and ``{prompt_file}`` are replaced where they stand."""
-    prompt: PromptBy = PromptBy.STDIN
-    env: dict[str, str] = Field(default_factory=dict)
-    """Added to the agent's environment."""
-    model: str | None = None
-    """The model, for an agent that takes one; None: the agent's own choice."""
-    dialect: Dialect | None = None
-    """How its output is to be read; None: as that agent writes it, plain text for any other."""
-
-
-class ToolsConfig(StrictWireModel):
-    """What the agent may use, in the agent's own names of tools; they become its flags."""
-
-    allow: tuple[str, ...] | None = None
-    """When given, these and no others; None: everything, without asking."""
-    deny: tuple[str, ...] | None = None
-    """Never these."""
 
 
 class BreakerConfig(StrictWireModel):

@@ -11,12 +11,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.event_base import EventBase
 from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.report import AgentFailure, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode, Outcome, PlanCountsView, TaskRef, Verdict
 
 
@@ -52,6 +52,8 @@ class AgentStarted(EventBase):
     prompt_bytes: int = 0
     dialect: Dialect | None = None
     """How its output is written; None: plain text."""
+    model: str | None = None
+    """The model it was given; None: its own choice."""
 
 
 class AgentExited(EventBase):
@@ -318,6 +320,8 @@ class IterationEnded(EventBase):
     counts: PlanCountsView = PlanCountsView()
     usage: Usage | None = None
     """What all agents of this iteration used up, as far as they tell."""
+    failure: AgentFailure | None = None
+    """Why the agent failed; None where it did not."""
     permission_denials: int | None = None
     """Tool calls that were not permitted; None where the agent cannot tell."""
     denied_tools: tuple[str, ...] = ()

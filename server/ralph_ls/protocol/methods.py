@@ -14,9 +14,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.base import WireModel, WorkspaceParams
 from ralph_ls.protocol.commands import MAX_TEXT
-from ralph_ls.protocol.config import OnHalt, ProfileName, PromptBy
+from ralph_ls.protocol.config import OnHalt, ProfileName
 from ralph_ls.protocol.events import Event, UnknownEvent
 from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.panel import AnswerView, Panel, PlanRows

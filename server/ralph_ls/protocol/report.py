@@ -181,6 +181,8 @@ class Usage(WireModel):
     turns: int | None = None
     context_tokens: int | None = None
     context_window: int | None = None
+    estimated: bool | None = None
+    """True: the cost was worked out from a table of prices; None: it is the agent's own word."""
 
 
 class SessionSeen(WireModel):
@@ -189,3 +191,36 @@ class SessionSeen(WireModel):
     id: str
     cost_usd: float | None = None
     """What the whole session cost so far, with the iterations before this one."""
+    usage: Usage | None = None
+    """What the whole session used so far, where that is how its agent counts."""
+
+
+class AgentFailure(StrEnum):
+    """Why an agent failed, as its own structured output, its exit or the engine tells it."""
+
+    NOT_LOGGED_IN = "notLoggedIn"
+    """No account, or a key that is not taken: nothing helps but a person."""
+    LIMIT = "limit"
+    """The account is at its limit, which is lifted at some time."""
+    OVERLOADED = "overloaded"
+    """The model's service is busy, out of order or out of reach for the moment."""
+    CONTEXT_FULL = "contextFull"
+    """The context window had no room left."""
+    MAX_TURNS = "maxTurns"
+    """It reached its own limit of turns."""
+    BUDGET = "budget"
+    """It reached its own limit of cost."""
+    REFUSED_AS_ROOT = "refusedAsRoot"
+    """It does not work for root without asking."""
+    WRONG_CALL = "wrongCall"
+    """It does not know a flag, a model or a setting that it was given."""
+    CRASHED = "crashed"
+    """It ended with a failure, or in the middle of its stream."""
+    KILLED = "killed"
+    """Somebody else ended it with a signal."""
+    IDLE = "idle"
+    """It printed nothing for too long."""
+    TIMED_OUT = "timedOut"
+    """Its time was up."""
+    OTHER = "other"
+    """It says that it failed, in words of its own."""

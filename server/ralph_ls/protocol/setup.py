@@ -11,9 +11,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.commands import MAX_TEXT
-from ralph_ls.protocol.config import ProfileName, PromptBy
+from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.plan import Priority
 from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 

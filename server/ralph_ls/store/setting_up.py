@@ -23,14 +23,8 @@ from ralph_ls.core.loop.profiles import (
 from ralph_ls.core.setup.request import REQUEST_FILE, issue_key
 from ralph_ls.core.setup.rules import check_draft, errors_of
 from ralph_ls.core.setup.settings import duration_text, with_values
-from ralph_ls.protocol.config import (
-    CONFIG_FILE,
-    Config,
-    LogForm,
-    PathsConfig,
-    ProfileName,
-    PromptBy,
-)
+from ralph_ls.protocol.agent_config import PromptBy
+from ralph_ls.protocol.config import CONFIG_FILE, Config, LogForm, PathsConfig, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
 from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.protocol.setup import SetupFileAction, SetupParams, SetupProblem

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.protocol.agent_config import AgentConfig
 from ralph_ls.protocol.config import (
-    AgentConfig,
     Config,
     EvidenceKind,
     GateRule,

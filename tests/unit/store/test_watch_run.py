@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.events import AgentExited, AgentStarted, Event
 from ralph_ls.protocol.messages import Message, TextMessage, ToolMessage, ToolState
 from ralph_ls.store.follow import READ_LIMIT

@@ -22,8 +22,9 @@ from ralph_ls.core.views.rows import iteration_rows, plan_rows
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import needs_person
+from ralph_ls.protocol.agent_config import AgentConfig
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import AgentConfig, Config
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import (
     EventBase,
     PhaseChanged,

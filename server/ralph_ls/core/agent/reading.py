@@ -22,9 +22,10 @@ from ralph_ls.core.agent.prose import to_prose_with
 from ralph_ls.core.agent.question import MAX_QUESTION_CHARACTERS, find_question, shorten
 from ralph_ls.core.agent.status_block import choose_report, find_blocks
 from ralph_ls.core.agent.text import clean, fence_spans, lower, merged
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.config import Dialect
 from ralph_ls.protocol.report import (
+    AgentFailure,
     Promise,
     PromiseKind,
     Report,
@@ -61,6 +62,7 @@ class Reading:
     failed: bool = False
     why: str = ""
     """How the agent failed, in words; empty where it did not."""
+    failure: AgentFailure | None = None
     denied_tools: tuple[str, ...] | None = None
     limit: Limit | None = None
 
@@ -121,6 +123,7 @@ def read_final(
         model=final.model,
         failed=final.failed,
         why=final.why,
+        failure=final.failure,
         denied_tools=final.denied_tools,
         limit=final.limit,
     )
@@ -185,7 +188,9 @@ def to_json(reading: Reading) -> dict[str, object]:
         },
         "confidence": reading.confidence,
         "limit": None if limit is None else {"resetsAt": resets_at},
-        "usage": None if usage is None else usage.model_dump(mode="json", by_alias=True),
+        "usage": None
+        if usage is None
+        else usage.model_dump(mode="json", by_alias=True, exclude={"estimated"}),
         "sessionId": reading.session_id,
         "failed": reading.failed,
     }

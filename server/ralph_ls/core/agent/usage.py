@@ -23,6 +23,7 @@ def add_usage(earlier: Usage | None, later: Usage | None) -> Usage | None:
         turns=add_known(earlier.turns, later.turns),
         context_tokens=later.context_tokens if has_context else earlier.context_tokens,
         context_window=later.context_window or earlier.context_window,
+        estimated=earlier.estimated or later.estimated,
     )
 
 

@@ -42,6 +42,10 @@ class LaunchAgent:
     """The session to go on in; None: a fresh one."""
     session_cost_usd: float = 0.0
     """What that session had cost before."""
+    agent: str | None = None
+    """The agent to start, by its name in the settings; None: the run's own."""
+    model: str | None = None
+    """The model to give it; None: the one that its settings name, or its own choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,9 @@ from typing import Any
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.plan.closing.checks import Verification
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.commands import Command
-from ralph_ls.protocol.config import Config, Dialect
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage

@@ -14,8 +14,8 @@ from typing import Any
 from ralph_ls.editor.errors import invalid_field
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.base import WorkspaceParams
-from ralph_ls.protocol.config import PromptBy
 from ralph_ls.protocol.errors import NoEngine, ReadOnly
 from ralph_ls.protocol.methods import (
     START,

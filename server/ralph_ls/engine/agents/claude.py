@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.protocol.config import AgentConfig, Dialect, ToolsConfig
+from ralph_ls.protocol.agent_config import AgentConfig, Dialect, ToolsConfig
 
 PROGRAM = "claude"
 
@@ -27,11 +27,13 @@ def describe(config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
     """
     return Agent(
         name=PROGRAM,
-        argv=(*(config.argv or _standing(tools)), *_chosen(config, tools)),
+        argv=(*(config.argv or _standing(tools)), *_chosen(tools)),
         prompt=config.prompt,
         env={**_for_root(), **config.env},
         dialect=config.dialect or Dialect.CLAUDE,
         resume=RESUME,
+        model=config.model,
+        model_flags=("--model", "{model}"),
     )
 
 
@@ -41,8 +43,8 @@ def _standing(tools: ToolsConfig | None) -> tuple[str, ...]:
     return (PROGRAM, "-p", *(() if has_list else (WITHOUT_ASKING,)), *STREAM)
 
 
-def _chosen(config: AgentConfig, tools: ToolsConfig | None) -> tuple[str, ...]:
-    flags: tuple[str, ...] = () if config.model is None else ("--model", config.model)
+def _chosen(tools: ToolsConfig | None) -> tuple[str, ...]:
+    flags: tuple[str, ...] = ()
     if tools is not None and tools.allow is not None:
         # Its own default mode would still read files and run harmless commands unasked.
         flags += ("--permission-mode", "dontAsk", "--allowedTools", *tools.allow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.protocol.config import AgentConfig, Dialect
+from ralph_ls.protocol.agent_config import AgentConfig, Dialect
 from ralph_ls.protocol.errors import ConfigError
 
 

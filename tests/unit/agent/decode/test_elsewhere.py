@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.elsewhere import KEPT, Elsewhere, find_elsewhere
 from ralph_ls.core.agent.decode.lines import LONGEST_LINE
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from tests.unit.agent.decode.codex_streams import STARTED, done, ended, ran, said
 from tests.unit.agent.decode.streams import answer, came_back, init, result, stream, use
 

@@ -38,10 +38,11 @@ COUNTS = st.builds(
     **{
         name: st.none() | NUMBERS
         for name in Counts.__struct_fields__
-        if name not in {"cost_usd", "turns"}
+        if name not in {"cost_usd", "turns", "estimated"}
     },
     cost_usd=st.none() | st.floats(min_value=0, max_value=1e12),
     turns=st.none() | st.integers(max_value=1 << 80),
+    estimated=st.none() | st.just(True),
 )
 PLACE = {"iteration": NUMBERS, "offset": NUMBERS}
 TODOS = st.builds(Todo, text=TEXTS, state=st.sampled_from(["pending", "inProgress", "done"]))

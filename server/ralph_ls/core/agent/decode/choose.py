@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ralph_ls.core.agent.decode.final import Decoder
-from ralph_ls.protocol.config import Dialect
+from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.report import Usage
 
 
@@ -38,5 +38,21 @@ def decoder_for(
             from ralph_ls.core.agent.decode.codex import CodexDecoder
 
             return CodexDecoder(iteration, folder=folder, earlier_usage=earlier_usage)
+        case Dialect.GEMINI | Dialect.QWEN | Dialect.OPENCODE:
+            from ralph_ls.core.agent.decode.plain import PlainDecoder
+
+            return PlainDecoder(iteration)
+        case Dialect.CLINE | Dialect.COPILOT:
+            from ralph_ls.core.agent.decode.plain import PlainDecoder
+
+            return PlainDecoder(iteration)
+        case Dialect.JSONL:
+            from ralph_ls.core.agent.decode.plain import PlainDecoder
+
+            return PlainDecoder(iteration)
+        case Dialect.ACP:
+            from ralph_ls.core.agent.decode.plain import PlainDecoder
+
+            return PlainDecoder(iteration)
         case _:
             assert_never(dialect)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.report import AgentFailure, Usage
 
 if TYPE_CHECKING:
     # The loop and its viewers deal with what is left alone, and need not wait for the decoders.
@@ -70,6 +70,8 @@ class Final:
     """The agent says that it failed, or its stream has no end."""
     why: str = ""
     """How it failed, in words; empty where it did not."""
+    failure: AgentFailure | None = None
+    """Which failure that is, by the agent's own structured output; None where it does not say."""
     denied_tools: tuple[str, ...] | None = None
     """A tool's name for each call that was not permitted; None where the stream cannot tell."""
     limit: Limit | None = None

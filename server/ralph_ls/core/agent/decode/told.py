@@ -28,6 +28,7 @@ class Counts(
     turns: int | None = None
     context_tokens: int | None = None
     context_window: int | None = None
+    estimated: bool | None = None
 
 
 class Todo(msgspec.Struct, frozen=True, kw_only=True, gc=False):

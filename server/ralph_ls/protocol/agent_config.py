@@ -1,0 +1,68 @@
+"""How an agent is started, and what it may use: the tables ``[agents.NAME]`` and ``[tools]``.
+
+``protocol.config`` has all other settings.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import StrictWireModel
+
+
+class PromptBy(StrEnum):
+    """How the prompt reaches a ``command`` agent (SPEC §4)."""
+
+    STDIN = "stdin"
+    ARGUMENT = "argument"
+    FILE = "file"
+
+
+class Dialect(StrEnum):
+    """How an agent writes what it prints."""
+
+    TEXT = "text"
+    """Plain text: all of it is the agent's words."""
+    CLAUDE = "claude"
+    """JSON lines, as ``claude -p --output-format stream-json --verbose`` writes them."""
+    CODEX = "codex"
+    """JSON lines, as ``codex exec --json`` writes them."""
+    GEMINI = "gemini"
+    """JSON lines, as ``gemini -o stream-json`` writes them."""
+    QWEN = "qwen"
+    """JSON lines, as ``qwen -o stream-json`` writes them."""
+    OPENCODE = "opencode"
+    """JSON lines, as ``opencode run --format json`` writes them."""
+    CLINE = "cline"
+    """JSON lines, as ``cline --json`` writes them."""
+    COPILOT = "copilot"
+    """JSON lines, as ``copilot --output-format json`` writes them."""
+    ACP = "acp"
+    """JSON lines: the messages of the Agent Client Protocol, as our own client writes them down."""
+    JSONL = "jsonl"
+    """JSON lines of any program, with a mapping from its fields to ours."""
+
+
+class AgentConfig(StrictWireModel):
+    """How one agent is started."""
+
+    argv: tuple[str, ...] = ()
+    """Program and arguments; ``{prompt}`` and ``{prompt_file}`` are replaced where they stand."""
+    prompt: PromptBy = PromptBy.STDIN
+    env: dict[str, str] = Field(default_factory=dict)
+    """Added to the agent's environment."""
+    model: str | None = None
+    """The model, for an agent that takes one; None: the agent's own choice."""
+    dialect: Dialect | None = None
+    """How its output is to be read; None: as that agent writes it, plain text for any other."""
+
+
+class ToolsConfig(StrictWireModel):
+    """What the agent may use, in the agent's own names of tools; they become its flags."""
+
+    allow: tuple[str, ...] | None = None
+    """When given, these and no others; None: everything, without asking."""
+    deny: tuple[str, ...] | None = None
+    """Never these."""
