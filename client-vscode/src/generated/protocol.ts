@@ -972,6 +972,8 @@ export interface IterationEnded {
 export interface IterationFacts {
   readonly iteration: number;
   readonly outcome: Outcome;
+  /** Why its agent failed; Absent where it did not. */
+  readonly failure?: AgentFailure;
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
@@ -1000,6 +1002,10 @@ export interface IterationRow {
   readonly workType?: string;
   readonly tests?: string;
   readonly costUsd?: number;
+  /** True: the cost was worked out from the table `prices`. */
+  readonly estimated?: boolean;
+  /** How its agent failed, in words; empty where it did not. */
+  readonly failure: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
