@@ -55,6 +55,7 @@ def test_a_status_of_the_service(status: int | None, kind: Kind | None) -> None:
         ("Missing environment variable: `STUB_KEY`.", NOT_LOGGED_IN),
         ("Please set an Auth method in your settings.json", NOT_LOGGED_IN),
         ("No authentication information found.", NOT_LOGGED_IN),
+        ("Invalid auth method selected.", NOT_LOGGED_IN),
         ("API key not valid. Please pass a valid API key.", NOT_LOGGED_IN),
         ("API Error: 529 busy. This is a server-side issue", OVERLOADED),
         ("We\u2019re currently experiencing high demand, which may cause errors.", OVERLOADED),
@@ -186,6 +187,14 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
         ),
         pytest.param(
             Final(), {}, "Segmentation fault", False, Failure(kind=Kind.CRASHED), id="crashed"
+        ),
+        pytest.param(
+            NO_END,
+            {"exitCode": 53},
+            "Reached max session turns for this session.",
+            False,
+            Failure(kind=Kind.MAX_TURNS, words="Reached max session turns for this session."),
+            id="out-of-turns-on-stderr",
         ),
         pytest.param(
             NO_END,

@@ -116,7 +116,7 @@ MESSAGES: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
                 r"|\bmissing environment variable\b|\bauthentication[ _](?:failed|error)\b"
                 r"|\bfailed to authenticate\b|\bunauthori[sz]ed\b|\bset an auth method\b"
                 r"|\bno auth(?:entication)? (?:method|information|credentials)\b"
-                r"|\boauth token (?:has )?expired\b"
+                r"|\boauth token (?:has )?expired\b|\binvalid auth method\b"
             ),
         ),
         (

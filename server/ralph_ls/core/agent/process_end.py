@@ -44,6 +44,8 @@ def failure_of(
     if not has_failed:
         is_nothing = is_silent and not has_result
         return Failure(kind=AgentFailure.CRASHED, words=SAID_NOTHING) if is_nothing else None
+    if final.failure is AgentFailure.CRASHED and (turns := _line_of(_OUT_OF_TURNS, stderr)):
+        return Failure(kind=AgentFailure.MAX_TURNS, words=turns)
     refused = _refusal_in(stderr) if is_silent and final.session_id is None else None
     if refused is not None:
         return refused
@@ -60,13 +62,21 @@ _BY_SIGNAL = frozenset({129, 130, 137, 143})
 
 def _refusal_in(stderr: str) -> Failure | None:
     """Why a program that printed nothing else did not even begin, by its own last lines."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    for line in lines[-_LAST_LINES:]:
-        for kind, shape in _REFUSALS:
-            if shape.search(line) is not None:
-                return Failure(kind=kind, words=line[:_LONGEST_LINE])
+    for kind, shape in _REFUSALS:
+        if line := _line_of(shape, stderr):
+            return Failure(kind=kind, words=line)
     return None
 
+
+def _line_of(shape: re.Pattern[str], stderr: str) -> str:
+    """The first of the last lines that fits; empty where none does."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    fitting = (line for line in lines[-_LAST_LINES:] if shape.search(line) is not None)
+    return next(fitting, "")[:_LONGEST_LINE]
+
+
+_OUT_OF_TURNS = re.compile(r"\breached max(?:imum)? (?:session )?turns\b", re.IGNORECASE)
+"""All that ``qwen`` says of it: its stream just ends."""
 
 _LAST_LINES = 10
 _LONGEST_LINE = 300
