@@ -68,37 +68,6 @@ export interface AgentExited {
   readonly stderrBytes: number;
 }
 
-/** Why an agent failed, as its own structured output, its exit or the engine tells it. */
-export const AGENT_FAILURES = [
-  /** No account, or a key that is not taken: nothing helps but a person. */
-  "notLoggedIn",
-  /** The account is at its limit, which is lifted at some time. */
-  "limit",
-  /** The model's service is busy, out of order or out of reach for the moment. */
-  "overloaded",
-  /** The context window had no room left. */
-  "contextFull",
-  /** It reached its own limit of turns. */
-  "maxTurns",
-  /** It reached its own limit of cost. */
-  "budget",
-  /** It does not work for root without asking. */
-  "refusedAsRoot",
-  /** It does not know a flag, a model or a setting that it was given. */
-  "wrongCall",
-  /** It ended with a failure, or in the middle of its stream. */
-  "crashed",
-  /** Somebody else ended it with a signal. */
-  "killed",
-  /** It printed nothing for too long. */
-  "idle",
-  /** Its time was up. */
-  "timedOut",
-  /** It says that it failed, in words of its own. */
-  "other",
-] as const;
-export type AgentFailure = (typeof AGENT_FAILURES)[number];
-
 /** The agent runs; enough to end it should the engine die. */
 export interface AgentStarted {
   readonly v: number;
@@ -118,8 +87,6 @@ export interface AgentStarted {
   readonly promptBytes: number;
   /** How its output is written; Absent: plain text. */
   readonly dialect?: Dialect;
-  /** The model it was given; Absent: its own choice. */
-  readonly model?: string;
 }
 
 /** Answer the open question. */
@@ -583,20 +550,6 @@ export const DIALECTS = [
   "claude",
   /** JSON lines, as `codex exec --json` writes them. */
   "codex",
-  /** JSON lines, as `gemini -o stream-json` writes them. */
-  "gemini",
-  /** JSON lines, as `qwen -o stream-json` writes them. */
-  "qwen",
-  /** JSON lines, as `opencode run --format json` writes them. */
-  "opencode",
-  /** JSON lines, as `cline --json` writes them. */
-  "cline",
-  /** JSON lines, as `copilot --output-format json` writes them. */
-  "copilot",
-  /** JSON lines: the messages of the Agent Client Protocol, as our own client writes them down. */
-  "acp",
-  /** JSON lines of any program, with a mapping from its fields to ours. */
-  "jsonl",
 ] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
@@ -918,8 +871,6 @@ export interface IterationEnded {
   readonly counts: PlanCountsView;
   /** What all agents of this iteration used up, as far as they tell. */
   readonly usage?: Usage;
-  /** Why the agent failed; Absent where it did not. */
-  readonly failure?: AgentFailure;
   /** Tool calls that were not permitted; Absent where the agent cannot tell. */
   readonly permissionDenials?: number;
   /** Which tools those were, each once. */
@@ -1809,8 +1760,6 @@ export interface SessionSeen {
   readonly id: string;
   /** What the whole session cost so far, with the iterations before this one. */
   readonly costUsd?: number;
-  /** What the whole session used so far, where that is how its agent counts. */
-  readonly usage?: Usage;
 }
 
 /** Ask what can be chosen when a loop is set up here, and what is there already. */
@@ -2221,8 +2170,6 @@ export interface Usage {
   readonly turns?: number;
   readonly contextTokens?: number;
   readonly contextWindow?: number;
-  /** True: the cost was worked out from a table of prices; Absent: it is the agent's own word. */
-  readonly estimated?: boolean;
 }
 
 /** What the agent has consumed so far in this iteration. */

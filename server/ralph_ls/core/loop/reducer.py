@@ -27,6 +27,7 @@ from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop import attempts, course, invalid, settle, steering
+from ralph_ls.core.loop.agent_choosing import worker_of
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
 from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
@@ -286,7 +287,10 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             limit=config.attempts.limit,
         )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
-    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now)
+    traits = given.plan.next_traits
+    about = None if traits is None or task is None or traits.task != task.id else traits
+    worker = worker_of(config, mode=given.mode, traits=about)
+    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now, worker=worker)
     draft.order(
         LaunchAgent(
             iteration=started.iteration,
@@ -294,6 +298,8 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             context=course.prompt_context(draft.run, started),
             session=None if session is None else session.id,
             session_cost_usd=0.0 if session is None else session.cost_usd or 0.0,
+            agent=worker.agent,
+            model=worker.model,
         )
     )
 
@@ -318,6 +324,7 @@ def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
         group=given.group,
         prompt_bytes=given.prompt_bytes,
         dialect=given.dialect,
+        model=given.model,
     )
     draft.expect(Awaits.EXIT)
     if draft.state.stopping_agent:
