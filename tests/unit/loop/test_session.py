@@ -191,7 +191,15 @@ def test_a_session_is_gone_on_in_by_who_made_it(
 
 def test_a_session_belongs_to_the_agent_that_told_it() -> None:
     started = AgentStarted(
-        seq=1, at=BEGIN, run="r", iteration=1, agent="codex", argv=("codex",), pid=1, model="m"
+        seq=1,
+        at=BEGIN,
+        run="r",
+        iteration=1,
+        agent="codex",
+        argv=("codex",),
+        pid=1,
+        model="m",
+        process_start_time=0.0,
     )
     known = after_iteration(None, ended(), task=A, now=LATER, agent=started)
     assert known is not None

@@ -40,6 +40,6 @@ def tags_in(line: str) -> list[str]:
 
 _CODE = re.compile(r"`[^`]*`")
 _TAG = re.compile(
-    r"\[(?!\s*\])(?![xX~!/>-]\])([^\[\]]{1,60})\](?![(\[])|(?<![^\s(,])#([^\W\d_][\w-]*)"
+    r"(?<!\])\[(?!\s*\])(?![xX~!/>-]\])([^\[\]]{1,60})\](?![(\[])|(?<![^\s(,])#([^\W\d_][\w-]*)"
 )
 """A box is none, whatever stands in it."""
