@@ -552,6 +552,7 @@ export interface Config {
   /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
+  readonly models: ModelsConfig;
   readonly beads: BeadsConfig;
 }
 
@@ -1088,6 +1089,42 @@ export interface Meter {
 /** What an iteration is for (SPEC §1). */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
+
+/** Who gets an iteration: another agent, another model, or both. */
+export interface ModelChoice {
+  /** Its name; Absent: the run's own agent. */
+  readonly agent?: string;
+  /** Absent: the one that the agent's settings name, or its own choice. */
+  readonly model?: string;
+}
+
+/** By what an iteration is for. */
+export interface ModelsByMode {
+  readonly plan?: string | ModelChoice;
+  readonly build?: string | ModelChoice;
+  readonly review?: string | ModelChoice;
+  readonly reviewFix?: string | ModelChoice;
+}
+
+/** By the priority of the task; one that has none counts as standard. */
+export interface ModelsByPriority {
+  /** P0. */
+  readonly high?: string | ModelChoice;
+  /** P1. */
+  readonly standard?: string | ModelChoice;
+  /** P2, nice to have. */
+  readonly low?: string | ModelChoice;
+}
+
+/** Which model gets an iteration; the first of these that fits: every, tag, mode, priority. */
+export interface ModelsConfig {
+  /** For every iteration, whatever stands below: what `--model` sets. */
+  readonly every?: string;
+  /** By a tag of the task, `[simple]` or `#simple` in the plan, a label or type in `bd`. */
+  readonly tag: Readonly<Record<string, string | ModelChoice>>;
+  readonly mode: ModelsByMode;
+  readonly priority: ModelsByPriority;
+}
 
 /** A person told the loop something. */
 export interface NoteAdded {
@@ -1859,6 +1896,10 @@ export interface Session {
   /** Id of the task it was made for. */
   readonly task?: string;
   readonly mode: Mode;
+  /** Whose it is. */
+  readonly agent?: string;
+  /** The model that it was made with; Absent: the agent's own choice. */
+  readonly model?: string;
 }
 
 /** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */

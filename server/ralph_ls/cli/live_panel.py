@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ralph_ls.cli.renderers import decoders, lines_of
+from ralph_ls.core.loop.agent_choosing import worker_words
 from ralph_ls.core.loop.budget import tokens_of
 from ralph_ls.core.loop.fold import active_seconds, apply
 from ralph_ls.core.views.budgets import (
@@ -116,7 +117,11 @@ class LiveRenderer:
             table.add_row("Waits", _wait(state, state.until, self._clock))
         elif (until := deadline(state)) is not None:
             left = left_words(until, self._clock.now())
-            table.add_row("Agent", f"ends in {left} at the latest")
+            ends = f"ends in {left} at the latest"
+            agent = None if state.current is None else state.current.agent
+            if agent is not None and (who := worker_words(state.config, agent.agent, agent.model)):
+                ends = f"{who}; {ends}"
+            table.add_row("Agent", Text(tame(ends)))
         started = None if state.current is None else state.current.started
         attempt, title = attempt_words(state), "-"
         if started is not None and started.task is not None:

@@ -147,6 +147,10 @@ class Session(WireModel):
     task: str | None = None
     """Id of the task it was made for."""
     mode: Mode = Mode.BUILD
+    agent: str | None = None
+    """Whose it is."""
+    model: str | None = None
+    """The model that it was made with; None: the agent's own choice."""
 
 
 class RunState(WireModel):

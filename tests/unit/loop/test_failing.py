@@ -10,7 +10,7 @@ import pytest
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.failing import retry_wait
-from ralph_ls.core.loop.fallback import agent_in_turn, is_left_out
+from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
 from ralph_ls.core.loop.inputs import AgentFinished, Announced
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.config import Config
@@ -164,6 +164,7 @@ class TestALimitOfTheAgentsOwn:
             ends=("complete", 0),
             outcomes=["noProgress", "noProgress", "progress"],
             session_resume=True,
+            agent="command",
         )
         assert played.warnings()[0] == code
         assert ": it says; " in played.told("warned")[0].message
@@ -210,8 +211,8 @@ class TestAFallback:
         state = played.run
         moments = [state.started_at or BEGIN, BEGIN + 2 * HOUR, BEGIN + 4 * HOUR]
         assert [agent_in_turn(state, moment) for moment in moments] == ["third", None, None]
-        assert is_left_out(state, "other", BEGIN + 2 * HOUR)
-        assert not is_left_out(state, "other", BEGIN + 3 * HOUR)
+        assert left_out_now(state, BEGIN + 2 * HOUR) == {"other"}
+        assert left_out_now(state, BEGIN + 3 * HOUR) == frozenset()
 
     def test_is_waited_for_where_all_are_at_their_limits(self) -> None:
         played = check_loop(

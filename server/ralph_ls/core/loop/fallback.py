@@ -26,9 +26,9 @@ def agent_in_turn(run: RunState, now: datetime) -> str | None:
     return None if found == run.config.agent else found
 
 
-def is_left_out(run: RunState, agent: str, now: datetime) -> bool:
-    """Whether an agent cannot be had now."""
-    return _first_left(agent, (), run.agents_out, now) is None
+def left_out_now(run: RunState, now: datetime) -> frozenset[str]:
+    """The agents that cannot be had now, by their names."""
+    return frozenset(one.agent for one in run.agents_out if one.until is None or one.until > now)
 
 
 def leave_out(

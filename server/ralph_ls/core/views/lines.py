@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
+from ralph_ls.core.loop.agent_choosing import worker_words
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import wanted
 from ralph_ls.core.loop.invalid import in_folder
@@ -126,8 +127,8 @@ def line_of(
     match event:
         case e.IterationStarted():
             return Line(text=_iteration_started(event, before))
-        case e.AgentExited():
-            return _agent_exited(event)
+        case e.AgentStarted() | e.AgentExited():
+            return _about_agent(event, before)
         case e.RalphStatusUpdate(report=report):
             text = f"Report: {report.status}, {count_of(report.files_modified, 'file')}, tests "
             text += report.tests_status.lower().replace("_", " ")
@@ -225,6 +226,19 @@ def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
     has_stories = profile_of(before.config.profile).plan_kind is PlanKind.STORIES
     mode = mode_word(event.mode) if has_stories else event.mode.value
     return [f"mode {mode}", f"{format_duration(active_seconds(before, event.at))} so far"]
+
+
+def _about_agent(event: e.AgentStarted | e.AgentExited, before: RunState | None) -> Line | None:
+    if isinstance(event, e.AgentStarted):
+        return _agent_started(event, before)
+    return _agent_exited(event)
+
+
+def _agent_started(event: e.AgentStarted, before: RunState | None) -> Line | None:
+    """Who works, where it is not simply the run's agent as it is."""
+    config = Config(agent=event.agent) if before is None else before.config
+    words = worker_words(config, event.agent, event.model)
+    return Line(text=f"Agent: {words}", weight=Weight.QUIET) if words else None
 
 
 def _agent_exited(event: e.AgentExited) -> Line | None:
