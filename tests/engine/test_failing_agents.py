@@ -67,10 +67,10 @@ class TestRun:
     def test_an_overloaded_model_is_waited_for_and_its_window_is_watched(
         self, scene: Scene
     ) -> None:
-        settings = 'context_window = 1000\n[retry]\nfirst = "20ms"\n'
+        settings = 'context_window = 100000\n[retry]\nfirst = "20ms"\n'
         done = scene.plan(files={".ralph/config.toml": settings}).run_claude(
             f"{FAILS}[ $RALPH_ITERATION -gt 2 ] || fails server_error 'API Error: 529' 529\n"
-            f"fills 600; fills 650; fills 950\n{FINISHES}",
+            f"fills 60000; fills 65000; fills 95000\n{FINISHES}",
             "1",
         )
         assert done.exit_code == 0
@@ -80,9 +80,11 @@ class TestRun:
         waits = told(done, "waitStarted")
         assert [wait.reason for wait in waits] == ["retry", "retry"]
         codes = [event.code for event in told(done, "warned")]
+        codes = [code for code in codes if code.startswith(("agent", "context"))]
         assert codes == ["agent-overloaded"] * 2 + ["context-50", "context-90"]
-        kinds = [event for event in done.kinds() if event in {"warned", "agentExited"}]
-        assert kinds[-3:] == ["warned", "warned", "agentExited"], "it is told while it works"
+        kinds = done.kinds()
+        last = len(kinds) - 1 - kinds[::-1].index("agentExited")
+        assert kinds[last - 2 : last] == ["warned", "warned"], "it is told while it works"
         assert "Waiting for the overloaded model until " in done.stdout
         assert "Iteration 1: model overloaded in " in done.stdout
         assert "context CRITICAL: 95 % of the agent's window is used" in done.stdout
@@ -178,7 +180,7 @@ def test_of_a_thread_that_is_resumed_only_what_is_new_is_used(tmp_path: Path) ->
     found = read(heard)
     assert (found.usage.input_tokens, found.usage.output_tokens) == (2000, 20)
     assert (found.usage.cost_usd, found.usage.estimated) == (0.022, True)
-    assert found.session.usage == Usage(input_tokens=5000, output_tokens=100, cached_tokens=0)
+    assert found.session.usage == Usage(input_tokens=5000, output_tokens=100)
     heard.close()
 
 
