@@ -40,7 +40,8 @@ def failed_with(error: Failure) -> Failed:
     else:
         told, code = inner, None
         why = inner or error.type or "it failed"
-    kind = _KINDS.get(error.type) or _by_answer(code, told)
+    is_quota = _OF_A_QUOTA.search(message) is not None
+    kind = _KINDS.get(error.type) or (AgentFailure.LIMIT if is_quota else _by_answer(code, told))
     return Failed(
         why=why.strip().split("\n", 1)[0].strip(),
         kind=kind,
@@ -116,5 +117,10 @@ _WORDS = tuple(
     )
 )
 """What the program's own message of a failure says."""
+
+_OF_A_QUOTA = re.compile(
+    r"\nPlease wait and try again later\.|\nPossible quota limitations in place\b"
+)
+"""What it puts behind the words of every answer with the status 429, and of no other."""
 
 _RETRY_IN = re.compile(r"\b(?:retry in|reset after) (\d{1,7}(?:\.\d{1,9})?)s\b", re.IGNORECASE)

@@ -192,7 +192,8 @@ class OpencodeDecoder:
             input_tokens=add_known(used.input_tokens, new),
             output_tokens=add_known(used.output_tokens, said),
             cached_tokens=add_known(used.cached_tokens, cached),
-            cost_usd=None if cost is None else round(cost, 6),
+            # Nought is what it tells of a model whose price it does not know.
+            cost_usd=round(cost, 6) if cost else None,
             turns=(used.turns or 0) + 1 if is_main else used.turns,
             context_tokens=used.context_tokens if context is None else context,
         )
