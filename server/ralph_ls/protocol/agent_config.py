@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 
 
 class PromptBy(StrEnum):
@@ -49,7 +50,8 @@ class AgentConfig(StrictWireModel):
     """How one agent is started."""
 
     argv: tuple[str, ...] = ()
-    """Program and arguments; ``{prompt}`` and ``{prompt_file}`` are replaced where they stand."""
+    """Program and arguments; ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced
+    where they stand."""
     prompt: PromptBy = PromptBy.STDIN
     env: dict[str, str] = Field(default_factory=dict)
     """Added to the agent's environment."""
@@ -57,6 +59,18 @@ class AgentConfig(StrictWireModel):
     """The model, for an agent that takes one; None: the agent's own choice."""
     dialect: Dialect | None = None
     """How its output is to be read; None: as that agent writes it, plain text for any other."""
+    output: JsonLinesConfig | None = None
+    """What its records mean, with the dialect ``jsonl``; None: what the defaults there say."""
+
+    @model_validator(mode="after")
+    def _require_records(self) -> AgentConfig:
+        if self.output is not None and self.dialect is not Dialect.JSONL:
+            how = "nothing" if self.dialect is None else f"{self.dialect.value!r}"
+            raise ValueError(
+                f'output says what JSON lines mean, which are read with dialect = "jsonl" alone, '
+                f"and dialect is {how}; set that, or remove output"
+            )
+        return self
 
 
 class ToolsConfig(StrictWireModel):
