@@ -24,5 +24,7 @@ class Agent:
     """The model it is given where an iteration wants no other; None: its own choice."""
     model_flags: tuple[str, ...] = ()
     """Flags that give it a model, ``{model}`` for its name; empty: it takes none."""
+    login: str = ""
+    """How one logs in with it, behind "log in with: "; empty where nothing is known of it."""
     tail: tuple[str, ...] = ()
     """What stands behind all flags, before a prompt that is an argument."""
