@@ -30,6 +30,7 @@ from ralph_ls.core.agent.decode.said import (
 )
 from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.core.agent.failure import failure_of_status
 from ralph_ls.core.agent.usage import add_known
 from ralph_ls.protocol.messages import FileAction, ToolState
 from ralph_ls.protocol.report import AgentFailure, Usage
@@ -47,7 +48,6 @@ _FAILURES = {
 }
 """The program's own kinds of errors, as far as they say enough."""
 
-_OVERLOADED = frozenset({408, 500, 502, 503, 504, 529})
 _DENIED = frozenset({"denied", "rejected"})
 _ACTIONS = {"create": FileAction.CREATED, "delete": FileAction.DELETED}
 _RETRY = "model_retry"
@@ -264,11 +264,7 @@ class CopilotDecoder:
         error = self._error
         if error is None:
             return AgentFailure.CRASHED if self._result is None else None
-        if error.status_code == 429:
-            return AgentFailure.LIMIT
-        if error.status_code in _OVERLOADED:
-            return AgentFailure.OVERLOADED
-        return _FAILURES.get(error.error_type)
+        return _FAILURES.get(error.error_type) or failure_of_status(error.status_code)
 
     def _limit(self) -> Limit:
         return (self._error and limit_in(self._error.message)) or Limit()

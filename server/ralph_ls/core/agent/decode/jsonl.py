@@ -126,7 +126,7 @@ class JsonLinesDecoder:
         self._tell.text(text)
 
     def _go_on(self) -> None:
-        """What it does after an error shows that it got over that; after its end it says no more."""
+        """Where there is no end, what it does after an error shows that it got over that."""
         if not self._mapping.kinds.result:
             self._why = ""
 
