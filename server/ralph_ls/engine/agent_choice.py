@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.agents import claude, command, demo
-from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy
+from ralph_ls.engine.agents import acp, claude, command, demo
+from ralph_ls.protocol.agent_config import Adapter, AgentConfig, Dialect, PromptBy
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
 
-BUILT_IN = (claude.PROGRAM, "demo")
+BUILT_IN = (claude.PROGRAM, *acp.NAMES, "demo")
 
 _SESSION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
 
@@ -31,6 +31,9 @@ def choose_agent(config: Config) -> Agent:
 def _describe(config: Config) -> Agent:
     if config.agent == claude.PROGRAM:
         return claude.describe(config.agents.get(config.agent, AgentConfig()), config.tools)
+    own = config.agents.get(config.agent, AgentConfig())
+    if own.adapter is Adapter.ACP or (own.adapter is None and config.agent in acp.NAMES):
+        return acp.describe(config.agent, own, config.tools)
     _require_no_tools(config)
     if config.agent in config.agents:
         return command.describe(config.agent, config.agents[config.agent])
