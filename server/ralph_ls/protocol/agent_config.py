@@ -78,6 +78,8 @@ class AgentConfig(StrictWireModel):
     """Added to the agent's environment."""
     model: str | None = None
     """The model, for an agent that takes one; None: the agent's own choice."""
+    system_prompt: str | None = None
+    """Said to it beside each prompt: by its flag, or in front of the prompt where it has none."""
     dialect: Dialect | None = None
     """How its output is to be read; None: as that agent writes it, plain text for any other."""
     session_mode: str | None = None

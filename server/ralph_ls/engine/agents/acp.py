@@ -24,8 +24,6 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 """What those are called with that are known by name."""
 
-NAMES = tuple(COMMANDS)
-
 CLIENT = ("-P", "-m", "ralph_ls.engine.acp")
 """``-P`` keeps the work tree off the client's import path."""
 
@@ -54,10 +52,24 @@ def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -
         env={**_for_root(argv[0]), **config.env},
         dialect=config.dialect or Dialect.ACP,
         resume=("--session", "{session}"),
+        login=_LOGINS.get(argv[0], ""),
+        preface=config.system_prompt or "",
         model=config.model,
         model_flags=("--model={model}",),
         tail=("--", *argv, *config.args),
     )
+
+
+_LOGINS = {
+    "claude-agent-acp": "claude, and /login in it",
+    "codex-acp": "codex login",
+    "gemini": "gemini, and /auth in it",
+    "opencode": "opencode auth login",
+    "qwen": "qwen, and /auth in it",
+    "copilot": "copilot login",
+    "cline": "cline auth",
+}
+"""How one logs in with the account that the agent of a program uses."""
 
 
 def _settings(config: AgentConfig) -> tuple[str, ...]:
