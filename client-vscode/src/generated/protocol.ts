@@ -68,6 +68,37 @@ export interface AgentExited {
   readonly stderrBytes: number;
 }
 
+/** Why an agent failed, as its own structured output, its exit or the engine tells it. */
+export const AGENT_FAILURES = [
+  /** No account, or a key that is not taken: nothing helps but a person. */
+  "notLoggedIn",
+  /** The account is at its limit, which is lifted at some time. */
+  "limit",
+  /** The model's service is busy, out of order or out of reach for the moment. */
+  "overloaded",
+  /** The context window had no room left. */
+  "contextFull",
+  /** It reached its own limit of turns. */
+  "maxTurns",
+  /** It reached its own limit of cost. */
+  "budget",
+  /** It does not work for root without asking. */
+  "refusedAsRoot",
+  /** It does not know a flag, a model or a setting that it was given. */
+  "wrongCall",
+  /** It ended with a failure, or in the middle of its stream. */
+  "crashed",
+  /** Somebody else ended it with a signal. */
+  "killed",
+  /** It printed nothing for too long. */
+  "idle",
+  /** Its time was up. */
+  "timedOut",
+  /** It says that it failed, in words of its own. */
+  "other",
+] as const;
+export type AgentFailure = (typeof AGENT_FAILURES)[number];
+
 /** The agent runs; enough to end it should the engine die. */
 export interface AgentStarted {
   readonly v: number;
@@ -87,6 +118,8 @@ export interface AgentStarted {
   readonly promptBytes: number;
   /** How its output is written; Absent: plain text. */
   readonly dialect?: Dialect;
+  /** The model it was given; Absent: its own choice. */
+  readonly model?: string;
 }
 
 /** Answer the open question. */
@@ -494,6 +527,8 @@ export interface Config {
   /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
+  readonly models: ModelsConfig;
+  readonly sandbox: SandboxConfig;
   readonly beads: BeadsConfig;
 }
 
@@ -550,6 +585,20 @@ export const DIALECTS = [
   "claude",
   /** JSON lines, as `codex exec --json` writes them. */
   "codex",
+  /** JSON lines, as `gemini -o stream-json` writes them. */
+  "gemini",
+  /** JSON lines, as `qwen -o stream-json` writes them. */
+  "qwen",
+  /** JSON lines, as `opencode run --format json` writes them. */
+  "opencode",
+  /** JSON lines, as `cline --json` writes them. */
+  "cline",
+  /** JSON lines, as `copilot --output-format json` writes them. */
+  "copilot",
+  /** JSON lines: the messages of the Agent Client Protocol, as our own client writes them down. */
+  "acp",
+  /** JSON lines of any program, with a mapping from its fields to ours. */
+  "jsonl",
 ] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
@@ -871,6 +920,8 @@ export interface IterationEnded {
   readonly counts: PlanCountsView;
   /** What all agents of this iteration used up, as far as they tell. */
   readonly usage?: Usage;
+  /** Why the agent failed; Absent where it did not. */
+  readonly failure?: AgentFailure;
   /** Tool calls that were not permitted; Absent where the agent cannot tell. */
   readonly permissionDenials?: number;
   /** Which tools those were, each once. */
@@ -1006,6 +1057,42 @@ export interface Meter {
 /** What an iteration is for (SPEC §1). */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
+
+/** Who gets an iteration: another agent, another model, or both. */
+export interface ModelChoice {
+  /** Its name; Absent: the run's own agent. */
+  readonly agent?: string;
+  /** Absent: the one that the agent's settings name, or its own choice. */
+  readonly model?: string;
+}
+
+/** By what an iteration is for. */
+export interface ModelsByMode {
+  readonly plan?: string | ModelChoice;
+  readonly build?: string | ModelChoice;
+  readonly review?: string | ModelChoice;
+  readonly reviewFix?: string | ModelChoice;
+}
+
+/** By the priority of the task; one that has none counts as standard. */
+export interface ModelsByPriority {
+  /** P0. */
+  readonly high?: string | ModelChoice;
+  /** P1. */
+  readonly standard?: string | ModelChoice;
+  /** P2, nice to have. */
+  readonly low?: string | ModelChoice;
+}
+
+/** Which model gets an iteration; the first of these that fits: every, tag, mode, priority. */
+export interface ModelsConfig {
+  /** For every iteration, whatever stands below: what `--model` sets. */
+  readonly every?: string;
+  /** By a tag of the task, `[simple]` or `#simple` in the plan, a label or type in `bd`. */
+  readonly tag: Readonly<Record<string, string | ModelChoice>>;
+  readonly mode: ModelsByMode;
+  readonly priority: ModelsByPriority;
+}
 
 /** A person told the loop something. */
 export interface NoteAdded {
@@ -1736,6 +1823,32 @@ export interface RunState {
   readonly end?: End;
 }
 
+/** Where the agent works: with none of it, here. */
+export interface SandboxConfig {
+  /** Absent: no sandbox, or `docker` where there is a name. */
+  readonly kind?: SandboxKind;
+  /** The sandbox; Absent: the one that the program has, or makes, for the agent and this folder. */
+  readonly name?: string;
+  /** Any other program and its arguments, put in front of the agent's whole command line. */
+  readonly prefix: readonly string[];
+  /** How the prompt gets there; Absent: as the agent has it, with `kind` and claude as argument. */
+  readonly prompt?: PromptBy;
+  /**
+   * What ends the agent in there when it had to be ended: program and arguments. Absent: with
+   * `kind` and `name` that program's own `stop`, else nothing.
+   */
+  readonly stop?: readonly string[];
+}
+
+/** Programs that run an agent in a sandbox of their own, and know how it is called there. */
+export const SANDBOX_KINDS = [
+  /** `docker sandbox run NAME -- ARGUMENTS`. */
+  "docker",
+  /** `sbx run NAME -- ARGUMENTS`. */
+  "sbx",
+] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
+
 /** The agent's session that the next iteration may go on in (A, Pattern 5). */
 export interface Session {
   readonly id: string;
@@ -1745,6 +1858,10 @@ export interface Session {
   /** Id of the task it was made for. */
   readonly task?: string;
   readonly mode: Mode;
+  /** Whose it is. */
+  readonly agent?: string;
+  /** The model that it was made with; Absent: the agent's own choice. */
+  readonly model?: string;
 }
 
 /** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */
@@ -1760,6 +1877,8 @@ export interface SessionSeen {
   readonly id: string;
   /** What the whole session cost so far, with the iterations before this one. */
   readonly costUsd?: number;
+  /** What the whole session used so far, where that is how its agent counts. */
+  readonly usage?: Usage;
 }
 
 /** Ask what can be chosen when a loop is set up here, and what is there already. */
@@ -2170,6 +2289,8 @@ export interface Usage {
   readonly turns?: number;
   readonly contextTokens?: number;
   readonly contextWindow?: number;
+  /** True: the cost was worked out from a table of prices; Absent: it is the agent's own word. */
+  readonly estimated?: boolean;
 }
 
 /** What the agent has consumed so far in this iteration. */

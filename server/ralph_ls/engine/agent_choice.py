@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents import claude, command, demo
+from ralph_ls.engine.sandbox import in_sandbox
 from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
@@ -25,7 +26,7 @@ def choose_agent(config: Config) -> Agent:
             f"session.resume is set, but the agent {config.agent!r} has no session that can be "
             "gone on in; choose --agent claude, or remove the setting"
         )
-    return agent
+    return in_sandbox(agent, config)
 
 
 def _describe(config: Config) -> Agent:
