@@ -283,7 +283,7 @@ class Config(StrictWireModel):
     profile: ProfileName = ProfileName.FIXPLAN
     """The preset that fills in what is not said elsewhere (SPEC §3)."""
     agent: str = "claude"
-    """``claude``, ``demo``, ``command``, or the name of a table under ``agents``."""
+    """An agent that is known by name, such as ``claude``, or a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     tools: ToolsConfig | None = None
     max_iterations: int | None = Field(default=None, ge=1)
