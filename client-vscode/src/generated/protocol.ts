@@ -10,6 +10,22 @@ export interface Action {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Which agent a table is about: how it is called, and what it takes (SPEC §10). */
+export const ADAPTERS = [
+  "claude",
+  "codex",
+  "cline",
+  "gemini",
+  "opencode",
+  "qwen",
+  "copilot",
+  /** Any program that speaks the Agent Client Protocol. */
+  "acp",
+  /** Any other program, of which nothing is known. */
+  "command",
+] as const;
+export type Adapter = (typeof ADAPTERS)[number];
+
 /** Calls of its model that one iteration's agents made. */
 export interface AgentCalls {
   /** When the last one was gone. */
@@ -32,13 +48,23 @@ export interface AgentChoice {
 
 /** How one agent is started. */
 export interface AgentConfig {
-  /** Program and arguments; `{prompt}` and `{prompt_file}` are replaced where they stand. */
+  /** Whose table it is; Absent: the agent of the table's name, else a command of your own. */
+  readonly adapter?: Adapter;
+  /**
+   * Program and arguments, in place of what the agent is called with otherwise.
+   *
+   * `{prompt}` and `{prompt_file}` are replaced where they stand.
+   */
   readonly argv: readonly string[];
+  /** Flags of yours that are added to it. */
+  readonly args: readonly string[];
   readonly prompt: PromptBy;
   /** Added to the agent's environment. */
   readonly env: Readonly<Record<string, string>>;
   /** The model, for an agent that takes one; Absent: the agent's own choice. */
   readonly model?: string;
+  /** Said to it beside each prompt: by its flag, or in front of the prompt where it has none. */
+  readonly systemPrompt?: string;
   /** How its output is to be read; Absent: as that agent writes it, plain text for any other. */
   readonly dialect?: Dialect;
 }
@@ -455,7 +481,7 @@ export interface CompletionRefused {
 export interface Config {
   /** The preset that fills in what is not said elsewhere (SPEC §3). */
   readonly profile: ProfileName;
-  /** `claude`, `demo`, `command`, or the name of a table under `agents`. */
+  /** An agent that is known by name, such as `claude`, or a table under `agents`. */
   readonly agent: string;
   readonly agents: Readonly<Record<string, AgentConfig>>;
   /**

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
 from ralph_ls.engine import process
-from ralph_ls.engine.agent_choice import fill_argv, flags_for
+from ralph_ls.engine.agent_choice import fill_argv, flags_for, prompt_for
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.prompts import fill_template, which_wins
@@ -42,6 +42,7 @@ def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Prompt:
         claim = trust.claim_of_file(found.path, found.data)
         trust.require_allowed(workspace.state, [claim])
     text = fill_template(found, workspace.source.told(effect.context, plan))
+    text = prompt_for(workspace.agent_for(effect.agent), text)
     return Prompt(text=text, passed_over=which_wins(found))
 
 

@@ -46,17 +46,41 @@ class Dialect(StrEnum):
     """JSON lines of any program, with a mapping from its fields to ours."""
 
 
+class Adapter(StrEnum):
+    """Which agent a table is about: how it is called, and what it takes (SPEC §10)."""
+
+    CLAUDE = "claude"
+    CODEX = "codex"
+    CLINE = "cline"
+    GEMINI = "gemini"
+    OPENCODE = "opencode"
+    QWEN = "qwen"
+    COPILOT = "copilot"
+    ACP = "acp"
+    """Any program that speaks the Agent Client Protocol."""
+    COMMAND = "command"
+    """Any other program, of which nothing is known."""
+
+
 class AgentConfig(StrictWireModel):
     """How one agent is started."""
 
+    adapter: Adapter | None = None
+    """Whose table it is; None: the agent of the table's name, else a command of your own."""
     argv: tuple[str, ...] = ()
-    """Program and arguments; ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced
-    where they stand."""
+    """Program and arguments, in place of what the agent is called with otherwise.
+
+    ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced where they stand.
+    """
+    args: tuple[str, ...] = ()
+    """Flags of yours that are added to it."""
     prompt: PromptBy = PromptBy.STDIN
     env: dict[str, str] = Field(default_factory=dict)
     """Added to the agent's environment."""
     model: str | None = None
     """The model, for an agent that takes one; None: the agent's own choice."""
+    system_prompt: str | None = None
+    """Said to it beside each prompt: by its flag, or in front of the prompt where it has none."""
     dialect: Dialect | None = None
     """How its output is to be read; None: as that agent writes it, plain text for any other."""
     output: JsonLinesConfig | None = None

@@ -13,7 +13,8 @@ def describe(name: str, config: AgentConfig) -> Agent:
     if not config.argv:
         raise ConfigError(
             f"the agent {name!r} has no command; set argv under [agents.{name}] in "
-            ".ralph/config.toml, or give --agent-command"
+            '.ralph/config.toml, or adapter = "claude" or another that is known, '
+            "or give --agent-command"
         )
     if config.model is not None:
         raise ConfigError(
@@ -29,8 +30,9 @@ def describe(name: str, config: AgentConfig) -> Agent:
         )
     return Agent(
         name=name,
-        argv=config.argv,
+        argv=(*config.argv, *config.args),
         prompt=config.prompt,
         env=config.env,
         dialect=dialect,
+        preface=config.system_prompt or "",
     )
