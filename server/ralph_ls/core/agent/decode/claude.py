@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from ralph_ls.core.agent.decode.claude_failures import failure_at_end
 from ralph_ls.core.agent.decode.claude_records import (
     AssistantRecord,
     Block,
@@ -59,6 +60,8 @@ ENDS = {
 }
 """What the kinds of a bad end mean."""
 
+NO_END = "its output ended without a result"
+
 
 class ClaudeDecoder:
     """Reads one process of ``claude``."""
@@ -79,6 +82,8 @@ class ClaudeDecoder:
         self._limit: Limit | None = None
         self._has_gone_on = False
         """Whether the agent went on working after it had met its limit."""
+        self._api_error = ""
+        """The kind of the last failure that the program itself told in the model's place."""
         self._asked = ""
         self._meter = Meter()
         self._result: ResultRecord | None = None
@@ -106,6 +111,7 @@ class ClaudeDecoder:
             model=self._model,
             failed=bool(why),
             why=why,
+            failure=failure_at_end(result, self._api_error) if why else None,
             denied_tools=tuple(name for name in self._denied.values() if not is_asking(name)),
             limit=self._limit_at_end(),
         )
@@ -166,6 +172,7 @@ class ClaudeDecoder:
             # Whatever ended before, the agent is at work again.
             self._result = None
             self._has_gone_on = True
+            self._api_error = ""
             self._session_id = record.session_id or self._session_id
             self._model = record.message.model or self._model
         for block in _blocks(record.message):
@@ -179,6 +186,8 @@ class ClaudeDecoder:
 
     def _take_api_error(self, record: AssistantRecord, *, is_main: bool) -> None:
         """The program itself says, in the model's place, that there is no answer."""
+        if is_main:
+            self._api_error = record.error or ""
         if is_main and record.error == "rate_limit":
             self._meet_limit(self._limit or Limit())
         for block in _blocks(record.message):
@@ -302,7 +311,7 @@ def _text_of(content: msgspec.Raw) -> str:
 def _failure_of(result: ResultRecord | None) -> str:
     """How a stream failed, in words; empty where it did not."""
     if result is None:
-        return "its output ended without a result"
+        return NO_END
     if not result.is_error and not result.subtype.startswith("error"):
         return ""
     told = (result.result or "; ".join(result.errors or ())).strip().split("\n")[0]

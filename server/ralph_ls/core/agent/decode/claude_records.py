@@ -106,6 +106,7 @@ class ResultRecord(msgspec.Struct):
     result: str | None = None
     errors: list[str] | None = None
     api_error_status: int | None = None
+    terminal_reason: str | None = None
     session_id: str | None = None
     total_cost_usd: float | None = None
     num_turns: int | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,14 +49,14 @@ def find_elsewhere(stream: bytes, dialect: Dialect) -> tuple[Elsewhere, ...]:
     Plain text has no such place: all of it is the agent's own words. A signal which the final text
     has as well is left out, for that is the one that was seen.
     """
-    if dialect is Dialect.TEXT:
+    places = _PLACES.get(dialect)
+    if places is None:
         return ()
     decoder = decoder_for(dialect)
     for start in range(0, len(stream), PIECE):
         decoder.feed(stream[start : start + PIECE])
     decoder.finish()
     counted = set(_signals(decoder.final().text))
-    places = _places_of_claude if dialect is Dialect.CLAUDE else _places_of_codex
     found: deque[Elsewhere] = deque(maxlen=KEPT)
     for number, record in _records(stream):
         seen = set(counted)
@@ -174,3 +174,10 @@ _WHERE_IN_CODEX = {
     "error": "a warning",
 }
 """Of the kinds of items that are no calls of tools."""
+
+_PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = {
+    Dialect.CLAUDE: _places_of_claude,
+    Dialect.QWEN: _places_of_claude,
+    Dialect.CODEX: _places_of_codex,
+}
+"""The texts of a record of each dialect, each with where it stands; none of a dialect not here."""
