@@ -136,6 +136,36 @@ def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _told(_WHERE_IN_CODEX[kind], item)
 
 
+def _places_of_gemini(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, but for the model's own words, of which it has only a piece."""
+    match record.get("type"):
+        case "message" if record.get("role") == "user":
+            yield from _told("the prompt", record.get("content"))
+        case "message" if not record.get("delta"):
+            yield from _told("an earlier text", record.get("content"))
+        case "tool_use":
+            yield from _told("a tool's call", record.get("parameters"))
+        case "tool_result":
+            yield from _told("a tool's result", [record.get("output"), record.get("error")])
+        case "error":
+            yield from _told("a warning", record.get("message"))
+        case _:
+            pass
+
+
+def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    part = event.get("part")
+    if not isinstance(part, dict):
+        return
+    kind, state = event.get("type"), part.get("state")
+    if kind == "tool_use" and isinstance(state, dict):
+        yield from _told("a tool's call", state.get("input"))
+        where = _BELOW if part.get("tool") == "task" else "a tool's result"
+        yield from _told(where, [state.get("output"), state.get("error")])
+    elif kind in _WHERE_IN_OPENCODE:
+        yield from _told(_WHERE_IN_OPENCODE[kind], part.get("text"))
+
+
 def _told(where: str, value: object) -> Iterator[tuple[str, str]]:
     """Every text in a value, however deep, in order."""
     waiting = [value]
@@ -175,9 +205,13 @@ _WHERE_IN_CODEX = {
 }
 """Of the kinds of items that are no calls of tools."""
 
+_WHERE_IN_OPENCODE = {"text": "an earlier text", "reasoning": "the reasoning"}
+
 _PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = {
     Dialect.CLAUDE: _places_of_claude,
     Dialect.QWEN: _places_of_claude,
     Dialect.CODEX: _places_of_codex,
+    Dialect.GEMINI: _places_of_gemini,
+    Dialect.OPENCODE: _places_of_opencode,
 }
 """The texts of a record of each dialect, each with where it stands; none of a dialect not here."""
