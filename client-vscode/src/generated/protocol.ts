@@ -10,6 +10,22 @@ export interface Action {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Which agent a table is about: how it is called, and what it takes (SPEC §10). */
+export const ADAPTERS = [
+  "claude",
+  "codex",
+  "cline",
+  "gemini",
+  "opencode",
+  "qwen",
+  "copilot",
+  /** Any program that speaks the Agent Client Protocol. */
+  "acp",
+  /** Any other program, of which nothing is known. */
+  "command",
+] as const;
+export type Adapter = (typeof ADAPTERS)[number];
+
 /** Calls of its model that one iteration's agents made. */
 export interface AgentCalls {
   /** When the last one was gone. */
@@ -32,13 +48,23 @@ export interface AgentChoice {
 
 /** How one agent is started. */
 export interface AgentConfig {
-  /** Program and arguments; `{prompt}` and `{prompt_file}` are replaced where they stand. */
+  /** Whose table it is; Absent: the agent of the table's name, else a command of your own. */
+  readonly adapter?: Adapter;
+  /**
+   * Program and arguments, in place of what the agent is called with otherwise.
+   *
+   * `{prompt}` and `{prompt_file}` are replaced where they stand.
+   */
   readonly argv: readonly string[];
+  /** Flags of yours that are added to it. */
+  readonly args: readonly string[];
   readonly prompt: PromptBy;
   /** Added to the agent's environment. */
   readonly env: Readonly<Record<string, string>>;
   /** The model, for an agent that takes one; Absent: the agent's own choice. */
   readonly model?: string;
+  /** Said to it beside each prompt: by its flag, or in front of the prompt where it has none. */
+  readonly systemPrompt?: string;
   /** How its output is to be read; Absent: as that agent writes it, plain text for any other. */
   readonly dialect?: Dialect;
 }
@@ -98,6 +124,15 @@ export const AGENT_FAILURES = [
   "other",
 ] as const;
 export type AgentFailure = (typeof AGENT_FAILURES)[number];
+
+/** An agent that is not asked any more, since it cannot be had (`fallback`). */
+export interface AgentOut {
+  readonly agent: string;
+  /** When it is asked again; Absent: not in this run. */
+  readonly until?: string;
+  /** Who works on in its place; Absent: nobody is left who could. */
+  readonly successor?: string;
+}
 
 /** The agent runs; enough to end it should the engine die. */
 export interface AgentStarted {
@@ -446,9 +481,14 @@ export interface CompletionRefused {
 export interface Config {
   /** The preset that fills in what is not said elsewhere (SPEC §3). */
   readonly profile: ProfileName;
-  /** `claude`, `demo`, `command`, or the name of a table under `agents`. */
+  /** An agent that is known by name, such as `claude`, or a table under `agents`. */
   readonly agent: string;
   readonly agents: Readonly<Record<string, AgentConfig>>;
+  /**
+   * Agents that take over in this order where the run's own cannot be had: it is not logged in,
+   * at its usage limit, overloaded for all of `retry`, or failed in three iterations in a row.
+   */
+  readonly fallback: readonly string[];
   readonly tools?: ToolsConfig;
   /** Iterations of a run; Absent is unlimited. */
   readonly maxIterations?: number;
@@ -476,6 +516,17 @@ export interface Config {
   readonly cooldown: number;
   /** Seconds to wait where the agent is at its usage limit and does not say until when. */
   readonly limitWait: number;
+  readonly retry: RetryConfig;
+  /**
+   * Tokens that the agent's model can hold, for the notices at 50, 70 and 90 % where the agent
+   * does not tell it; Absent: what is known of the model, else 200000.
+   */
+  readonly contextWindow?: number;
+  /**
+   * What models cost whose agents do not tell it, by the name of the model: a name is meant for
+   * all that begin with it, `*` and `?` stand for any text and any character.
+   */
+  readonly prices: Readonly<Record<string, PriceConfig>>;
   readonly onTimeout: OnTimeout;
   readonly onBlocked: OnBlocked;
   /** Absent: exit in the foreground, wait when detached. */
@@ -922,6 +973,8 @@ export interface IterationEnded {
   readonly usage?: Usage;
   /** Why the agent failed; Absent where it did not. */
   readonly failure?: AgentFailure;
+  /** The agent that is left out from here on; Absent: none is. */
+  readonly agentOut?: AgentOut;
   /** Tool calls that were not permitted; Absent where the agent cannot tell. */
   readonly permissionDenials?: number;
   /** Which tools those were, each once. */
@@ -1155,7 +1208,10 @@ export const OUTCOMES = [
   "noProgress",
   /** The agent was ended on a person's order. */
   "stopped",
-  /** The agent's account was at its usage limit: the iteration does not count. */
+  /**
+   * The agent could not be had: its account was at its usage limit, its model was overloaded, or
+   * another agent takes over. The iteration does not count.
+   */
   "limited",
   /** The engine died under it. */
   "lost",
@@ -1289,7 +1345,10 @@ export interface PhaseChanged {
   readonly run: string;
   readonly kind: "phaseChanged";
   readonly phase: Phase;
-  /** `decide`, `blocked`, `stuck` when parked; `limit` or `cooldown` when waiting. */
+  /**
+   * `decide`, `blocked`, `stuck` when parked; `limit`, `retry`, `calls` or `cooldown` when
+   * waiting.
+   */
   readonly reason?: string;
   readonly until?: string;
 }
@@ -1347,6 +1406,16 @@ export interface PlanRows {
   readonly path: string;
   readonly tasks: readonly TaskRow[];
   readonly problems: readonly PlanProblem[];
+}
+
+/** US dollars for a million tokens of one model. */
+export interface PriceConfig {
+  /** Of those that go in and that no cache gave. */
+  readonly input: number;
+  /** Of those that a cache gave; Absent: as `input`. */
+  readonly cached?: number;
+  /** Of those that come out. */
+  readonly output: number;
 }
 
 /** High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure. */
@@ -1617,6 +1686,16 @@ export interface ResumeParams {
   readonly continue?: boolean;
 }
 
+/** Waits while the agent's model is overloaded or out of reach; each is twice the one before. */
+export interface RetryConfig {
+  /** Waits in a row, after which it counts as a crash; 0: it is one at once. */
+  readonly tries: number;
+  /** Seconds of the first wait. */
+  readonly first: number;
+  /** Seconds that no wait is longer than. */
+  readonly longest: number;
+}
+
 /** Where the run parks for a person to approve what was done; nowhere by default. */
 export interface ReviewPointsConfig {
   /** After every so many iterations; 0 is off. */
@@ -1803,6 +1882,10 @@ export interface RunState {
   /** The plan's completion marker stood there at the start, and has not been gone since. */
   readonly staleMarker: boolean;
   readonly crashes: number;
+  /** Iterations in a row that came to nothing since the agent's model was overloaded. */
+  readonly overloads: number;
+  /** Agents that cannot be had, each once, in the order in which that was seen. */
+  readonly agentsOut: readonly AgentOut[];
   readonly recommendation: string;
   /** Fingerprints of every end state of this run, and of its start. */
   readonly seen: readonly string[];
@@ -1853,6 +1936,8 @@ export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 export interface Session {
   readonly id: string;
   readonly costUsd?: number;
+  /** What the whole session used, where that is how its agent counts. */
+  readonly usage?: Usage;
   readonly createdAt: string;
   readonly lastUsedAt: string;
   /** Id of the task it was made for. */

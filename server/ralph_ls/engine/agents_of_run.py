@@ -17,7 +17,7 @@ from ralph_ls.protocol.errors import ConfigError, RalphError
 
 
 def describe_agents(config: Config) -> Mapping[str, Agent]:
-    """The run's own agent, and those of its rules, by their names in the settings.
+    """The run's own agent, those of its rules, and those that take over, by their names in the settings.
 
     Raises ``ConfigError`` for one that there is not, that cannot be given what it is to be given,
     or that takes no model where a rule gives it one.
@@ -27,7 +27,8 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
         try:
             agents[name] = choose_agent(config_for(config, name))
         except RalphError as error:
-            raise ConfigError(f"models: {error.message}") from error
+            key = "fallback" if name in config.fallback else "models"
+            raise ConfigError(f"{key}: {error.message}") from error
     for name, agent in agents.items():
         _require_taking_models(config, name, agent)
     return agents
