@@ -69,13 +69,6 @@ export interface AgentConfig {
   readonly dialect?: Dialect;
   /** What its records mean, with the dialect `jsonl`; Absent: what the defaults there say. */
   readonly output?: JsonLinesConfig;
-  /**
-   * The mode that an agent of the adapter `acp` works in, by its id or name; Absent: one that
-   * asks nothing, where it offers one.
-   */
-  readonly sessionMode?: string;
-  /** How we log in with an agent of the adapter `acp` that wants that first, by its id. */
-  readonly loginMethod?: string;
 }
 
 /** The agent and all it started are gone. */
@@ -588,6 +581,7 @@ export interface Config {
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
   readonly models: ModelsConfig;
+  readonly sandbox: SandboxConfig;
   readonly beads: BeadsConfig;
 }
 
@@ -1017,8 +1011,6 @@ export interface IterationEnded {
 export interface IterationFacts {
   readonly iteration: number;
   readonly outcome: Outcome;
-  /** Why its agent failed; Absent where it did not. */
-  readonly failure?: AgentFailure;
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
@@ -1047,10 +1039,6 @@ export interface IterationRow {
   readonly workType?: string;
   readonly tests?: string;
   readonly costUsd?: number;
-  /** True: the cost was worked out from the table `prices`. */
-  readonly estimated?: boolean;
-  /** How its agent failed, in words; empty where it did not. */
-  readonly failure: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
@@ -1986,6 +1974,32 @@ export interface RunState {
   readonly warnings: readonly Warned[];
   readonly end?: End;
 }
+
+/** Where the agent works: with none of it, here. */
+export interface SandboxConfig {
+  /** Absent: no sandbox, or `docker` where there is a name. */
+  readonly kind?: SandboxKind;
+  /** The sandbox; Absent: the one that the program has, or makes, for the agent and this folder. */
+  readonly name?: string;
+  /** Any other program and its arguments, put in front of the agent's whole command line. */
+  readonly prefix: readonly string[];
+  /** How the prompt gets there; Absent: as the agent has it, with `kind` and claude as argument. */
+  readonly prompt?: PromptBy;
+  /**
+   * What ends the agent in there when it had to be ended: program and arguments. Absent: with
+   * `kind` and `name` that program's own `stop`, else nothing.
+   */
+  readonly stop?: readonly string[];
+}
+
+/** Programs that run an agent in a sandbox of their own, and know how it is called there. */
+export const SANDBOX_KINDS = [
+  /** `docker sandbox run NAME -- ARGUMENTS`. */
+  "docker",
+  /** `sbx run NAME -- ARGUMENTS`. */
+  "sbx",
+] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
 /** The agent's session that the next iteration may go on in (A, Pattern 5). */
 export interface Session {
