@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.agents.known import DESCRIPTIONS
 from ralph_ls.engine.doctor.agents import account_of, look_for_agents
+from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.protocol.doctor import AgentSeen
 from tests.engine.loop import write_agent
 

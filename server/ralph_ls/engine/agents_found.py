@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agent_choice import BUILT_IN, choose_agent
-from ralph_ls.engine.agents.known import install_of
+from ralph_ls.engine.known_agents import install_of
 from ralph_ls.engine.preparation import claims_here, require_program
 from ralph_ls.protocol.config import SessionConfig
 from ralph_ls.protocol.errors import AgentUnavailable, RalphError

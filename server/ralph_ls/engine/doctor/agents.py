@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ralph_ls.engine.agent_description import Description
-from ralph_ls.engine.agents.known import DESCRIPTIONS
 from ralph_ls.engine.environment import agent_environment
+from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.protocol.doctor import AgentSeen
 from ralph_ls.store.programs import find_outside, run_program
 
