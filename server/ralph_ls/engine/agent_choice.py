@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent, Description
 from ralph_ls.engine.agents import acp, command, demo
-from ralph_ls.engine.agents.known import DESCRIPTIONS
+from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.engine.sandbox import in_sandbox
 from ralph_ls.protocol.agent_config import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
 from ralph_ls.protocol.config import Config
