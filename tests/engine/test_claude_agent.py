@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.agent_choice import choose_agent
-from ralph_ls.engine.agents import claude
+from ralph_ls.engine.agent_choice import choose_agent, flags_for
 from ralph_ls.engine.messages import MessageLog
-from ralph_ls.protocol.agent_config import AgentConfig, Dialect, ToolsConfig
+from ralph_ls.protocol.agent_config import Dialect, ToolsConfig
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.cases import Scene, told, warnings
@@ -60,7 +59,8 @@ class TestDescription:
     def test_settings_become_flags(
         self, settings: dict[str, object], argv: tuple[str, ...]
     ) -> None:
-        assert choose_agent(config(**settings)).argv == argv
+        agent = choose_agent(config(**settings))
+        assert (*agent.argv, *flags_for(agent, session=None, model=None)) == argv
 
     @pytest.mark.parametrize(("user", "env"), [(0, {"IS_SANDBOX": "1"}), (1000, {})])
     def test_only_root_says_that_it_is_in_a_sandbox(
@@ -68,8 +68,8 @@ class TestDescription:
     ) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: user)
         assert choose_agent(config()).env == env
-        own = claude.describe(AgentConfig(env={"IS_SANDBOX": "0", "A": "b"}))
-        assert own.env == {"IS_SANDBOX": "0", "A": "b"}
+        own = {"claude": {"env": {"IS_SANDBOX": "0", "A": "b"}}}
+        assert choose_agent(config(agents=own)).env == {"IS_SANDBOX": "0", "A": "b"}
 
     def test_its_dialect_can_be_another(self) -> None:
         table = {"claude": {"argv": ["claude", "-p"], "dialect": "text"}}

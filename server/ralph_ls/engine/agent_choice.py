@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.agents import claude, command, demo
-from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy
+from ralph_ls.engine.agent_description import Agent, Description
+from ralph_ls.engine.agents import acp, command, demo
+from ralph_ls.engine.agents.known import DESCRIPTIONS
+from ralph_ls.protocol.agent_config import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
 
-BUILT_IN = (claude.PROGRAM, "demo")
+BUILT_IN = (*DESCRIPTIONS, "demo")
+
+_LONGEST_ARGUMENT = {"linux": 128 * 1024 - 1, "win32": 32_000}
+"""Bytes that one argument may have, where a system has such a limit."""
 
 _SESSION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
 
@@ -21,29 +28,147 @@ def choose_agent(config: Config) -> Agent:
     """The agent that ``config`` names; raises ``ConfigError`` naming what can be chosen."""
     agent = _describe(config)
     if config.session.resume and not (agent.resume and agent.dialect is not Dialect.TEXT):
+        able = ", ".join(name for name, one in DESCRIPTIONS.items() if one.resume)
         raise ConfigError(
             f"session.resume is set, but the agent {config.agent!r} has no session that can be "
-            "gone on in; choose --agent claude, or remove the setting"
+            f"gone on in; choose one that has, such as --agent {able}, or remove the setting"
         )
     return agent
 
 
+def adapter_of(name: str, config: Config) -> Adapter | None:
+    """Whose command line the agent of that name has; None: there is no such agent, or ``demo``.
+
+    A table says it itself, or is called as the agent is; any other describes a command.
+    """
+    table = config.agents.get(name)
+    if table is not None and table.adapter is not None:
+        return table.adapter
+    if name in DESCRIPTIONS:
+        return Adapter(name)
+    if name in acp.COMMANDS:
+        return Adapter.ACP
+    return Adapter.COMMAND if table is not None or name == Adapter.COMMAND else None
+
+
 def _describe(config: Config) -> Agent:
-    if config.agent == claude.PROGRAM:
-        return claude.describe(config.agents.get(config.agent, AgentConfig()), config.tools)
+    name = config.agent
+    adapter = adapter_of(name, config)
+    table = config.agents.get(name, AgentConfig())
+    if adapter is not None and adapter in DESCRIPTIONS:
+        return compose(name, DESCRIPTIONS[adapter], table, config.tools or ToolsConfig())
+    if adapter is Adapter.ACP:
+        return acp.describe(name, table, config.tools)
     _require_no_tools(config)
-    if config.agent in config.agents:
-        return command.describe(config.agent, config.agents[config.agent])
-    if config.agent == "demo":
+    if adapter is Adapter.COMMAND:
+        return command.describe(name, table)
+    if name == "demo":
         return demo.describe()
-    if config.agent == "command":
-        return command.describe("command", AgentConfig())
-    known = ", ".join(dict.fromkeys([*BUILT_IN, *sorted(config.agents)]))
+    known = ", ".join(dict.fromkeys([*BUILT_IN, *acp.COMMANDS, *sorted(config.agents)]))
     raise ConfigError(
-        f"this version has no agent {config.agent!r}; it has: {known}. "
+        f"this version has no agent {name!r}; it has: {known}. "
         "Give any program with --agent-command, or describe it under "
-        f"[agents.{config.agent}] in .ralph/config.toml"
+        f"[agents.{name}] in .ralph/config.toml"
     )
+
+
+def compose(name: str, known: Description, table: AgentConfig, tools: ToolsConfig) -> Agent:
+    """The agent of a description with the settings of its table and of ``[tools]``.
+
+    A command of one's own, ``argv``, takes the place of the program and of its standing flags; the
+    flags that come from settings are added to it. Raises ``ConfigError`` for a list of tools that
+    the agent cannot be given.
+    """
+    flags, around = _tools(name, known, tools)
+    is_free = tools.allow is None or known.tools.keeps_freely
+    standing = (known.program, *known.call, *(known.freely if is_free else ()), *known.stream)
+    system = table.system_prompt or ""
+    return Agent(
+        name=name,
+        argv=(*(table.argv or standing), *table.args, *flags, *_system(known, system)),
+        prompt=table.prompt,
+        env={**(known.as_root if _is_root() else {}), **around, **table.env},
+        dialect=table.dialect or known.dialect,
+        resume=known.resume,
+        model=table.model,
+        model_flags=known.model,
+        login=known.login,
+        preface="" if known.system else system,
+        tail=known.tail if table.prompt is PromptBy.STDIN else (),
+    )
+
+
+def _tools(
+    name: str, known: Description, tools: ToolsConfig
+) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The flags and the variables that tell the agent both lists."""
+    if tools.allow is None and not tools.deny:
+        return (), {}
+    offers = known.tools
+    if offers.env is not None:
+        return (), offers.env(tools)
+    flags: tuple[str, ...] = ()
+    for key, words, given in (
+        ("allow", tools.allow, offers.allow),
+        ("deny", tools.deny, offers.deny),
+    ):
+        if words is None or (key == "deny" and not words):
+            continue
+        if given is None:
+            raise _no_list(key, name, offers.instead)
+        if offers.only_names:
+            _require_names(key, name, words)
+        flags += _filled(given, words)
+    return flags, {}
+
+
+def _filled(given: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
+    flags: list[str] = []
+    for part in given:
+        if part == "{tools}":
+            flags += words
+        elif "{tool}" in part:
+            flags += [part.replace("{tool}", word) for word in words]
+        else:
+            flags.append(part)
+    return tuple(flags)
+
+
+def _no_list(key: str, name: str, instead: str) -> ConfigError:
+    return ConfigError(
+        f"tools.{key} cannot be given to the agent {name!r}; "
+        f"{instead or 'give its command the flags that it knows, or choose --agent claude'}"
+    )
+
+
+def _require_names(key: str, name: str, words: tuple[str, ...]) -> None:
+    """A pattern that the agent reads as the whole tool would allow more than was said."""
+    pattern = next((word for word in words if "(" in word), None)
+    if pattern is not None:
+        raise ConfigError(
+            f"tools.{key} holds {pattern!r}, but the agent {name!r} knows tools by their names "
+            f"alone; write {pattern.partition('(')[0]!r}, or leave it out"
+        )
+    if key == "allow" and not words:
+        raise ConfigError(
+            f"tools.allow is empty, which the agent {name!r} takes for no list at all; "
+            "name the tools that it may use"
+        )
+
+
+def _system(known: Description, system: str) -> tuple[str, ...]:
+    if not system:
+        return ()
+    # What JSON writes is a string of TOML too.
+    quoted = json.dumps(system, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return tuple(
+        part.replace("{system}", system) if "{system}" in part else part.replace("{quoted}", quoted)
+        for part in known.system
+    )
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _require_no_tools(config: Config) -> None:
@@ -75,6 +200,11 @@ def is_session_id(text: str) -> bool:
     return _SESSION.fullmatch(text) is not None
 
 
+def prompt_for(agent: Agent, prompt: str) -> str:
+    """What the agent is told: the prompt, behind what is said to it each time."""
+    return f"{agent.preface.rstrip()}\n\n{prompt}" if agent.preface.strip() else prompt
+
+
 def fill_argv(
     agent: Agent, prompt: str, prompt_file: Path, more: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
@@ -83,11 +213,26 @@ def fill_argv(
     ``more`` are flags that follow the agent's own.
     ``{prompt}`` and ``{prompt_file}`` are replaced as whole arguments or inside one; without a
     placeholder the prompt, or its file, becomes the last argument. No shell is involved.
+    Raises ``AgentUnavailable`` for a prompt that is longer than an argument may be.
     """
     values: Mapping[str, str] = {"{prompt}": prompt, "{prompt_file}": str(prompt_file)}
     if agent.prompt is PromptBy.STDIN:
         return (*agent.argv, *more)
     wanted = "{prompt}" if agent.prompt is PromptBy.ARGUMENT else "{prompt_file}"
     if any(wanted in part for part in agent.argv):
-        return (*(part.replace(wanted, values[wanted]) for part in agent.argv), *more)
-    return (*agent.argv, *more, values[wanted])
+        filled = (*(part.replace(wanted, values[wanted]) for part in agent.argv), *more)
+    else:
+        filled = (*agent.argv, *more, values[wanted])
+    _require_short(agent, filled)
+    return filled
+
+
+def _require_short(agent: Agent, argv: tuple[str, ...]) -> None:
+    """Refuse what the system would, in words that say what to do about it."""
+    limit = _LONGEST_ARGUMENT.get(sys.platform)
+    longest = max(len(part.encode(errors="surrogateescape")) for part in argv)
+    if limit is not None and longest > limit:
+        raise AgentUnavailable(
+            f"the prompt makes an argument of {longest} bytes, and a program takes no more than "
+            f'{limit}; set prompt = "stdin" or "file" under [agents.{agent.name}]'
+        )

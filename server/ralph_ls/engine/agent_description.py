@@ -1,11 +1,15 @@
-"""What the engine needs to know of an agent, whichever it is."""
+"""What the engine needs to know of an agent, whichever it is.
+
+A ``Description`` is what is known of a program before anybody has set anything; an ``Agent`` is
+what comes of it and of the settings. This module must never know any agent by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ralph_ls.protocol.agent_config import Dialect, PromptBy
+from ralph_ls.protocol.agent_config import Dialect, PromptBy, ToolsConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +18,8 @@ class Agent:
 
     name: str
     argv: tuple[str, ...]
+    program: str = ""
+    """What has to be installed, where that is not the first of ``argv``."""
     prompt: PromptBy = PromptBy.STDIN
     env: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = Dialect.TEXT
@@ -26,5 +32,66 @@ class Agent:
     """Flags that give it a model, ``{model}`` for its name; empty: it takes none."""
     login: str = ""
     """How one logs in with it, behind "log in with: "; empty where nothing is known of it."""
+    preface: str = ""
+    """What is said to it in front of each prompt; empty: nothing."""
     tail: tuple[str, ...] = ()
     """What stands behind all flags, before a prompt that is an argument."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFlags:
+    """How an agent is told what it may use; what it does not offer is None, and is refused.
+
+    An argument ``{tools}`` becomes all of them, one argument each; with ``{tool}`` in it, flags
+    are repeated for each.
+    """
+
+    allow: tuple[str, ...] | None = None
+    """These and no others."""
+    deny: tuple[str, ...] | None = None
+    """Never these."""
+    env: Callable[[ToolsConfig], Mapping[str, str]] | None = None
+    """For an agent that reads both lists from its environment."""
+    keeps_freely: bool = False
+    """Whether with an allow list it still has to be told not to ask: the list hides all others."""
+    only_names: bool = False
+    """Whether a list holds names alone, and a pattern such as ``Bash(git *)`` means nothing."""
+    instead: str = ""
+    """What a person can do for a list that it does not offer, behind "; "."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What is known of an agent's program, as data."""
+
+    name: str
+    program: str
+    call: tuple[str, ...]
+    """Arguments that make it work headless, without those that follow."""
+    freely: tuple[str, ...]
+    """Flags that let it work without asking anybody."""
+    stream: tuple[str, ...]
+    """Flags that make it print its records."""
+    dialect: Dialect
+    model: tuple[str, ...]
+    """Flags that give it a model, ``{model}`` for its name."""
+    resume: tuple[str, ...] = ()
+    """What lets it go on in a session, ``{session}`` for its id; never "the latest" (SPEC §9.7)."""
+    tail: tuple[str, ...] = ()
+    """What stands behind all flags so that it reads its prompt from standard input."""
+    system: tuple[str, ...] = ()
+    """Flags for a system prompt of one's own that adds to the agent's: ``{system}``, or
+    ``{quoted}`` for a string of TOML; empty: it goes in front of the prompt."""
+    tools: ToolFlags = ToolFlags()
+    as_root: Mapping[str, str] = field(default_factory=dict)
+    """Variables that it gets if, and only if, the user is root."""
+    install: str
+    """The command that installs it."""
+    login: str
+    """How one logs in with it, behind "log in with: "."""
+    keys: tuple[str, ...] = ()
+    """Variables that hold a key or a token for it."""
+    accounts: tuple[str, ...] = ()
+    """Files under the home folder that are there once somebody has logged in."""
+    homes: Mapping[str, str] = field(default_factory=dict)
+    """Variables that move such a folder: the variable, and the folder as ``accounts`` has it."""

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ralph_ls.engine.agents.known import install_of
 from ralph_ls.protocol.errors import AgentUnavailable
 from ralph_ls.store.git_command import without_git_redirections
 
@@ -84,7 +85,9 @@ def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> Path:
     lines += [f"  {entry}" for entry in searched] or ["  (nothing)"]
     if len(searched) < len(entries):
         lines.append("relative entries of PATH are not searched")
-    lines.append("install it, name it with its full path, or choose another agent with --agent")
+    install = install_of(name)
+    get_it = "install it" if install is None else f"install it with {install}"
+    lines.append(f"{get_it}, name it with its full path, or choose another agent with --agent")
     raise AgentUnavailable("\n".join(lines))
 
 

@@ -26,6 +26,7 @@ from ralph_ls.engine.agent_choice import is_session_id
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.messages import MessageLog, decode_recorded
 from ralph_ls.engine.sources.source import Watched
+from ralph_ls.engine.usage_files import mapping_of, with_usage_file
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
@@ -86,6 +87,8 @@ class Hearing:
         """Of the model, as an agent of this run has told it."""
         self._model: str | None = None
         """The model that the agent was given which was begun last."""
+        self._before: Usage | None = None
+        """What the session had used in which the agent went on that was begun last."""
 
     @property
     def has_overspent(self) -> bool:
@@ -111,12 +114,14 @@ class Hearing:
         window = config.context_window or self._window or window_of(self._model)
         self._context = ContextWatch(window=window, prompt_characters=prompt_characters)
         self.dialect = agent.dialect
+        self._before = self._earlier_usage(effect)
         self._messages.begin(
             effect.iteration,
             self.dialect,
             folder=str(self._workspace.root),
             earlier_cost_usd=self._earlier_cost(effect),
-            earlier_usage=self._earlier_usage(effect),
+            earlier_usage=self._before,
+            mapping=mapping_of(config, agent.name),
         )
         self._heard = (effect.iteration, effect.attempt)
 
@@ -183,25 +188,31 @@ class Hearing:
 
     def _final_of(self, effect: ReadIteration, run: RunState) -> Final:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
-        if self._heard == (effect.iteration, effect.attempt):
-            return self._messages.final()
-        self._touched.clear()
         agent = None if run.current is None else run.current.agent
         dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
+        mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
+        files = self._workspace.files
+        if self._heard == (effect.iteration, effect.attempt):
+            usage = files.usage(*self._heard)
+            final = self._messages.final()
+            return with_usage_file(final, usage, self.dialect, mapping, self._before)
+        self._touched.clear()
         known = run.session
         is_resumed = known is not None and agent is not None and known.id in agent.argv
         cost = known.cost_usd if known is not None and is_resumed else None
         before = known.usage if known is not None and is_resumed else None
         finals: list[Final] = []
         for attempt in range(1, effect.attempt + 1):
-            path = self._workspace.files.output(effect.iteration, attempt, "out")
             final = decode_recorded(
-                path,
+                files.output(effect.iteration, attempt, "out"),
                 dialect,
                 effect.iteration,
                 earlier_cost_usd=cost or 0.0,
                 earlier_usage=before,
+                mapping=mapping,
             )
+            usage = files.usage(effect.iteration, attempt)
+            final = with_usage_file(final, usage, dialect, mapping, before)
             before = (final.session_usage or before) if is_resumed else None
             cost = final.session_cost_usd if is_resumed and final.session_cost_usd else cost
             finals.append(final)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
 from ralph_ls.engine import process
-from ralph_ls.engine.agent_choice import fill_argv, flags_for
+from ralph_ls.engine.agent_choice import fill_argv, flags_for, prompt_for
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.prompts import fill_template, which_wins
+from ralph_ls.engine.usage_files import asking_for_usage
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect, PromptBy
 from ralph_ls.store import trust
@@ -41,6 +42,7 @@ def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Prompt:
         claim = trust.claim_of_file(found.path, found.data)
         trust.require_allowed(workspace.state, [claim])
     text = fill_template(found, workspace.source.told(effect.context, plan))
+    text = prompt_for(workspace.agent_for(effect.agent), text)
     return Prompt(text=text, passed_over=which_wins(found))
 
 
@@ -65,7 +67,8 @@ def launch_of(
     )
     environment = looking.traced(environment, effect.iteration)
     more = flags_for(agent, session=effect.session, model=effect.model)
-    argv = fill_argv(agent, prompt.text, prompt_file, more)
+    asks = asking_for_usage(agent, workspace.files.usage(effect.iteration, effect.attempt))
+    argv = fill_argv(asks, prompt.text, prompt_file, more)
     program = find_program(argv[0], environment, workspace.root)
     return process.Launch(
         argv=(str(program), *argv[1:]),

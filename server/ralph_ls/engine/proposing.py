@@ -24,7 +24,7 @@ from ralph_ls.core.redact import Redactor, secrets_of
 from ralph_ls.core.setup.items import read_items
 from ralph_ls.core.words import count_of, some_of
 from ralph_ls.engine import git, process
-from ralph_ls.engine.agent_choice import choose_agent, fill_argv
+from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.demo.proposing import SCRIPTED
 from ralph_ls.engine.environment import agent_environment
@@ -95,6 +95,8 @@ def propose(
     claims = [claim for claim in claims_here(worktree, settings) if claim.agent is not None]
     trust.require_allowed(state, claims)
     agent = choose_agent(config)
+    if agent.program:
+        require_program(agent.program, request.environment, worktree, settings)
     program = require_program(agent.argv[0], request.environment, worktree, settings)
     before = _look(worktree)
     folder = make_private_folder(_folder(state, name))
@@ -164,8 +166,9 @@ class _Asking:
         prompt_file = self.folder / "prompt.md"
         prompt_file.touch(mode=PRIVATE_FILE)
         prompt_file.write_text(prompt, encoding="utf-8")
+        more = flags_for(agent, session=None, model=None)
         return process.Launch(
-            argv=(str(self.program), *fill_argv(agent, prompt, prompt_file)[1:]),
+            argv=(str(self.program), *fill_argv(agent, prompt, prompt_file, more)[1:]),
             cwd=self.root,
             environment=agent_environment(
                 self.request.environment,

@@ -285,7 +285,7 @@ class Config(StrictWireModel):
     profile: ProfileName = ProfileName.FIXPLAN
     """The preset that fills in what is not said elsewhere (SPEC §3)."""
     agent: str = "claude"
-    """``claude``, ``demo``, ``command``, or the name of a table under ``agents``."""
+    """An agent that is known by name, such as ``claude``, or a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     fallback: tuple[str, ...] = ()
     """Agents that take over in this order where the run's own cannot be had: it is not logged in,

@@ -1,0 +1,25 @@
+"""GitHub Copilot's command line: the prompt on stdin, JSON lines on stdout (SPEC §10)."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from ralph_ls.engine.agent_description import Description, ToolFlags
+from ralph_ls.protocol.agent_config import Dialect
+
+COPILOT = Description(
+    name="copilot",
+    program="copilot",
+    call=("--no-ask-user",),
+    freely=("--allow-all",),
+    stream=("--output-format", "json"),
+    dialect=Dialect.COPILOT,
+    model=("--model", "{model}"),
+    # One argument: apart, an id that is missing would open its list of sessions.
+    resume=("--resume={session}",),
+    tools=ToolFlags(allow=("--allow-tool={tool}",), deny=("--deny-tool={tool}",)),
+    install="npm install -g @github/copilot",
+    login="copilot login, or set COPILOT_GITHUB_TOKEN",
+    keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
+    homes=MappingProxyType({"COPILOT_HOME": ".copilot"}),
+)
