@@ -84,7 +84,9 @@ def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
 
 def told(*records: Any) -> list[dict[str, Any]]:
     return [
-        message for message in dumped(decode(stream(init(), *records))[0]) if message["kind"] != "usage"
+        message
+        for message in dumped(decode(stream(init(), *records))[0])
+        if message["kind"] != "usage"
     ]
 
 
@@ -109,8 +111,11 @@ def test_a_whole_session() -> None:
         *("text", "usage", "usage"),
     ]
     assert dumped(messages)[-2]["usage"] == {
-        **{"inputTokens": 2200, "cachedTokens": 1800, "outputTokens": 74},
-        **{"turns": 3, "contextTokens": 1500},
+        "inputTokens": 2200,
+        "cachedTokens": 1800,
+        "outputTokens": 74,
+        "turns": 3,
+        "contextTokens": 1500,
         **dict.fromkeys(("costUsd", "contextWindow", "estimated")),
     }
 
@@ -129,9 +134,7 @@ class TestCounts:
         assert found.usage == Usage(
             input_tokens=2000, output_tokens=50, cached_tokens=1500, turns=1
         )
-        assert found.session_usage == Usage(
-            input_tokens=3000, output_tokens=90, cached_tokens=2000
-        )
+        assert found.session_usage == Usage(input_tokens=3000, output_tokens=90, cached_tokens=2000)
 
     def test_without_a_result_the_answers_are_added_to_what_was_before(self) -> None:
         found = final(answer("x", counts(300, 7, 100)), earlier_usage=self.EARLIER)
@@ -188,7 +191,9 @@ class TestCalls:
 
     def test_a_question_that_was_not_answered_is_asked_and_not_denied(self) -> None:
         asked = use("ask_user_question", questions=[{"question": "Which?"}])
-        denials = [{"tool_name": name, "tool_use_id": name} for name in ("edit", "ask_user_question")]
+        denials = [
+            {"tool_name": name, "tool_use_id": name} for name in ("edit", "ask_user_question")
+        ]
         found = final(asked, back(failed=True), end(permission_denials=denials))
         assert (found.asked, found.denied_tools) == ("Which?", ("edit",))
         assert final(asked, back("User answered: A"), end()).asked == ""
@@ -235,12 +240,15 @@ class TestEnds:
     def test_failures(self, message: str, failure: str | None) -> None:
         found = final(answer(message), failed_end(message, usage=NOUGHT))
         assert (found.failed, found.failure) == (True, failure)
-        assert found.why == message.split("\n")[0]
+        assert found.why == message.split("\n", 1)[0]
         assert found.limit == (Limit() if failure == "limit" else None)
 
     def test_an_error_without_words(self) -> None:
         assert final(failed_end("")).why == "it was interrupted, or failed inside"
-        assert final(failed_end("", error="odd")).why == "it was interrupted, or failed inside"
+        assert (
+            final(end(None, is_error=True, subtype="error_during_execution", error="odd")).why
+            == "it was interrupted, or failed inside"
+        )
 
     def test_a_stream_without_a_result_has_failed(self) -> None:
         found = final(use("run_shell_command"), back())
