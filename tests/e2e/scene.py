@@ -24,8 +24,10 @@ from tests.engine.loop import (
 )
 from tests.fakes.model_stub import Answer, ModelStub
 
-FOREIGN = ("ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "QWEN_")
-FOREIGN += ("OPENCODE", "COPILOT_", "GITHUB_", "GH_", "CLINE_")
+FOREIGN = (
+    *("ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "QWEN_"),
+    *("OPENCODE", "COPILOT_", "GITHUB_", "GH_", "CLINE_"),
+)
 """What would lead an agent into its caller's settings: beginnings of names."""
 
 LONG = 300.0
