@@ -278,6 +278,9 @@ def test_no_stream_breaks_it(records: list[Any]) -> None:
         ("work", None, "The first is done."),
         ("resume", None, "The second."),
         ("not-logged-in", AgentFailure.NOT_LOGGED_IN, ""),
+        ("limit", AgentFailure.LIMIT, ""),
+        ("overloaded", AgentFailure.OVERLOADED, ""),
+        ("error", AgentFailure.OVERLOADED, ""),
     ],
 )
 def test_recordings(name: str, failure: AgentFailure | None, final_text: str) -> None:
