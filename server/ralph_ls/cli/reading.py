@@ -106,7 +106,7 @@ def read_output(
     _show_overlooked(overlooked)
     if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
         names = ", ".join([*DESCRIPTIONS, *sorted(set(config.agents) - DESCRIPTIONS.keys())])
-        say(f"\nThis looks like an agent's JSON lines; read them with: --agent and one of {names}")
+        say(f"\nThis looks like an agent's JSON lines; read them with: --agent NAME, one of {names}")
 
 
 _RECORDS = re.compile(rb"\s*\{\"[\w.-]+\": *[\[{\"\d]")
