@@ -106,7 +106,7 @@ def read_output(
     _show_overlooked(overlooked)
     if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
         names = ", ".join([*DESCRIPTIONS, *sorted(set(config.agents) - DESCRIPTIONS.keys())])
-        say(f"\nThis looks like an agent's JSON lines; read them with: --agent NAME, one of {names}")
+        say(f"\nThis looks like an agent's JSON lines; read them with: --agent, one of {names}")
 
 
 _RECORDS = re.compile(rb"\s*\{\"[\w.-]+\": *[\[{\"\d]")
@@ -240,19 +240,19 @@ def _show_stream_facts(found: reading.Reading, dialect: Dialect) -> None:
         say(f"Usage: {', '.join(f'{name} {value}' for name, value in told.items())}")
     unknown = _unknown(found, dialect)
     if unknown:
-        say(f"Unknown, since this output does not tell it: {', '.join(unknown)}")
+        what = "plain text" if dialect is Dialect.TEXT else "this output"
+        say(f"Unknown, since {what} does not tell it: {', '.join(unknown)}")
 
 
 def _unknown(found: reading.Reading, dialect: Dialect) -> list[str]:
-    """What is known of an agent that tells more, in words; plain text tells none of it."""
-    usage, denied = found.usage, found.denied_tools
+    """What is known of an agent that tells more, in words."""
+    usage = found.usage
     facts = {
-        "whether it failed": dialect is Dialect.TEXT,
+        "failure": dialect is Dialect.TEXT,
         "tokens": usage is None or usage.input_tokens is None,
         "cost": usage is None or usage.cost_usd is None,
         "session": found.session_id is None,
         "model": found.model is None,
-        "what it was not permitted": denied is None,
     }
     return [name for name, is_unknown in facts.items() if is_unknown]
 
