@@ -53,7 +53,7 @@ export interface AgentConfig {
   /**
    * Program and arguments, in place of what the agent is called with otherwise.
    *
-   * `{prompt}` and `{prompt_file}` are replaced where they stand.
+   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced where they stand.
    */
   readonly argv: readonly string[];
   /** Flags of yours that are added to it. */
@@ -67,6 +67,15 @@ export interface AgentConfig {
   readonly systemPrompt?: string;
   /** How its output is to be read; Absent: as that agent writes it, plain text for any other. */
   readonly dialect?: Dialect;
+  /** What its records mean, with the dialect `jsonl`; Absent: what the defaults there say. */
+  readonly output?: JsonLinesConfig;
+  /**
+   * The mode that an agent of the adapter `acp` works in, by its id or name; Absent: one that
+   * asks nothing, where it offers one.
+   */
+  readonly sessionMode?: string;
+  /** How we log in with an agent of the adapter `acp` that wants that first, by its id. */
+  readonly loginMethod?: string;
 }
 
 /** The agent and all it started are gone. */
@@ -578,8 +587,18 @@ export interface Config {
   /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
+  readonly models: ModelsConfig;
   readonly beads: BeadsConfig;
 }
+
+/** What the counts of one record are counted from. */
+export const COUNTINGS = [
+  /** Each has its own, so they are added up. */
+  "record",
+  /** Each has all so far, so the last one holds. */
+  "total",
+] as const;
+export type Counting = (typeof COUNTINGS)[number];
 
 /** The commands that a closed task's criteria name were run (SPEC §8, Closing). */
 export interface CriteriaVerified {
@@ -998,6 +1017,8 @@ export interface IterationEnded {
 export interface IterationFacts {
   readonly iteration: number;
   readonly outcome: Outcome;
+  /** Why its agent failed; Absent where it did not. */
+  readonly failure?: AgentFailure;
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
@@ -1026,6 +1047,10 @@ export interface IterationRow {
   readonly workType?: string;
   readonly tests?: string;
   readonly costUsd?: number;
+  /** True: the cost was worked out from the table `prices`. */
+  readonly estimated?: boolean;
+  /** How its agent failed, in words; empty where it did not. */
+  readonly failure: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
@@ -1054,6 +1079,64 @@ export interface IterationStarted {
   readonly baseline: Baseline;
   /** Failed attempts so far, by task id, where others than this run have changed them. */
   readonly attempts?: Readonly<Record<string, number>>;
+}
+
+/** How the records of a program are read. */
+export interface JsonLinesConfig {
+  /** The field that tells the kind of a record. */
+  readonly kind: string;
+  readonly kinds: JsonLinesKinds;
+  readonly fields: JsonLinesFields;
+  /** Of the records of usage; a result's counts are always those of the whole process. */
+  readonly counting: Counting;
+  /** Whether the input tokens hold those that a cache gave. */
+  readonly inputHasCached: boolean;
+}
+
+/** Where in a record things stand. */
+export interface JsonLinesFields {
+  readonly text: readonly string[];
+  /** What joins a call and what it came to; without one, the oldest call that is open. */
+  readonly call: readonly string[];
+  /** The tool's name. */
+  readonly tool: readonly string[];
+  /** What it is used on; an object of parameters is told by the one that says most. */
+  readonly summary: readonly string[];
+  /** The file that a call wrote. */
+  readonly file: readonly string[];
+  /** Whether a call, or the run, went well; where nothing is said, it did. */
+  readonly ok: readonly string[];
+  /** The opposite: true, another number than 0, or a text. */
+  readonly failed: readonly string[];
+  /** What went wrong, in words. */
+  readonly message: readonly string[];
+  readonly inputTokens: readonly string[];
+  readonly outputTokens: readonly string[];
+  readonly cachedTokens: readonly string[];
+  readonly costUsd: readonly string[];
+  readonly turns: readonly string[];
+  readonly sessionId: readonly string[];
+  readonly model: readonly string[];
+}
+
+/** Which kinds of records mean what; a kind that is not among them says nothing. */
+export interface JsonLinesKinds {
+  /** The agent says something, whole. */
+  readonly text: readonly string[];
+  /** It says a piece of something; pieces that follow each other are one text. */
+  readonly textPart: readonly string[];
+  /** A tool is called. */
+  readonly toolCall: readonly string[];
+  /** A call came back. */
+  readonly toolResult: readonly string[];
+  /** What was used. */
+  readonly usage: readonly string[];
+  /** Something went wrong, which need not be the end. */
+  readonly error: readonly string[];
+  /** The end. Without one the agent has failed, unless there is no such kind: an empty list. */
+  readonly result: readonly string[];
+  /** Which session this is. */
+  readonly session: readonly string[];
 }
 
 /** The newest settled iteration, as a viewer shows it. */
@@ -1108,6 +1191,42 @@ export interface Meter {
 /** What an iteration is for (SPEC §1). */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
+
+/** Who gets an iteration: another agent, another model, or both. */
+export interface ModelChoice {
+  /** Its name; Absent: the run's own agent. */
+  readonly agent?: string;
+  /** Absent: the one that the agent's settings name, or its own choice. */
+  readonly model?: string;
+}
+
+/** By what an iteration is for. */
+export interface ModelsByMode {
+  readonly plan?: string | ModelChoice;
+  readonly build?: string | ModelChoice;
+  readonly review?: string | ModelChoice;
+  readonly reviewFix?: string | ModelChoice;
+}
+
+/** By the priority of the task; one that has none counts as standard. */
+export interface ModelsByPriority {
+  /** P0. */
+  readonly high?: string | ModelChoice;
+  /** P1. */
+  readonly standard?: string | ModelChoice;
+  /** P2, nice to have. */
+  readonly low?: string | ModelChoice;
+}
+
+/** Which model gets an iteration; the first of these that fits: every, tag, mode, priority. */
+export interface ModelsConfig {
+  /** For every iteration, whatever stands below: what `--model` sets. */
+  readonly every?: string;
+  /** By a tag of the task, `[simple]` or `#simple` in the plan, a label or type in `bd`. */
+  readonly tag: Readonly<Record<string, string | ModelChoice>>;
+  readonly mode: ModelsByMode;
+  readonly priority: ModelsByPriority;
+}
 
 /** A person told the loop something. */
 export interface NoteAdded {
@@ -1879,6 +1998,10 @@ export interface Session {
   /** Id of the task it was made for. */
   readonly task?: string;
   readonly mode: Mode;
+  /** Whose it is. */
+  readonly agent?: string;
+  /** The model that it was made with; Absent: the agent's own choice. */
+  readonly model?: string;
 }
 
 /** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */

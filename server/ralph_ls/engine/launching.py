@@ -97,6 +97,7 @@ def tell_launch(
         group=started.group,
         prompt_bytes=len(prompt.text.encode()),
         dialect=None if agent.dialect is Dialect.TEXT else agent.dialect,
+        model=effect.model or agent.model,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.redact import Redactor, secrets_of
+from ralph_ls.core.redact import Redactor
 from ralph_ls.engine import git
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agents_of_run import config_for, describe_agents, secrets_around
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
@@ -99,9 +99,11 @@ def prepare_start(
     claims = claims_here(worktree, settings)
     trust.require_allowed(state, claims)
     require_able_to_hand_over(worktree, config)
-    agent = choose_agent(config)
-    redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
-    require_program(agent.argv[0], request.environment, worktree, settings)
+    agents = describe_agents(config)
+    redactor = Redactor(secrets=secrets_around(request.environment, agents))
+    for name, agent in agents.items():
+        own = replace(settings, config=config_for(config, name))
+        require_program(agent.program or agent.argv[0], request.environment, worktree, own)
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
         worktree.root,
@@ -124,7 +126,8 @@ def prepare_start(
         run=run,
         files=(earlier[0] if earlier else state).run(run),
         config=config,
-        agent=agent,
+        agent=agents[config.agent],
+        agents=agents,
         source=source,
         environment=request.environment,
         redactor=redactor,

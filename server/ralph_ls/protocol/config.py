@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ralph_ls.protocol.agent_config import AgentConfig, ToolsConfig
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.beads_config import BeadsConfig
+from ralph_ls.protocol.models_config import ModelsConfig
 from ralph_ls.protocol.prices_config import PriceConfig
 from ralph_ls.protocol.request import FORMS, read_reference
 from ralph_ls.protocol.retry_config import RetryConfig
@@ -375,4 +376,5 @@ class Config(StrictWireModel):
     on_pr_ready: tuple[str, ...] = ()
     """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()
+    models: ModelsConfig = ModelsConfig()
     beads: BeadsConfig = BeadsConfig()

@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from ralph_ls.core.loop.agent_choosing import names_of_run
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.base import WireModel
@@ -97,12 +98,9 @@ def claims_of_run(
     claims: Iterable[Claim], config: Config, overrides: Iterable[str]
 ) -> tuple[Claim, ...]:
     """Those claims that a run would use; an agent that came with the run needs no leave."""
-    given = f"agents.{config.agent}" in set(overrides)
-    return tuple(
-        claim
-        for claim in claims
-        if claim.agent is None or (claim.agent == config.agent and not given)
-    )
+    given = set(overrides)
+    used = {name for name in (config.agent, *names_of_run(config)) if f"agents.{name}" not in given}
+    return tuple(claim for claim in claims if claim.agent is None or claim.agent in used)
 
 
 def claim_of_file(path: str, data: bytes) -> Claim:

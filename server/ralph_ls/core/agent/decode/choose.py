@@ -41,10 +41,18 @@ def decoder_for(
             from ralph_ls.core.agent.decode.codex import CodexDecoder
 
             return CodexDecoder(iteration, folder=folder, earlier_usage=earlier_usage)
-        case Dialect.GEMINI | Dialect.QWEN | Dialect.OPENCODE:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+        case Dialect.GEMINI:
+            from ralph_ls.core.agent.decode.gemini import GeminiDecoder
 
-            return PlainDecoder(iteration)
+            return GeminiDecoder(iteration, folder=folder)
+        case Dialect.QWEN:
+            from ralph_ls.core.agent.decode.qwen import QwenDecoder
+
+            return QwenDecoder(iteration, earlier_usage=earlier_usage)
+        case Dialect.OPENCODE:
+            from ralph_ls.core.agent.decode.opencode import OpencodeDecoder
+
+            return OpencodeDecoder(iteration, folder=folder)
         case Dialect.CLINE:
             from ralph_ls.core.agent.decode.cline import ClineDecoder
 
@@ -58,8 +66,8 @@ def decoder_for(
 
             return JsonLinesDecoder(iteration, mapping=mapping, folder=folder)
         case Dialect.ACP:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+            from ralph_ls.core.agent.decode.acp import AcpDecoder
 
-            return PlainDecoder(iteration)
+            return AcpDecoder(iteration, folder=folder, earlier_cost_usd=earlier_cost_usd)
         case _:
             assert_never(dialect)

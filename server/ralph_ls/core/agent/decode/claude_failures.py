@@ -20,8 +20,7 @@ def failure_at_end(result: ResultRecord | None, api_error: str) -> AgentFailure 
     """
     if result is None:
         return _ERRORS.get(api_error, AgentFailure.CRASHED)
-    told = result.result or "; ".join(result.errors or ())
-    by_words = failure_in(told) if result.is_error else None
+    by_words = failure_in(words_of_result(result)) if result.is_error else None
     if by_words is AgentFailure.CONTEXT_FULL:
         # It comes as an invalid request like any other.
         return by_words
@@ -32,6 +31,13 @@ def failure_at_end(result: ResultRecord | None, api_error: str) -> AgentFailure 
         or _ERRORS.get(api_error)
         or by_words
     )
+
+
+def words_of_result(result: ResultRecord) -> str:
+    """What a result says, be it good or bad; several errors are one text."""
+    error = result.error
+    named = "" if error is None or isinstance(error, str) else error.message
+    return result.result or "; ".join(result.errors or ()) or named
 
 
 _SUBTYPES = {

@@ -146,6 +146,36 @@ def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from texts_in(_WHERE_IN_CODEX[kind], item)
 
 
+def _places_of_gemini(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, but for the model's own words, of which it has only a piece."""
+    match record.get("type"):
+        case "message" if record.get("role") == "user":
+            yield from texts_in("the prompt", record.get("content"))
+        case "message" if not record.get("delta"):
+            yield from texts_in("an earlier text", record.get("content"))
+        case "tool_use":
+            yield from texts_in("a tool's call", record.get("parameters"))
+        case "tool_result":
+            yield from texts_in("a tool's result", [record.get("output"), record.get("error")])
+        case "error":
+            yield from texts_in("a warning", record.get("message"))
+        case _:
+            pass
+
+
+def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    part = event.get("part")
+    if not isinstance(part, dict):
+        return
+    kind, state = event.get("type"), part.get("state")
+    if kind == "tool_use" and isinstance(state, dict):
+        yield from texts_in("a tool's call", state.get("input"))
+        where = BELOW if part.get("tool") == "task" else "a tool's result"
+        yield from texts_in(where, [state.get("output"), state.get("error")])
+    elif kind in _WHERE_IN_OPENCODE:
+        yield from texts_in(_WHERE_IN_OPENCODE[kind], part.get("text"))
+
+
 _NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
 """The mark before ``promise`` may be written as an escape."""
 
@@ -167,6 +197,8 @@ _WHERE_IN_CODEX = {
 }
 """Of the kinds of items that are no calls of tools."""
 
+_WHERE_IN_OPENCODE = {"text": "an earlier text", "reasoning": "the reasoning"}
+
 _PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = {
     Dialect.CLAUDE: _places_of_claude,
     Dialect.QWEN: _places_of_claude,
@@ -174,5 +206,7 @@ _PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]
     Dialect.CLINE: places_of_cline,
     Dialect.COPILOT: places_of_copilot,
     Dialect.JSONL: places_of_any,
+    Dialect.GEMINI: _places_of_gemini,
+    Dialect.OPENCODE: _places_of_opencode,
 }
 """The texts of a record of each dialect, each with where it stands; none of a dialect not here."""
