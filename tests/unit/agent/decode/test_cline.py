@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -357,3 +358,41 @@ def test_the_beginning_names_session_and_model_where_it_is_told() -> None:
     found = final_of(start, done(model={"id": None}))
     assert (found.session_id, found.model) == ("123_abc", "m")
     assert final_of(start, {"type": "run_start"}, done()).session_id == "123_abc"
+
+
+RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "cline"
+
+
+class TestRecordings:
+    def read(self, name: str) -> tuple[list[Any], Final]:
+        return decode_cline((RECORDINGS / f"{name}.jsonl").read_bytes())
+
+    def test_work(self) -> None:
+        messages, found = self.read("work")
+        assert found.text.startswith("The first is done.")
+        assert "---RALPH_STATUS---" in found.earlier
+        assert (found.failed, found.model, found.denied_tools) == (False, "stub-model", ())
+        assert found.usage == Usage(
+            input_tokens=7800, output_tokens=204, cached_tokens=4800, turns=6, context_tokens=2100
+        )
+        assert {"text", "tool", "file", "usage"} <= {message.kind for message in messages}
+
+    @pytest.mark.parametrize(
+        ("name", "why", "failure"),
+        [
+            ("error", "Out of order", None),
+            ("limit", "Slow down", None),
+            ("overloaded", "Overloaded", None),
+            ("not-logged-in", "No such key", AgentFailure.NOT_LOGGED_IN),
+        ],
+    )
+    def test_failures(self, name: str, why: str, failure: AgentFailure | None) -> None:
+        found = self.read(name)[1]
+        assert (found.failed, found.why, found.failure) == (True, why, failure)
+
+    def test_a_call_that_was_not_permitted(self) -> None:
+        found = self.read("denied")[1]
+        assert (found.failed, found.denied_tools) == (False, ("run_commands",))
+
+    def test_a_question(self) -> None:
+        assert self.read("asks")[1].asked == "Tabs or spaces?\n- Tabs\n- Spaces"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -359,3 +360,42 @@ class TestFailure:
 
 def test_the_session_is_named_at_the_beginning_where_it_is_told() -> None:
     assert final_of(event("session.start", sessionId="abc")).session_id == "abc"
+
+
+RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "copilot"
+
+
+class TestRecordings:
+    def read(self, name: str) -> tuple[list[Any], Final]:
+        return decode_copilot((RECORDINGS / f"{name}.jsonl").read_bytes())
+
+    def test_work(self) -> None:
+        messages, found = self.read("work")
+        assert found.text.startswith("The first is done.")
+        assert "---RALPH_STATUS---" in found.earlier
+        assert (found.failed, found.model, found.denied_tools) == (False, "stub-model", ())
+        assert found.usage is not None
+        assert (found.usage.turns, found.usage.context_window) == (6, 128000)
+        assert {"text", "tool", "file"} <= {message.kind for message in messages}
+
+    @pytest.mark.parametrize(
+        ("name", "failure"),
+        [
+            ("error", AgentFailure.OVERLOADED),
+            ("overloaded", AgentFailure.OVERLOADED),
+            ("limit", AgentFailure.LIMIT),
+            ("not-logged-in", AgentFailure.NOT_LOGGED_IN),
+        ],
+    )
+    def test_failures(self, name: str, failure: AgentFailure) -> None:
+        found = self.read(name)[1]
+        assert (found.failed, found.failure) == (True, failure)
+        assert found.session_id is not None
+
+    def test_a_call_that_was_not_permitted(self) -> None:
+        found = self.read("denied")[1]
+        assert (found.failed, found.denied_tools) == (False, ("bash",))
+
+    def test_a_session_that_goes_on(self) -> None:
+        found = self.read("resume")[1]
+        assert (found.text, found.failed) == ("The second.", False)
