@@ -39,6 +39,8 @@ CLAUDE = Recipe(
     read=lambda path: call("Read", file_path=str(path)),
     shell=lambda command: call("Bash", command=command),
     overloaded=529,
+    tries=2,
+    uncached=1200,
 )
 
 _CODEX_SETTINGS = """\
@@ -131,11 +133,13 @@ GEMINI = Recipe(
     shell=lambda command: call("run_shell_command", command=command),
     todo=_gemini_todo,
     model="gemini-2.5-pro",
+    tries=2,
 )
 
 
 def _set_up_qwen(url: str, home: Path) -> Environment:
     settings = {
+        "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
         "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
@@ -163,6 +167,7 @@ QWEN = Recipe(
     edit=lambda path, old, new: call("edit", file_path=str(path), old_string=old, new_string=new),
     read=lambda path: call("read_file", file_path=str(path)),
     shell=lambda command: call("run_shell_command", command=command),
+    tries=7,
 )
 
 
@@ -238,6 +243,8 @@ CLINE = Recipe(
     shell=lambda command: call("run_commands", commands=[command]),
     ask=lambda question: call("ask_question", question=question, options=["Tabs", "Spaces"]),
     by_argument=True,
+    tries=6,
+    knows_limits=False,
 )
 
 
@@ -264,6 +271,7 @@ COPILOT = Recipe(
     edit=lambda path, old, new: call("edit", path=str(path), old_str=old, new_str=new),
     read=lambda path: call("view", path=str(path)),
     shell=lambda command: call("bash", command=command, description="Run it"),
+    tries=6,
 )
 
 RECIPES = {

@@ -70,6 +70,10 @@ class Scene:
             self.repository, "run", *arguments, *self._named(), env=self.environment, seconds=LONG
         )
 
+    def tell(self, *arguments: str) -> Completed:
+        """Any other command of ``ralph``."""
+        return run_ralph(self.repository, *arguments, env=self.environment)
+
     @contextmanager
     def start(self, *arguments: str) -> Iterator[Running]:
         """``ralph run``, to be looked at while it goes."""
