@@ -51,8 +51,6 @@ class Recipe:
     """Ask the person who sits there; None where it has no such tool without one."""
     by_argument: bool = False
     """The prompt is the last word of its command line instead."""
-    model: str | None = None
-    """What ``model`` under ``[agents.NAME]`` must say; None: its own choice will do."""
     overloaded: int = 503
     """The status with which its API says that it has too much to do."""
     tries: int = 1

@@ -102,6 +102,8 @@ def _set_up_gemini(url: str, home: Path) -> Environment:
     return {
         "GOOGLE_GEMINI_BASE_URL": url,
         "GEMINI_API_KEY": KEY,
+        # Without a model it asks another one first which to take.
+        "GEMINI_MODEL": "gemini-2.5-pro",
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
     }
 
@@ -132,7 +134,6 @@ GEMINI = Recipe(
     read=lambda path: call("read_file", file_path=str(path)),
     shell=lambda command: call("run_shell_command", command=command),
     todo=_gemini_todo,
-    model="gemini-2.5-pro",
     tries=2,
 )
 
