@@ -14,6 +14,7 @@ from ralph_ls.engine.agent_choice import fill_argv, flags_for, prompt_for
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.prompts import fill_template, which_wins
+from ralph_ls.engine.usage_files import asking_for_usage
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect, PromptBy
 from ralph_ls.store import trust
@@ -66,7 +67,8 @@ def launch_of(
     )
     environment = looking.traced(environment, effect.iteration)
     more = flags_for(agent, session=effect.session, model=effect.model)
-    argv = fill_argv(agent, prompt.text, prompt_file, more)
+    asks = asking_for_usage(agent, workspace.files.usage(effect.iteration, effect.attempt))
+    argv = fill_argv(asks, prompt.text, prompt_file, more)
     program = find_program(argv[0], environment, workspace.root)
     return process.Launch(
         argv=(str(program), *argv[1:]),

@@ -22,6 +22,7 @@ from ralph_ls.protocol.events import (
     Warned,
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
+from ralph_ls.protocol.iteration_events import AgentOut
 from ralph_ls.protocol.report import Promise, Report, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import (
@@ -137,6 +138,8 @@ class Session(WireModel):
 
     id: str
     cost_usd: float | None = None
+    usage: Usage | None = None
+    """What the whole session used, where that is how its agent counts."""
     created_at: Timestamp
     last_used_at: Timestamp
     task: str | None = None
@@ -208,6 +211,10 @@ class RunState(WireModel):
     stale_marker: bool = False
     """The plan's completion marker stood there at the start, and has not been gone since."""
     crashes: int = 0
+    overloads: int = 0
+    """Iterations in a row that came to nothing since the agent's model was overloaded."""
+    agents_out: tuple[AgentOut, ...] = ()
+    """Agents that cannot be had, each once, in the order in which that was seen."""
     recommendation: str = ""
     seen: tuple[str, ...] = ()
     """Fingerprints of every end state of this run, and of its start."""

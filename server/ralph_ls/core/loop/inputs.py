@@ -14,7 +14,7 @@ from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.report import AgentFailure, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
@@ -208,6 +208,10 @@ class IterationRead:
     """The agent's structured output says that it failed, or has no end."""
     failure: str = ""
     """How, in words."""
+    failure_kind: AgentFailure | None = None
+    """Which failure it is, also where only the agent's exit tells of it; None: it did not fail."""
+    remedy: str = ""
+    """What a person does about it, in words; empty where nobody has to."""
     usage: Usage | None = None
     """Of all the agents of the iteration."""
     denied_tools: tuple[str, ...] | None = None
@@ -339,10 +343,12 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announced:
-    """What became of telling those outside; it moves no run."""
+    """What was seen beside the loop, such as how those outside were told; it moves no run."""
 
     code: str
     message: str
+    iteration: int | None = None
+    """The iteration that it is about, whose agent works; told once then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
 from ralph_ls.protocol.state import RunState, Session
 
@@ -43,6 +44,9 @@ def after_iteration(
     seen = ended.session
     if ended.breaker.state is BreakerState.OPEN or ended.outcome in _CUT_OFF:
         return None
+    if ended.failure is AgentFailure.CONTEXT_FULL or ended.agent_out is not None:
+        # What is full has no room for more, and another agent knows no session of this one.
+        return None
     if ended.outcome is Outcome.LIMITED:
         if seen is None or not seen.id:
             return known
@@ -52,6 +56,7 @@ def after_iteration(
     return Session(
         id=seen.id,
         cost_usd=seen.cost_usd,
+        usage=seen.usage,
         created_at=known.created_at if known is not None and is_same else now,
         last_used_at=now,
         task=_id_of(task),

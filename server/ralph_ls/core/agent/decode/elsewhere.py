@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,14 +49,14 @@ def find_elsewhere(stream: bytes, dialect: Dialect) -> tuple[Elsewhere, ...]:
     Plain text has no such place: all of it is the agent's own words. A signal which the final text
     has as well is left out, for that is the one that was seen.
     """
-    if dialect is Dialect.TEXT:
+    places = _PLACES.get(dialect)
+    if places is None:
         return ()
     decoder = decoder_for(dialect)
     for start in range(0, len(stream), PIECE):
         decoder.feed(stream[start : start + PIECE])
     decoder.finish()
     counted = set(_signals(decoder.final().text))
-    places = _places_of_claude if dialect is Dialect.CLAUDE else _places_of_codex
     found: deque[Elsewhere] = deque(maxlen=KEPT)
     for number, record in _records(stream):
         seen = set(counted)
@@ -136,6 +136,36 @@ def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _told(_WHERE_IN_CODEX[kind], item)
 
 
+def _places_of_gemini(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, but for the model's own words, of which it has only a piece."""
+    match record.get("type"):
+        case "message" if record.get("role") == "user":
+            yield from _told("the prompt", record.get("content"))
+        case "message" if not record.get("delta"):
+            yield from _told("an earlier text", record.get("content"))
+        case "tool_use":
+            yield from _told("a tool's call", record.get("parameters"))
+        case "tool_result":
+            yield from _told("a tool's result", [record.get("output"), record.get("error")])
+        case "error":
+            yield from _told("a warning", record.get("message"))
+        case _:
+            pass
+
+
+def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    part = event.get("part")
+    if not isinstance(part, dict):
+        return
+    kind, state = event.get("type"), part.get("state")
+    if kind == "tool_use" and isinstance(state, dict):
+        yield from _told("a tool's call", state.get("input"))
+        where = _BELOW if part.get("tool") == "task" else "a tool's result"
+        yield from _told(where, [state.get("output"), state.get("error")])
+    elif kind in _WHERE_IN_OPENCODE:
+        yield from _told(_WHERE_IN_OPENCODE[kind], part.get("text"))
+
+
 def _told(where: str, value: object) -> Iterator[tuple[str, str]]:
     """Every text in a value, however deep, in order."""
     waiting = [value]
@@ -174,3 +204,14 @@ _WHERE_IN_CODEX = {
     "error": "a warning",
 }
 """Of the kinds of items that are no calls of tools."""
+
+_WHERE_IN_OPENCODE = {"text": "an earlier text", "reasoning": "the reasoning"}
+
+_PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = {
+    Dialect.CLAUDE: _places_of_claude,
+    Dialect.QWEN: _places_of_claude,
+    Dialect.CODEX: _places_of_codex,
+    Dialect.GEMINI: _places_of_gemini,
+    Dialect.OPENCODE: _places_of_opencode,
+}
+"""The texts of a record of each dialect, each with where it stands; none of a dialect not here."""
