@@ -157,7 +157,7 @@ def test_a_turn_is_told_as_that_of_any_other_agent(stage: Stage) -> None:
 
 
 def test_what_no_rule_permits_is_refused_and_counted(stage: Stage) -> None:
-    files = [
+    files: list[dict[str, Any]] = [
         {"method": "fs/write_text_file", "params": {"path": "in/new.txt", "content": "é"}},
         {"method": "fs/read_text_file", "params": {"path": "@fix_plan.md", "line": 3, "limit": 1}},
         {"method": "fs/read_text_file", "params": {"path": "../kept/script.json"}},
@@ -192,15 +192,16 @@ def test_what_no_rule_permits_is_refused_and_counted(stage: Stage) -> None:
 def test_it_goes_on_in_its_session_and_what_is_told_again_is_not_told(stage: Stage) -> None:
     again = [{"say": "An old word.\n"}, {"update": {"sessionUpdate": "tool_call", **RUNS}}]
     cost = {"sessionUpdate": "usage_update", "used": 1, "size": 10}
+    turns: list[list[dict[str, Any]]] = [
+        [
+            {"edit": {"path": "new.txt", "text": text}},
+            {"update": {**cost, "cost": {"amount": amount, "currency": "USD"}}},
+            {"say": REPORT},
+        ]
+        for text, amount in (("one", 0.25), ("two", 0.75))
+    ]
     stage.play(
-        *(
-            [
-                {"edit": {"path": "new.txt", "text": text}},
-                {"update": {**cost, "cost": {"amount": amount, "currency": "USD"}}},
-                {"say": REPORT},
-            ]
-            for text, amount in (("one", 0.25), ("two", 0.75))
-        ),
+        *turns,
         goesOn="load",
         history=again,
         needsLogin="key",

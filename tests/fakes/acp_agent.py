@@ -27,8 +27,9 @@ from acp import AGENT_METHODS, RequestError
 from acp import schema as types
 from acp.connection import Connection
 from acp.stdio import stdio_streams
+from pydantic import BaseModel
 
-CHECKED = {
+CHECKED: dict[str, type[BaseModel]] = {
     "initialize": types.InitializeRequest,
     "authenticate": types.AuthenticateRequest,
     "session/new": types.NewSessionRequest,
@@ -82,11 +83,14 @@ class Player:
 
     def _hello(self) -> dict[str, Any]:
         goes_on = self._script.get("goesOn", "")
-        more = {"sessionCapabilities": {"resume": {}}} if goes_on == "resume" else {}
+        more: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
         return {
             "protocolVersion": self._script.get("version", 1),
             "agentInfo": {"name": "fake", "version": "1"},
-            "agentCapabilities": {"loadSession": goes_on == "load", **more},
+            "agentCapabilities": {
+                "loadSession": goes_on == "load",
+                **(more if goes_on == "resume" else {}),
+            },
             "authMethods": [{"id": "key", "name": "A key"}, {"id": "web", "name": "The web"}],
         }
 
