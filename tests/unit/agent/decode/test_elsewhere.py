@@ -258,3 +258,27 @@ def test_places_in_the_stream_of_opencode(event: Any, where: str | None) -> None
     found = find_elsewhere(stream(*events), Dialect.OPENCODE)
     expected = [] if where is None else [(1, where, "promise")]
     assert [(each.line, each.where, each.what) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("update", "where"),
+    [
+        ({"sessionUpdate": "tool_call", "rawInput": {"command": TAG}}, "a tool's call"),
+        ({"sessionUpdate": "tool_call_update", "rawOutput": {"output": TAG}}, "a tool's result"),
+        (
+            {"sessionUpdate": "tool_call_update", "content": [{"content": {"text": TAG}}]},
+            "a tool's result",
+        ),
+        ({"sessionUpdate": "agent_thought_chunk", "content": {"text": TAG}}, "the reasoning"),
+        ({"sessionUpdate": "agent_message_chunk", "content": {"text": TAG}}, "an earlier text"),
+        ({"sessionUpdate": "plan", "entries": [{"content": TAG}]}, None),
+        (TAG, None),
+    ],
+)
+def test_places_in_the_messages_of_the_agent_client_protocol(
+    update: Any, where: str | None
+) -> None:
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c"}
+    records = [{"method": "session/update", "params": {"update": one}} for one in (update, call)]
+    found = find_elsewhere(stream(*records, {"params": TAG}), Dialect.ACP)
+    assert [(one.line, one.where) for one in found] == ([] if where is None else [(1, where)])
