@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import inspect
 import itertools
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +61,20 @@ CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "setup", "vi
 CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
 
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let no collection of garbage look at what stays to the end: thousands of tests and modules.
+
+    It would, again and again, while they are made and while they run.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
