@@ -47,8 +47,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")
 FOREIGN_NAMES = ("EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
 
-# A busy machine is not a bug. HYPOTHESIS_PROFILE=night looks for much longer.
-settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is not a bug. Each run on a desk looks at other examples, so few of them do;
+# HYPOTHESIS_PROFILE=night looks for much longer.
+settings.register_profile(
+    "dev", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.register_profile("night", settings.get_profile("dev"), max_examples=2000)
 settings.load_profile(
