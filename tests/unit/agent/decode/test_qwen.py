@@ -137,7 +137,7 @@ class TestCounts:
         assert found.session_usage == Usage(input_tokens=3000, output_tokens=90, cached_tokens=2000)
 
     def test_counts_that_are_as_they_were_are_told_once(self) -> None:
-        messages, _ = decode(stream(answer("x", counts(9, 3)), end(usage=counts(9, 3))))
+        messages, _ = decode(stream(answer("x", counts(9, 3, 0)), end(usage=counts(9, 3, 0))))
         assert [message.kind for message in messages] == ["text", "usage"]
 
     def test_without_a_result_the_answers_are_added_to_what_was_before(self) -> None:

@@ -28,6 +28,7 @@ from ralph_ls.core.agent.decode.claude_records import (
     SystemRecord,
     UserRecord,
     read_line,
+    retry_in,
     went_well,
 )
 from ralph_ls.core.agent.decode.claude_sums import Counting, Meter, moment_of
@@ -264,8 +265,10 @@ class ClaudeDecoder:
                 self._denied[record.tool_use_id] = record.tool_name
             case "api_retry":
                 self._tell.text(_retry_words(record))
-            case "retry" if record.data is not None and record.data.attempt is not None:
-                self._tell.text(_retry_words(record.data))
+            case "retry":
+                again = retry_in(record.data)
+                if again is not None:
+                    self._tell.text(_retry_words(again))
             case _:
                 pass
 

@@ -36,8 +36,8 @@ def failure_at_end(result: ResultRecord | None, api_error: str) -> AgentFailure 
 def words_of_result(result: ResultRecord) -> str:
     """What a result says, be it good or bad; several errors are one text."""
     error = result.error
-    named = "" if error is None or isinstance(error, str) else error.message
-    return result.result or "; ".join(result.errors or ()) or named
+    named = error.get("message") if isinstance(error, dict) else None
+    return result.result or "; ".join(result.errors or ()) or str(named or "")
 
 
 _SUBTYPES = {

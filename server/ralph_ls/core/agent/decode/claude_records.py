@@ -96,7 +96,7 @@ class SystemRecord(Retry):
     session_id: str | None = None
     cwd: str = ""
     model: str | None = None
-    data: RetryData | None = None
+    data: msgspec.Raw = NOTHING
     tool_name: str = ""
     tool_use_id: str = ""
 
@@ -114,12 +114,6 @@ class Denial(msgspec.Struct):
     tool_use_id: str = ""
 
 
-class ErrorInfo(msgspec.Struct):
-    """What went wrong, in words."""
-
-    message: str = ""
-
-
 class ResultRecord(msgspec.Struct):
     """The end of a turn. One stream may have several, where an agent worked in the background."""
 
@@ -127,8 +121,8 @@ class ResultRecord(msgspec.Struct):
     is_error: bool = False
     result: str | None = None
     errors: list[str] | None = None
-    error: ErrorInfo | str | None = None
-    """Where ``qwen`` says what went wrong."""
+    error: Any = None
+    """Where ``qwen`` says what went wrong: an object with a ``message``."""
     api_error_status: int | None = None
     terminal_reason: str | None = None
     session_id: str | None = None
@@ -166,6 +160,12 @@ def read_line(line: bytes) -> Record | Words | None:
         return words_of(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
+
+
+def retry_in(data: msgspec.Raw) -> RetryData | None:
+    """That the model is asked again; None where that is not what is told."""
+    found = decode(_RETRY, data)
+    return None if found is None or found.attempt is None else found
 
 
 def went_well(line: bytes, *, is_lone: bool) -> str | None:
@@ -219,6 +219,8 @@ _ERROR_KEY = b'"is_error":'
 _NO_ERROR = _ERROR_KEY + b"false"
 _MESSAGE_ENDS = _NO_ERROR + b'}]},"parent_tool_use_id":'
 """How a message ends whose last result went well: the key behind it is the record's own."""
+
+_RETRY = msgspec.json.Decoder(RetryData)
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
     b"assistant": msgspec.json.Decoder(AssistantRecord),
