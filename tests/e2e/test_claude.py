@@ -14,40 +14,35 @@ import pytest
 from ralph_ls.protocol.events import AgentStarted, UnknownEvent, dump_event
 from ralph_ls.protocol.messages import FileAction, FileMessage, TextMessage, ToolMessage, ToolState
 from tests.e2e import agents
-from tests.e2e.claude_scene import KEY, ClaudeScene, call, does_task, report
 from tests.e2e.conftest import need
-from tests.e2e.record_claude import BY_CHANCE, SCENARIOS, path_of, record, understood
+from tests.e2e.recipe import DONE, GOES_ON, KEY, call
+from tests.e2e.recipes import CLAUDE
+from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
+from tests.e2e.scene import Scene, scene_of
 from tests.engine.cases import told, warnings
 from tests.engine.loop import git, make_repository, run_ralph
-from tests.fakes.model_stub import Answer, ModelStub
+from tests.fakes.model_stub import Answer
 from tests.histories.rebuild import replay
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 TOLD_AT_START = {"excluded", "main-branch"}
-DONE = report("STATUS: COMPLETE", "FILES_MODIFIED: 1", "EXIT_SIGNAL: true")
-GOES_ON = report("STATUS: IN_PROGRESS", "FILES_MODIFIED: 1", "EXIT_SIGNAL: false")
 
 
 @pytest.fixture
-def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClaudeScene]:
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     """A repository with two tasks, and the real program beside it."""
     need(agents.what_is_missing())
-    for name in list(os.environ):
-        if name.startswith(("ANTHROPIC_", "CLAUDE")):
-            monkeypatch.delenv(name)
-    repository = make_repository(tmp_path / "repository", ["First", "Second"])
-    with ModelStub() as stub:
-        yield ClaudeScene(agents.claude(), repository, stub)
-    assert stub.problems == []
+    with scene_of(CLAUDE, tmp_path, monkeypatch) as scene:
+        yield scene
 
 
-def test_two_tasks_are_done_committed_and_reported(claude: ClaudeScene) -> None:
+def test_two_tasks_are_done_committed_and_reported(claude: Scene) -> None:
     root = claude.repository
     claude.stub.say(
-        *does_task(root, "First", "one.txt"),
+        *claude.does_task("First", "one.txt"),
         Answer(text=f"The first is done.\n\n{GOES_ON}"),
-        *does_task(root, "Second", "two.txt"),
+        *claude.does_task("Second", "two.txt"),
         Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
     )
     done = claude.run()
@@ -78,12 +73,12 @@ def test_two_tasks_are_done_committed_and_reported(claude: ClaudeScene) -> None:
     assert told(done, "runEnded")[0].reason.value == "complete"
 
 
-def test_what_it_says_is_decoded_live_and_shown_in_words(claude: ClaudeScene) -> None:
+def test_what_it_says_is_decoded_live_and_shown_in_words(claude: Scene) -> None:
     root = claude.repository
     wrong = call("Bash", command="cat nothing.txt", description="Look")
     claude.stub.say(
         Answer(text="I look.", tools=(wrong,)),
-        *does_task(root, "First", "one.txt"),
+        *claude.does_task("First", "one.txt"),
         Answer(text=f"The first is done.\n\n{GOES_ON}"),
     )
     done = claude.run("1")
@@ -119,9 +114,9 @@ def test_what_it_says_is_decoded_live_and_shown_in_words(claude: ClaudeScene) ->
             assert KEY.encode() not in path.read_bytes()
 
 
-def test_its_run_is_decided_again_in_the_same_events(claude: ClaudeScene) -> None:
+def test_its_run_is_decided_again_in_the_same_events(claude: Scene) -> None:
     claude.stub.say(
-        *does_task(claude.repository, "First", "one.txt"),
+        *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
         Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"),
     )
@@ -133,7 +128,7 @@ def test_its_run_is_decided_again_in_the_same_events(claude: ClaudeScene) -> Non
     assert lines == [dump_event(event) for event in done.events]
 
 
-def test_a_signal_counts_only_in_its_last_words(claude: ClaudeScene) -> None:
+def test_a_signal_counts_only_in_its_last_words(claude: Scene) -> None:
     promise = "<promise>DECIDE:Never asked?</promise>"
     claude.stub.say(
         Answer(text=promise, tools=(call("Bash", command=f"echo '{promise}'"),)),
@@ -144,10 +139,10 @@ def test_a_signal_counts_only_in_its_last_words(claude: ClaudeScene) -> None:
     assert told(done, "promiseRead") == []
 
 
-def test_an_api_error_is_told_and_tried_once_more(claude: ClaudeScene) -> None:
+def test_an_api_error_is_told_and_tried_once_more(claude: Scene) -> None:
     claude.stub.say(
         *[Answer(status=500, text="Out of order")] * 2,
-        *does_task(claude.repository, "First", "one.txt"),
+        *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
     done = claude.run("1")
@@ -167,10 +162,10 @@ def test_an_api_error_is_told_and_tried_once_more(claude: ClaudeScene) -> None:
     assert any(getattr(found, "text", "").startswith(retried) for found in claude.messages())
 
 
-def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: ClaudeScene) -> None:
+def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: Scene) -> None:
     claude.stub.say(
         *[Answer(status=429, text="Slow down")] * 2,
-        *does_task(claude.repository, "First", "one.txt"),
+        *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
     config = claude.repository / ".ralph" / "config.toml"
@@ -186,7 +181,7 @@ def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: ClaudeScen
     assert outcomes == ["limited", "progress"]
 
 
-def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: ClaudeScene) -> None:
+def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: Scene) -> None:
     claude.stub.say(*[Answer(status=402, text="No credit")] * 6)
     done = claude.run()
     assert done.exit_code == 5
@@ -198,7 +193,7 @@ def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: ClaudeScen
     assert "No credit" in told(done, "iterationEnded")[0].errors[0]
 
 
-def test_what_it_is_not_permitted_is_counted_and_told(claude: ClaudeScene) -> None:
+def test_what_it_is_not_permitted_is_counted_and_told(claude: Scene) -> None:
     config = claude.repository / ".ralph" / "config.toml"
     config.parent.mkdir()
     config.write_text('[tools]\nallow = ["Edit"]\ndeny = ["WebFetch"]\n', encoding="utf-8")
@@ -220,12 +215,12 @@ def test_what_it_is_not_permitted_is_counted_and_told(claude: ClaudeScene) -> No
 
 
 def test_one_that_is_killed_in_the_middle_of_a_word_is_tried_once_more(
-    claude: ClaudeScene,
+    claude: Scene,
 ) -> None:
     cut = "<promise>DECIDE:Cut off?</promise>\n" * 8
     claude.stub.say(
         Answer(text=cut, hangs=True),
-        *does_task(claude.repository, "First", "one.txt"),
+        *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
     with claude.start("1") as running:
@@ -248,20 +243,24 @@ def test_one_that_is_not_there_is_told_with_the_path_that_was_searched(tmp_path:
     assert "  /usr/bin\n  /bin\n" in done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - BY_CHANCE))
-def test_what_is_recorded_of_it_is_what_it_still_says(claude: ClaudeScene, name: str) -> None:
-    """Run ``python -m tests.e2e.record_claude`` where the program says something new."""
-    assert understood(record(claude, name)) == understood(path_of(name).read_bytes())
+@pytest.mark.parametrize("name", sorted(scenarios_of(CLAUDE).keys() - BY_CHANCE))
+def test_what_is_recorded_of_it_is_what_it_still_says(claude: Scene, name: str) -> None:
+    """Run ``python -m tests.e2e.recordings`` where the program says something new."""
+    assert _read(record(claude, name)) == _read(path_of(CLAUDE, name).read_bytes())
+
+
+def _read(recording: bytes) -> object:
+    return understood(recording, CLAUDE.dialect)
 
 
 class TestModelStub:
     """The stand-in, held against the program that believes it."""
 
-    def test_texts_and_calls_arrive_whole_however_they_are_cut(self, claude: ClaudeScene) -> None:
+    def test_texts_and_calls_arrive_whole_however_they_are_cut(self, claude: Scene) -> None:
         text = 'Grüße 漢字 🎈 "quoted" \\ and\nlines, ' * 20 + "end"
         written = call("Write", file_path=str(claude.repository / "a.txt"), content=text)
         claude.stub.say(Answer(text=text, tools=(written,)), Answer(text="Over."))
-        ran = claude.call("--dangerously-skip-permissions", prompt="Say it.")
+        ran = claude.call(*CLAUDE.freely, prompt="Say it.")
         assert ran.returncode == 0, ran.stderr
         assert (claude.repository / "a.txt").read_text(encoding="utf-8") == text
         records = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -277,9 +276,9 @@ class TestModelStub:
         assert "Say it." in asked
         assert "tool_result" in json.dumps(claude.stub.requests[1]["messages"])
 
-    def test_a_call_that_the_program_cannot_make_is_a_problem(self, claude: ClaudeScene) -> None:
+    def test_a_call_that_the_program_cannot_make_is_a_problem(self, claude: Scene) -> None:
         claude.stub.say(Answer(tools=(call("Write", path="a.txt"),)))
-        ran = claude.call("--dangerously-skip-permissions")
+        ran = claude.call(*CLAUDE.freely)
         assert ran.returncode == 1
         assert claude.stub.problems == ["Write: unknown ['path'], missing ['content', 'file_path']"]
         claude.stub.problems.clear()

@@ -53,7 +53,7 @@ export interface AgentConfig {
   /**
    * Program and arguments, in place of what the agent is called with otherwise.
    *
-   * `{prompt}` and `{prompt_file}` are replaced where they stand.
+   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced where they stand.
    */
   readonly argv: readonly string[];
   /** Flags of yours that are added to it. */
@@ -67,6 +67,15 @@ export interface AgentConfig {
   readonly systemPrompt?: string;
   /** How its output is to be read; Absent: as that agent writes it, plain text for any other. */
   readonly dialect?: Dialect;
+  /** What its records mean, with the dialect `jsonl`; Absent: what the defaults there say. */
+  readonly output?: JsonLinesConfig;
+  /**
+   * The mode that an agent of the adapter `acp` works in, by its id or name; Absent: one that
+   * asks nothing, where it offers one.
+   */
+  readonly sessionMode?: string;
+  /** How we log in with an agent of the adapter `acp` that wants that first, by its id. */
+  readonly loginMethod?: string;
 }
 
 /** The agent and all it started are gone. */
@@ -124,6 +133,15 @@ export const AGENT_FAILURES = [
   "other",
 ] as const;
 export type AgentFailure = (typeof AGENT_FAILURES)[number];
+
+/** An agent that is not asked any more, since it cannot be had (`fallback`). */
+export interface AgentOut {
+  readonly agent: string;
+  /** When it is asked again; Absent: not in this run. */
+  readonly until?: string;
+  /** Who works on in its place; Absent: nobody is left who could. */
+  readonly successor?: string;
+}
 
 /** The agent runs; enough to end it should the engine die. */
 export interface AgentStarted {
@@ -475,6 +493,11 @@ export interface Config {
   /** An agent that is known by name, such as `claude`, or a table under `agents`. */
   readonly agent: string;
   readonly agents: Readonly<Record<string, AgentConfig>>;
+  /**
+   * Agents that take over in this order where the run's own cannot be had: it is not logged in,
+   * at its usage limit, overloaded for all of `retry`, or failed in three iterations in a row.
+   */
+  readonly fallback: readonly string[];
   readonly tools?: ToolsConfig;
   /** Iterations of a run; Absent is unlimited. */
   readonly maxIterations?: number;
@@ -502,6 +525,17 @@ export interface Config {
   readonly cooldown: number;
   /** Seconds to wait where the agent is at its usage limit and does not say until when. */
   readonly limitWait: number;
+  readonly retry: RetryConfig;
+  /**
+   * Tokens that the agent's model can hold, for the notices at 50, 70 and 90 % where the agent
+   * does not tell it; Absent: what is known of the model, else 200000.
+   */
+  readonly contextWindow?: number;
+  /**
+   * What models cost whose agents do not tell it, by the name of the model: a name is meant for
+   * all that begin with it, `*` and `?` stand for any text and any character.
+   */
+  readonly prices: Readonly<Record<string, PriceConfig>>;
   readonly onTimeout: OnTimeout;
   readonly onBlocked: OnBlocked;
   /** Absent: exit in the foreground, wait when detached. */
@@ -553,8 +587,19 @@ export interface Config {
   /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
+  readonly models: ModelsConfig;
+  readonly sandbox: SandboxConfig;
   readonly beads: BeadsConfig;
 }
+
+/** What the counts of one record are counted from. */
+export const COUNTINGS = [
+  /** Each has its own, so they are added up. */
+  "record",
+  /** Each has all so far, so the last one holds. */
+  "total",
+] as const;
+export type Counting = (typeof COUNTINGS)[number];
 
 /** The commands that a closed task's criteria name were run (SPEC §8, Closing). */
 export interface CriteriaVerified {
@@ -946,6 +991,8 @@ export interface IterationEnded {
   readonly usage?: Usage;
   /** Why the agent failed; Absent where it did not. */
   readonly failure?: AgentFailure;
+  /** The agent that is left out from here on; Absent: none is. */
+  readonly agentOut?: AgentOut;
   /** Tool calls that were not permitted; Absent where the agent cannot tell. */
   readonly permissionDenials?: number;
   /** Which tools those were, each once. */
@@ -971,6 +1018,8 @@ export interface IterationEnded {
 export interface IterationFacts {
   readonly iteration: number;
   readonly outcome: Outcome;
+  /** Why its agent failed; Absent where it did not. */
+  readonly failure?: AgentFailure;
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
@@ -999,6 +1048,10 @@ export interface IterationRow {
   readonly workType?: string;
   readonly tests?: string;
   readonly costUsd?: number;
+  /** True: the cost was worked out from the table `prices`. */
+  readonly estimated?: boolean;
+  /** How its agent failed, in words; empty where it did not. */
+  readonly failure: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
@@ -1027,6 +1080,64 @@ export interface IterationStarted {
   readonly baseline: Baseline;
   /** Failed attempts so far, by task id, where others than this run have changed them. */
   readonly attempts?: Readonly<Record<string, number>>;
+}
+
+/** How the records of a program are read. */
+export interface JsonLinesConfig {
+  /** The field that tells the kind of a record. */
+  readonly kind: string;
+  readonly kinds: JsonLinesKinds;
+  readonly fields: JsonLinesFields;
+  /** Of the records of usage; a result's counts are always those of the whole process. */
+  readonly counting: Counting;
+  /** Whether the input tokens hold those that a cache gave. */
+  readonly inputHasCached: boolean;
+}
+
+/** Where in a record things stand. */
+export interface JsonLinesFields {
+  readonly text: readonly string[];
+  /** What joins a call and what it came to; without one, the oldest call that is open. */
+  readonly call: readonly string[];
+  /** The tool's name. */
+  readonly tool: readonly string[];
+  /** What it is used on; an object of parameters is told by the one that says most. */
+  readonly summary: readonly string[];
+  /** The file that a call wrote. */
+  readonly file: readonly string[];
+  /** Whether a call, or the run, went well; where nothing is said, it did. */
+  readonly ok: readonly string[];
+  /** The opposite: true, another number than 0, or a text. */
+  readonly failed: readonly string[];
+  /** What went wrong, in words. */
+  readonly message: readonly string[];
+  readonly inputTokens: readonly string[];
+  readonly outputTokens: readonly string[];
+  readonly cachedTokens: readonly string[];
+  readonly costUsd: readonly string[];
+  readonly turns: readonly string[];
+  readonly sessionId: readonly string[];
+  readonly model: readonly string[];
+}
+
+/** Which kinds of records mean what; a kind that is not among them says nothing. */
+export interface JsonLinesKinds {
+  /** The agent says something, whole. */
+  readonly text: readonly string[];
+  /** It says a piece of something; pieces that follow each other are one text. */
+  readonly textPart: readonly string[];
+  /** A tool is called. */
+  readonly toolCall: readonly string[];
+  /** A call came back. */
+  readonly toolResult: readonly string[];
+  /** What was used. */
+  readonly usage: readonly string[];
+  /** Something went wrong, which need not be the end. */
+  readonly error: readonly string[];
+  /** The end. Without one the agent has failed, unless there is no such kind: an empty list. */
+  readonly result: readonly string[];
+  /** Which session this is. */
+  readonly session: readonly string[];
 }
 
 /** The newest settled iteration, as a viewer shows it. */
@@ -1081,6 +1192,42 @@ export interface Meter {
 /** What an iteration is for (SPEC §1). */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
+
+/** Who gets an iteration: another agent, another model, or both. */
+export interface ModelChoice {
+  /** Its name; Absent: the run's own agent. */
+  readonly agent?: string;
+  /** Absent: the one that the agent's settings name, or its own choice. */
+  readonly model?: string;
+}
+
+/** By what an iteration is for. */
+export interface ModelsByMode {
+  readonly plan?: string | ModelChoice;
+  readonly build?: string | ModelChoice;
+  readonly review?: string | ModelChoice;
+  readonly reviewFix?: string | ModelChoice;
+}
+
+/** By the priority of the task; one that has none counts as standard. */
+export interface ModelsByPriority {
+  /** P0. */
+  readonly high?: string | ModelChoice;
+  /** P1. */
+  readonly standard?: string | ModelChoice;
+  /** P2, nice to have. */
+  readonly low?: string | ModelChoice;
+}
+
+/** Which model gets an iteration; the first of these that fits: every, tag, mode, priority. */
+export interface ModelsConfig {
+  /** For every iteration, whatever stands below: what `--model` sets. */
+  readonly every?: string;
+  /** By a tag of the task, `[simple]` or `#simple` in the plan, a label or type in `bd`. */
+  readonly tag: Readonly<Record<string, string | ModelChoice>>;
+  readonly mode: ModelsByMode;
+  readonly priority: ModelsByPriority;
+}
 
 /** A person told the loop something. */
 export interface NoteAdded {
@@ -1143,7 +1290,10 @@ export const OUTCOMES = [
   "noProgress",
   /** The agent was ended on a person's order. */
   "stopped",
-  /** The agent's account was at its usage limit: the iteration does not count. */
+  /**
+   * The agent could not be had: its account was at its usage limit, its model was overloaded, or
+   * another agent takes over. The iteration does not count.
+   */
   "limited",
   /** The engine died under it. */
   "lost",
@@ -1277,7 +1427,10 @@ export interface PhaseChanged {
   readonly run: string;
   readonly kind: "phaseChanged";
   readonly phase: Phase;
-  /** `decide`, `blocked`, `stuck` when parked; `limit` or `cooldown` when waiting. */
+  /**
+   * `decide`, `blocked`, `stuck` when parked; `limit`, `retry`, `calls` or `cooldown` when
+   * waiting.
+   */
   readonly reason?: string;
   readonly until?: string;
 }
@@ -1335,6 +1488,16 @@ export interface PlanRows {
   readonly path: string;
   readonly tasks: readonly TaskRow[];
   readonly problems: readonly PlanProblem[];
+}
+
+/** US dollars for a million tokens of one model. */
+export interface PriceConfig {
+  /** Of those that go in and that no cache gave. */
+  readonly input: number;
+  /** Of those that a cache gave; Absent: as `input`. */
+  readonly cached?: number;
+  /** Of those that come out. */
+  readonly output: number;
 }
 
 /** High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure. */
@@ -1605,6 +1768,16 @@ export interface ResumeParams {
   readonly continue?: boolean;
 }
 
+/** Waits while the agent's model is overloaded or out of reach; each is twice the one before. */
+export interface RetryConfig {
+  /** Waits in a row, after which it counts as a crash; 0: it is one at once. */
+  readonly tries: number;
+  /** Seconds of the first wait. */
+  readonly first: number;
+  /** Seconds that no wait is longer than. */
+  readonly longest: number;
+}
+
 /** Where the run parks for a person to approve what was done; nowhere by default. */
 export interface ReviewPointsConfig {
   /** After every so many iterations; 0 is off. */
@@ -1791,6 +1964,10 @@ export interface RunState {
   /** The plan's completion marker stood there at the start, and has not been gone since. */
   readonly staleMarker: boolean;
   readonly crashes: number;
+  /** Iterations in a row that came to nothing since the agent's model was overloaded. */
+  readonly overloads: number;
+  /** Agents that cannot be had, each once, in the order in which that was seen. */
+  readonly agentsOut: readonly AgentOut[];
   readonly recommendation: string;
   /** Fingerprints of every end state of this run, and of its start. */
   readonly seen: readonly string[];
@@ -1811,15 +1988,47 @@ export interface RunState {
   readonly end?: End;
 }
 
+/** Where the agent works: with none of it, here. */
+export interface SandboxConfig {
+  /** Absent: no sandbox, or `docker` where there is a name. */
+  readonly kind?: SandboxKind;
+  /** The sandbox; Absent: the one that the program has, or makes, for the agent and this folder. */
+  readonly name?: string;
+  /** Any other program and its arguments, put in front of the agent's whole command line. */
+  readonly prefix: readonly string[];
+  /** How the prompt gets there; Absent: as the agent has it, with `kind` and claude as argument. */
+  readonly prompt?: PromptBy;
+  /**
+   * What ends the agent in there when it had to be ended: program and arguments. Absent: with
+   * `kind` and `name` that program's own `stop`, else nothing.
+   */
+  readonly stop?: readonly string[];
+}
+
+/** Programs that run an agent in a sandbox of their own, and know how it is called there. */
+export const SANDBOX_KINDS = [
+  /** `docker sandbox run NAME -- ARGUMENTS`. */
+  "docker",
+  /** `sbx run NAME -- ARGUMENTS`. */
+  "sbx",
+] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
+
 /** The agent's session that the next iteration may go on in (A, Pattern 5). */
 export interface Session {
   readonly id: string;
   readonly costUsd?: number;
+  /** What the whole session used, where that is how its agent counts. */
+  readonly usage?: Usage;
   readonly createdAt: string;
   readonly lastUsedAt: string;
   /** Id of the task it was made for. */
   readonly task?: string;
   readonly mode: Mode;
+  /** Whose it is. */
+  readonly agent?: string;
+  /** The model that it was made with; Absent: the agent's own choice. */
+  readonly model?: string;
 }
 
 /** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */

@@ -27,6 +27,17 @@ AgentPrompt = Annotated[
     str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
 ]
 
+Model = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model of every iteration, in its own words.")
+]
+AllowTool = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOOL", help="Allow this tool and no other; repeatable."),
+]
+DenyTool = Annotated[
+    list[str] | None, typer.Option(metavar="TOOL", help="Never this tool; repeatable.")
+]
+
 Issue = Annotated[
     str | None,
     typer.Option(

@@ -52,7 +52,7 @@ def _choice(
         return AgentChoice(name=name, found=True, detail=detail, needs_allow=needs_allow)
     try:
         agent = choose_agent(own.config)
-        program = require_program(agent.argv[0], environment, worktree, own)
+        program = require_program(agent.program or agent.argv[0], environment, worktree, own)
     except RalphError as error:
         first = error.message.splitlines()[0].removesuffix(", which holds:")
         install = install_of(name)

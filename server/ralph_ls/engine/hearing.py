@@ -7,21 +7,27 @@ reading is the same. This module must never know what is decided by it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph_ls.core.agent.context import ContextWatch, window_of
 from ralph_ls.core.agent.decode.final import Final, Limit, reset_of
 from ralph_ls.core.agent.decode.told import FileTold, Told
+from ralph_ls.core.agent.failure import Failure, remedy_of
+from ralph_ls.core.agent.prices import price_for, priced
+from ralph_ls.core.agent.process_end import failure_of
 from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
-from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.inputs import Announced, Notice
 from ralph_ls.core.loop.iteration_limits import SpendingWatch
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agent_choice import is_session_id
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.messages import MessageLog, decode_recorded
 from ralph_ls.engine.sources.source import Watched
+from ralph_ls.engine.usage_files import mapping_of, with_usage_file
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
@@ -48,12 +54,20 @@ class Heard:
     """With the time at which it is lifted, where that is known."""
     touched: tuple[str, ...]
     """Files that it says it wrote, relative to where it works."""
+    failure: Failure | None = None
+    """How the last one failed; None where it did not."""
+    remedy: str = ""
+    """What a person does about that, in words."""
 
 
 class Hearing:
     """What is heard of the agents of one run."""
 
-    def __init__(self, workspace: Workspace, *, clock: Clock) -> None:
+    def __init__(
+        self, workspace: Workspace, *, clock: Clock, tell: Callable[[Announced], None] | None = None
+    ) -> None:
+        """``tell`` takes what is seen of an agent while it works."""
+        self._tell = tell
         self._workspace = workspace
         self._clock = clock
         self._messages = MessageLog(workspace.files.messages)
@@ -69,6 +83,13 @@ class Hearing:
         """Iteration and attempt of the agent that this engine listened to last."""
         self._touched: dict[str, None] = {}
         self._spending = SpendingWatch(workspace.config, None)
+        self._context = ContextWatch()
+        self._window: int | None = None
+        """Of the model, as an agent of this run has told it."""
+        self._model: str | None = None
+        """The model that the agent was given which was begun last."""
+        self._before: Usage | None = None
+        """What the session had used in which the agent went on that was begun last."""
 
     @property
     def has_overspent(self) -> bool:
@@ -80,20 +101,28 @@ class Hearing:
         """The first failure to write down what was said, in words."""
         return self._messages.problem
 
-    def begin(self, effect: LaunchAgent) -> None:
-        """What follows is said by a new process."""
+    def begin(self, effect: LaunchAgent, *, prompt_characters: int = 0) -> None:
+        """What follows is said by a new process, which was told so many characters."""
         if effect.attempt == 1:
             self._spent = None
             self._touched.clear()
         else:
             self._spent = add_usage(self._spent, self._used)
-        self._spending = SpendingWatch(self._workspace.config, self._spent)
-        self.dialect = self._workspace.agent_for(effect.agent).dialect
+        agent, config = self._workspace.agent_for(effect.agent), self._workspace.config
+        self._model = effect.model or agent.model
+        price = price_for(config.prices, self._model)
+        self._spending = SpendingWatch(config, self._spent, price=price)
+        window = config.context_window or self._window or window_of(self._model)
+        self._context = ContextWatch(window=window, prompt_characters=prompt_characters)
+        self.dialect = agent.dialect
+        self._before = self._earlier_usage(effect)
         self._messages.begin(
             effect.iteration,
             self.dialect,
             folder=str(self._workspace.root),
             earlier_cost_usd=self._earlier_cost(effect),
+            earlier_usage=self._before,
+            mapping=mapping_of(config, agent.name),
         )
         self._heard = (effect.iteration, effect.attempt)
 
@@ -101,10 +130,19 @@ class Hearing:
         """Take what it prints; the messages that are complete now."""
         messages = self._messages.write(data)
         self._spending.hear(messages)
+        self._tell_context(data, messages)
         for message in messages:
             if isinstance(message, FileTold) and len(self._touched) < KEPT_PATHS:
                 self._touched[message.path] = None
         return messages
+
+    def _tell_context(self, data: bytes, messages: list[Told]) -> None:
+        """Tell how full the window of the agent is, while it works."""
+        iteration = None if self._heard is None else self._heard[0]
+        for notice in self._context.hear(data, messages):
+            if self._tell is not None:
+                told = Announced(code=notice.code, message=notice.message, iteration=iteration)
+                self._tell(told)
 
     def flush(self) -> list[Told]:
         """The messages that a last line without an end holds."""
@@ -127,14 +165,23 @@ class Hearing:
             preferred=profile_of(config.profile).own_block,
             complete_word=config.promise.complete,
         )
-        self._used = reading.usage
+        model = reading.model or self._model_of(run)
+        used = priced(reading.usage, price_for(config.prices, model))
+        self._used = used
         self._session = _session_of(final)
+        if used is not None:
+            self._window = used.context_window or self._window
         limit = reading.limit
         if limit is not None:
             limit = Limit(resets_at=reset_of(limit, self._clock.local()))
+        exit_event = None if run.current is None else run.current.exit
+        has_result = reading.report is not None or bool(reading.promises)
+        failure = failure_of(final, exit_event, errors, has_result=has_result)
         return Heard(
             reading=reading,
-            usage=add_usage(self._spent, reading.usage),
+            failure=failure,
+            remedy="" if failure is None else self._remedy_of(failure, run),
+            usage=add_usage(self._spent, used),
             session=self._session,
             limit=limit,
             touched=tuple(self._touched),
@@ -142,24 +189,50 @@ class Hearing:
 
     def _final_of(self, effect: ReadIteration, run: RunState) -> Final:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
-        if self._heard == (effect.iteration, effect.attempt):
-            return self._messages.final()
-        self._touched.clear()
         agent = None if run.current is None else run.current.agent
         dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
+        mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
+        files = self._workspace.files
+        if self._heard == (effect.iteration, effect.attempt):
+            usage = files.usage(*self._heard)
+            final = self._messages.final()
+            return with_usage_file(final, usage, self.dialect, mapping, self._before)
+        self._touched.clear()
         known = run.session
         is_resumed = known is not None and agent is not None and known.id in agent.argv
         cost = known.cost_usd if known is not None and is_resumed else None
+        before = known.usage if known is not None and is_resumed else None
         finals: list[Final] = []
         for attempt in range(1, effect.attempt + 1):
-            path = self._workspace.files.output(effect.iteration, attempt, "out")
-            final = decode_recorded(path, dialect, effect.iteration, earlier_cost_usd=cost or 0.0)
+            final = decode_recorded(
+                files.output(effect.iteration, attempt, "out"),
+                dialect,
+                effect.iteration,
+                earlier_cost_usd=cost or 0.0,
+                earlier_usage=before,
+                mapping=mapping,
+            )
+            usage = files.usage(effect.iteration, attempt)
+            final = with_usage_file(final, usage, dialect, mapping, before)
+            before = (final.session_usage or before) if is_resumed else None
             cost = final.session_cost_usd if is_resumed and final.session_cost_usd else cost
             finals.append(final)
         self._spent = None
         for final in finals[:-1]:
-            self._spent = add_usage(self._spent, final.usage)
+            price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
+            self._spent = add_usage(self._spent, priced(final.usage, price))
         return finals[-1]
+
+    def _model_of(self, run: RunState) -> str | None:
+        """The model that the open iteration's agent was given, where it told none itself."""
+        agent = None if run.current is None else run.current.agent
+        return self._model if agent is None or agent.model is None else agent.model
+
+    def _remedy_of(self, failure: Failure, run: RunState) -> str:
+        started = None if run.current is None else run.current.agent
+        name = self._workspace.config.agent if started is None else started.agent
+        agent = self._workspace.agents.get(name, self._workspace.agent)
+        return remedy_of(failure.kind, agent=name, login=agent.login)
 
     def _earlier_cost(self, effect: LaunchAgent) -> float:
         """What the session had cost before this process, with an attempt before it."""
@@ -170,12 +243,23 @@ class Hearing:
             return last.cost_usd
         return effect.session_cost_usd
 
+    def _earlier_usage(self, effect: LaunchAgent) -> Usage | None:
+        """What the session had used before this process, with an attempt before it."""
+        if effect.session is None:
+            return None
+        last = self._session if effect.attempt > 1 else None
+        if last is not None and last.id == effect.session and last.usage is not None:
+            return last.usage
+        return effect.session_usage
+
 
 def _session_of(final: Final) -> SessionSeen | None:
     """The session that may be gone on in; an id of an odd shape is none."""
     if final.session_id is None or not is_session_id(final.session_id):
         return None
-    return SessionSeen(id=final.session_id, cost_usd=final.session_cost_usd)
+    return SessionSeen(
+        id=final.session_id, cost_usd=final.session_cost_usd, usage=final.session_usage
+    )
 
 
 def _read_tail(path: Path) -> str:

@@ -8,7 +8,7 @@ once for each.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ralph_ls.core.agent.decode.told import Told
@@ -26,6 +26,7 @@ from ralph_ls.core.loop.effects import (
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
+    Announced,
     IterationRead,
     Notice,
     PlanFacts,
@@ -44,7 +45,13 @@ from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
 from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
-from ralph_ls.engine.launching import launch_of, prompt_of, tell_end, tell_launch
+from ralph_ls.engine.launching import (
+    launch_of,
+    leave_sandbox,
+    prompt_of,
+    tell_end,
+    tell_launch,
+)
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.notices import Notices
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
@@ -70,7 +77,9 @@ KEPT_ERRORS = 200
 class IterationWork:
     """What the performer does for the iterations of one run."""
 
-    def __init__(self, workspace: Workspace, *, clock: Clock) -> None:
+    def __init__(
+        self, workspace: Workspace, *, clock: Clock, tell: Callable[[Announced], None] | None = None
+    ) -> None:
         self._workspace = workspace
         self._clock = clock
         self._looking = Looking(workspace, clock=clock)
@@ -82,7 +91,7 @@ class IterationWork:
         self._plan = PlanMemory(workspace)
         self._source = workspace.source
         self._names = TaskNames(workspace.source)
-        self._hearing = Hearing(workspace, clock=clock)
+        self._hearing = Hearing(workspace, clock=clock, tell=tell)
         self._notices = Notices()
         self._stopping = False
         self._writing = asyncio.Lock()
@@ -164,7 +173,7 @@ class IterationWork:
                 mode=effect.context.mode,
                 task=effect.context.task_id or None,
             )
-        self._hearing.begin(effect)
+        self._hearing.begin(effect, prompt_characters=len(prompt.text))
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
         )
@@ -239,7 +248,9 @@ class IterationWork:
             error_patterns=said.error_patterns[:KEPT_ERRORS],
             said_nothing=not said.text.strip() and said.report is None,
             failed=said.failed,
-            failure=said.why,
+            failure=said.why if heard.failure is None else heard.failure.words,
+            failure_kind=None if heard.failure is None else heard.failure.kind,
+            remedy=heard.remedy,
             usage=heard.usage,
             denied_tools=said.denied_tools,
             limit=heard.limit,
@@ -360,6 +371,8 @@ class IterationWork:
         ended = await started.wait()
         self._process = None
         self._log_messages(self._hearing.flush())
+        if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
+            self._notices.add("sandbox-not-ended", problem)
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
         return tell_end(ended)

@@ -14,16 +14,30 @@ from ralph_ls.core.agent.decode.final import Decoder, Final
 from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.core.agent.decode.told import Told, lines_of
 from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
+from ralph_ls.protocol.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, write_all
 
 CHUNK = 1 << 20
 
 
 def decode_recorded(
-    path: Path, dialect: Dialect, iteration: int, *, earlier_cost_usd: float = 0.0
+    path: Path,
+    dialect: Dialect,
+    iteration: int,
+    *,
+    earlier_cost_usd: float = 0.0,
+    earlier_usage: Usage | None = None,
+    mapping: JsonLinesConfig | None = None,
 ) -> Final:
     """What a process came to whose output lies in ``path``; nothing where there is no file."""
-    decoder = decoder_for(dialect, iteration, earlier_cost_usd=earlier_cost_usd)
+    decoder = decoder_for(
+        dialect,
+        iteration,
+        earlier_cost_usd=earlier_cost_usd,
+        earlier_usage=earlier_usage,
+        mapping=mapping,
+    )
     with contextlib.suppress(FileNotFoundError), path.open("rb") as recorded:
         while data := recorded.read(CHUNK):
             decoder.feed(data)
@@ -48,14 +62,22 @@ class MessageLog:
         *,
         folder: str = "",
         earlier_cost_usd: float = 0.0,
+        earlier_usage: Usage | None = None,
+        mapping: JsonLinesConfig | None = None,
     ) -> None:
         """What follows belongs to a new process, in this iteration, which works in ``folder``.
 
-        ``earlier_cost_usd`` is what a session that it goes on in had cost before.
+        ``earlier_cost_usd`` and ``earlier_usage`` are what a session that it goes on in had cost
+        and used before, ``mapping`` says what JSON lines mean.
         """
         self.flush()
         self._decoder = decoder_for(
-            dialect, iteration, folder=folder, earlier_cost_usd=earlier_cost_usd
+            dialect,
+            iteration,
+            folder=folder,
+            earlier_cost_usd=earlier_cost_usd,
+            earlier_usage=earlier_usage,
+            mapping=mapping,
         )
 
     def write(self, data: bytes) -> list[Told]:

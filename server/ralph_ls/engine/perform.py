@@ -73,7 +73,7 @@ class Performer:
         self._clock = clock
         self._journal = journal
         self._deliver = deliver
-        self._work = IterationWork(workspace, clock=clock)
+        self._work = IterationWork(workspace, clock=clock, tell=deliver)
         self._announcing = Announcing(workspace)
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 
 
 class PromptBy(StrEnum):
@@ -69,7 +70,7 @@ class AgentConfig(StrictWireModel):
     argv: tuple[str, ...] = ()
     """Program and arguments, in place of what the agent is called with otherwise.
 
-    ``{prompt}`` and ``{prompt_file}`` are replaced where they stand.
+    ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced where they stand.
     """
     args: tuple[str, ...] = ()
     """Flags of yours that are added to it."""
@@ -82,6 +83,23 @@ class AgentConfig(StrictWireModel):
     """Said to it beside each prompt: by its flag, or in front of the prompt where it has none."""
     dialect: Dialect | None = None
     """How its output is to be read; None: as that agent writes it, plain text for any other."""
+    output: JsonLinesConfig | None = None
+    """What its records mean, with the dialect ``jsonl``; None: what the defaults there say."""
+    session_mode: str | None = None
+    """The mode that an agent of the adapter ``acp`` works in, by its id or name; None: one that
+    asks nothing, where it offers one."""
+    login_method: str | None = None
+    """How we log in with an agent of the adapter ``acp`` that wants that first, by its id."""
+
+    @model_validator(mode="after")
+    def _require_records(self) -> AgentConfig:
+        if self.output is not None and self.dialect is not Dialect.JSONL:
+            how = "nothing" if self.dialect is None else f"{self.dialect.value!r}"
+            raise ValueError(
+                f'output says what JSON lines mean, which are read with dialect = "jsonl" alone, '
+                f"and dialect is {how}; set that, or remove output"
+            )
+        return self
 
 
 class ToolsConfig(StrictWireModel):

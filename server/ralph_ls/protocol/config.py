@@ -14,8 +14,12 @@ from pydantic import AfterValidator, Field, model_validator
 from ralph_ls.protocol.agent_config import AgentConfig, ToolsConfig
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.beads_config import BeadsConfig
+from ralph_ls.protocol.models_config import ModelsConfig
+from ralph_ls.protocol.prices_config import PriceConfig
 from ralph_ls.protocol.request import FORMS, read_reference
+from ralph_ls.protocol.retry_config import RetryConfig
 from ralph_ls.protocol.review_config import ReviewPointsConfig
+from ralph_ls.protocol.sandbox_config import SandboxConfig
 from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 CONFIG_FILE = ".ralph/config.toml"
@@ -285,6 +289,9 @@ class Config(StrictWireModel):
     agent: str = "claude"
     """An agent that is known by name, such as ``claude``, or a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
+    fallback: tuple[str, ...] = ()
+    """Agents that take over in this order where the run's own cannot be had: it is not logged in,
+    at its usage limit, overloaded for all of ``retry``, or failed in three iterations in a row."""
     tools: ToolsConfig | None = None
     max_iterations: int | None = Field(default=None, ge=1)
     """Iterations of a run; None is unlimited."""
@@ -312,6 +319,13 @@ class Config(StrictWireModel):
     """Seconds between two iterations."""
     limit_wait: Duration = 300.0
     """Seconds to wait where the agent is at its usage limit and does not say until when."""
+    retry: RetryConfig = RetryConfig()
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens that the agent's model can hold, for the notices at 50, 70 and 90 % where the agent
+    does not tell it; None: what is known of the model, else 200000."""
+    prices: dict[str, PriceConfig] = Field(default_factory=dict)
+    """What models cost whose agents do not tell it, by the name of the model: a name is meant for
+    all that begin with it, ``*`` and ``?`` stand for any text and any character."""
     on_timeout: OnTimeout = OnTimeout.CONTINUE
     on_blocked: OnBlocked = OnBlocked.OPEN
     on_halt: OnHalt | None = None
@@ -363,4 +377,6 @@ class Config(StrictWireModel):
     on_pr_ready: tuple[str, ...] = ()
     """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()
+    models: ModelsConfig = ModelsConfig()
+    sandbox: SandboxConfig = SandboxConfig()
     beads: BeadsConfig = BeadsConfig()

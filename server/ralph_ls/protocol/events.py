@@ -134,7 +134,8 @@ class PhaseChanged(EventBase):
     kind: Literal["phaseChanged"] = "phaseChanged"
     phase: Phase
     reason: str | None = None
-    """``decide``, ``blocked``, ``stuck`` when parked; ``limit`` or ``cooldown`` when waiting."""
+    """``decide``, ``blocked``, ``stuck`` when parked; ``limit``, ``retry``, ``calls``
+    or ``cooldown`` when waiting."""
     until: Timestamp | None = None
 
 

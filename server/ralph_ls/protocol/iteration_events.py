@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.event_base import EventBase
 from ralph_ls.protocol.evidence import Baseline, Evidence
@@ -297,6 +297,16 @@ class Pushed(EventBase):
     """The end of what git said where it failed, at most 2000 characters, without credentials."""
 
 
+class AgentOut(WireModel):
+    """An agent that is not asked any more, since it cannot be had (``fallback``)."""
+
+    agent: str
+    until: Timestamp | None = None
+    """When it is asked again; None: not in this run."""
+    successor: str | None = None
+    """Who works on in its place; None: nobody is left who could."""
+
+
 class IterationEnded(EventBase):
     """One iteration is settled: from here on its counters hold."""
 
@@ -322,6 +332,8 @@ class IterationEnded(EventBase):
     """What all agents of this iteration used up, as far as they tell."""
     failure: AgentFailure | None = None
     """Why the agent failed; None where it did not."""
+    agent_out: AgentOut | None = None
+    """The agent that is left out from here on; None: none is."""
     permission_denials: int | None = None
     """Tool calls that were not permitted; None where the agent cannot tell."""
     denied_tools: tuple[str, ...] = ()

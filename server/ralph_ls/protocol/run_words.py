@@ -45,7 +45,8 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
     """The agent was ended on a person's order."""
     LIMITED = "limited"
-    """The agent's account was at its usage limit: the iteration does not count."""
+    """The agent could not be had: its account was at its usage limit, its model was overloaded, or
+    another agent takes over. The iteration does not count."""
     LOST = "lost"
     """The engine died under it."""
 

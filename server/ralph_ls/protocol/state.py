@@ -22,7 +22,8 @@ from ralph_ls.protocol.events import (
     Warned,
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.report import Promise, Report, Usage
+from ralph_ls.protocol.iteration_events import AgentOut
+from ralph_ls.protocol.report import AgentFailure, Promise, Report, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import (
     EndReason,
@@ -100,6 +101,8 @@ class IterationFacts(WireModel):
 
     iteration: int
     outcome: Outcome
+    failure: AgentFailure | None = None
+    """Why its agent failed; None where it did not."""
     files: int = 0
     commits: int = 0
     tasks_done: int = 0
@@ -137,11 +140,17 @@ class Session(WireModel):
 
     id: str
     cost_usd: float | None = None
+    usage: Usage | None = None
+    """What the whole session used, where that is how its agent counts."""
     created_at: Timestamp
     last_used_at: Timestamp
     task: str | None = None
     """Id of the task it was made for."""
     mode: Mode = Mode.BUILD
+    agent: str | None = None
+    """Whose it is."""
+    model: str | None = None
+    """The model that it was made with; None: the agent's own choice."""
 
 
 class RunState(WireModel):
@@ -208,6 +217,10 @@ class RunState(WireModel):
     stale_marker: bool = False
     """The plan's completion marker stood there at the start, and has not been gone since."""
     crashes: int = 0
+    overloads: int = 0
+    """Iterations in a row that came to nothing since the agent's model was overloaded."""
+    agents_out: tuple[AgentOut, ...] = ()
+    """Agents that cannot be had, each once, in the order in which that was seen."""
     recommendation: str = ""
     seen: tuple[str, ...] = ()
     """Fingerprints of every end state of this run, and of its start."""

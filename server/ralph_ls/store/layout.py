@@ -61,6 +61,10 @@ class RunFiles:
         """A folder for the agent, outside the tree, that lives as long as the run's files."""
         return self.folder / "scratch"
 
+    def usage(self, iteration: int, attempt: int) -> Path:
+        """Where an agent writes what it used, that tells it in a file of its own."""
+        return self.output(iteration, attempt, "usage")
+
     def output(self, iteration: int, attempt: int, stream: str) -> Path:
         """The agent's redacted bytes; ``stream`` is ``out`` or ``err``."""
         again = "" if attempt == 1 else f"-{attempt}"

@@ -17,6 +17,8 @@ class ToolCall:
     input: Mapping[str, Any]
     deferred: bool = False
     """The program knows the tool without telling the model of it in every request."""
+    custom: bool = False
+    """It takes a text and no object (Responses API); ``input`` holds the text as ``input``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +31,9 @@ class Answer:
     """Anything else is an error, with ``text`` as its message."""
     headers: Mapping[str, str] = field(default_factory=dict)
     usage: Mapping[str, int] = field(default_factory=dict)
-    """Over the numbers of ``DEFAULT_USAGE``."""
+    """Over the numbers of ``DEFAULT_USAGE``, in the words of the Messages API."""
     hangs: bool = False
     """Half of the text is sent, and then nothing more until the stub is closed."""
-
-    @property
-    def stop_reason(self) -> str:
-        return "tool_use" if self.tools else "end_turn"
 
 
 def load_script(path: Path) -> list[Answer]:

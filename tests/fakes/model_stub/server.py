@@ -9,8 +9,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from tests.fakes.model_stub.api import Api, Json
+from tests.fakes.model_stub.chat_api import CHAT
+from tests.fakes.model_stub.gemini_api import GEMINI, fields_of
+from tests.fakes.model_stub.messages_api import MESSAGES, error_of
+from tests.fakes.model_stub.responses_api import RESPONSES
 from tests.fakes.model_stub.script import Answer
-from tests.fakes.model_stub.wire import error_of, events_of, message_of
+
+APIS = {"messages": MESSAGES, "responses": RESPONSES, "completions": CHAT}
+"""By the last word of their paths; Gemini's has the model's name in it."""
+
+MODELS = ("stub-model", "claude-sonnet-4-5", "gpt-5.5")
 
 ASIDE = Answer(text="A title")
 """What a request without tools gets: agents ask for titles and summaries beside their work."""
@@ -27,7 +36,7 @@ class ModelStub:
     """
 
     def __init__(self, answers: Iterable[Answer] = ()) -> None:
-        self.requests: list[dict[str, Any]] = []
+        self.requests: list[Json] = []
         """The bodies of the main conversation's requests."""
         self.problems: list[str] = []
         self.n_answered = 0
@@ -70,9 +79,10 @@ class ModelStub:
         with self._lock:
             self._answers += answers
 
-    def next_answer(self, request: dict[str, Any]) -> tuple[Answer, int]:
+    def next_answer(self, api: Api, request: Json) -> tuple[Answer, int]:
         """The answer to a request, and its number."""
-        if not request.get("tools"):
+        tools = api.tools_of(request)
+        if not tools:
             return ASIDE, 0
         with self._lock:
             self.requests.append(request)
@@ -81,7 +91,7 @@ class ModelStub:
             answer = self._answers[self.n_answered]
             self.n_answered += 1
             number = self.n_answered
-            if problem := _problem_of(answer, request["tools"]):
+            if problem := _problem_of(answer, tools):
                 return self._refuse(problem), 0
         return answer, number
 
@@ -95,15 +105,14 @@ class ModelStub:
         return Answer(status=REFUSED, text=problem)
 
 
-def _problem_of(answer: Answer, tools: Iterable[Mapping[str, Any]]) -> str | None:
+def _problem_of(answer: Answer, tools: Mapping[str, Json]) -> str | None:
     """What is wrong with the calls of an answer, held against the tools that the agent offers."""
-    schemas = {tool.get("name"): tool.get("input_schema", {}) for tool in tools}
     for call in answer.tools:
         if call.deferred:
             continue
-        schema = schemas.get(call.name)
+        schema = tools.get(call.name)
         if schema is None:
-            return f"the agent has no tool {call.name}; it has: {sorted(map(str, schemas))}"
+            return f"the agent has no tool {call.name}; it has: {sorted(tools)}"
         unknown = set(call.input) - set(schema.get("properties", {}))
         missing = set(schema.get("required", ())) - set(call.input)
         if unknown or missing:
@@ -127,29 +136,49 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, {})
 
     def do_GET(self) -> None:
-        self._send(404, error_of(Answer(status=404, text=f"nothing at {self.path}")))
+        if self.path.partition("?")[0].endswith("/models"):
+            models = [{"id": name, "object": "model", "owned_by": "stub"} for name in MODELS]
+            self._send(200, {"object": "list", "data": models})
+        else:
+            self._send(404, error_of(Answer(status=404, text=f"nothing at {self.path}")))
 
     def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        request = json.loads(self._body() or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith("/messages/count_tokens"):
             self._send(200, {"input_tokens": len(json.dumps(request)) // 4})
-        elif path.endswith("/messages"):
-            self._answer(request)
+        elif path.endswith(":countTokens"):
+            self._send(200, {"totalTokens": len(json.dumps(request)) // 4})
+        elif fields := fields_of(path):
+            self._answer(GEMINI, {**request, **fields})
+        elif api := APIS.get(path.rpartition("/")[2]):
+            self._answer(api, request)
         else:
             self._send(404, error_of(Answer(status=404, text=f"nothing at {path}")))
 
-    def _answer(self, request: dict[str, Any]) -> None:
-        answer, number = self._stub.next_answer(request)
+    def _body(self) -> bytes:
+        if self.headers.get("transfer-encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = b""
+        while length := int(self.rfile.readline().partition(b";")[0], 16):
+            body += self.rfile.read(length)
+            self.rfile.readline()
+        return body
+
+    def _answer(self, api: Api, request: Json) -> None:
+        if aside := api.aside(request):
+            self._send(200, aside)
+            return
+        answer, number = self._stub.next_answer(api, request)
         model = str(request.get("model", "a-model"))
         if answer.status != 200:
-            self._send(answer.status, error_of(answer), answer.headers)
+            self._send(answer.status, api.error_of(answer), answer.headers)
         elif not request.get("stream"):
-            self._send(200, message_of(answer, number=number, model=model), answer.headers)
+            self._send(200, api.whole(answer, number, model), answer.headers)
         else:
-            self._stream(answer, number, model)
+            self._stream(api, answer, number, model)
 
-    def _stream(self, answer: Answer, number: int, model: str) -> None:
+    def _stream(self, api: Api, answer: Answer, number: int, model: str) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("request-id", f"req_{number:04d}")
@@ -157,11 +186,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         try:
-            for event in events_of(answer, number=number, model=model):
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            for name, event in api.stream(answer, number, model):
+                named = f"event: {name}\n" if name else ""
+                self.wfile.write(f"{named}data: {json.dumps(event)}\n\n".encode())
                 self.wfile.flush()
             if answer.hangs:
                 self._stub.wait_for_close()
+            self.wfile.write(api.end_of_stream.encode())
         except OSError:
             self.close_connection = True
 

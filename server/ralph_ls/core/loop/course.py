@@ -13,6 +13,7 @@ from ralph_ls.core.loop import attempts, budget, calls
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.announcing import announce_end
 from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
+from ralph_ls.core.loop.failing import Hold, retry_wait
 from ralph_ls.core.loop.gate import queue_is_empty, wanted
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.invalid import is_repairing
@@ -150,6 +151,16 @@ def wait_for_limit(draft: Draft, limit: Limit, *, since: datetime) -> None:
     if until is None or until <= since:
         until = draft.now + _seconds(draft.config.limit_wait)
     wait(draft, "limit", until)
+
+
+def wait_for_agent(draft: Draft, held: Hold, *, since: datetime) -> None:
+    """Wait until the agent can be had, or the first that was left out, unless the run is held."""
+    if held.limit is not None and held.back_at is None:
+        wait_for_limit(draft, held.limit, since=since)
+    elif not hold(draft):
+        retry = draft.now + retry_wait(draft.config, held.retry)
+        reason = "retry" if held.back_at is None else "limit"
+        wait(draft, reason, held.back_at or retry)
 
 
 def wait(draft: Draft, reason: str, until: datetime) -> None:

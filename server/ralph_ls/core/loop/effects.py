@@ -9,6 +9,7 @@ from enum import StrEnum
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import TaskRef
 
 
@@ -42,6 +43,8 @@ class LaunchAgent:
     """The session to go on in; None: a fresh one."""
     session_cost_usd: float = 0.0
     """What that session had cost before."""
+    session_usage: Usage | None = None
+    """What it had used before, where that is how its agent counts."""
     agent: str | None = None
     """The agent to start, by its name in the settings; None: the run's own."""
     model: str | None = None

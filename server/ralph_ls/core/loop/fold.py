@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop import calls
+from ralph_ls.core.loop import calls, fallback
 from ralph_ls.core.loop.end_states import EndStates
 from ralph_ls.core.loop.fold_persons import flags_of, halt_moved, task_moved
 from ralph_ls.core.loop.session import after_iteration
@@ -117,7 +117,8 @@ def active_seconds(state: RunState, at: datetime) -> float:
 def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
     match event:
         case RunResumed():
-            return {**_run_moved(event), **_counted_anew(state)}
+            back = {"agents_out": fallback.taken_up(state.agents_out), "overloads": 0}
+            return {**_run_moved(event), **_counted_anew(state), **back}
         case RunStarted() | PhaseChanged() | WaitStarted() | RunEnded():
             return _run_moved(event)
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
@@ -237,11 +238,19 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "attempts": event.attempts,
         "skipped": event.skipped,
         "failed_validation": _failed_validation(state, event),
-        "session": after_iteration(state.session, event, task=_task_of(state), now=event.at),
+        "session": after_iteration(
+            state.session,
+            event,
+            task=_task_of(state),
+            now=event.at,
+            agent=None if state.current is None else state.current.agent,
+        ),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "usage": add_usage(state.usage, event.usage),
         "calls": calls.after_iteration(state, event),
         "crashes": event.crashes,
+        "overloads": fallback.overloads_after(state, event),
+        "agents_out": fallback.after_iteration(state.agents_out, event.agent_out),
         "recommendation": event.recommendation,
         "verdict": event.verdict,
         "last": LastIteration(
@@ -301,6 +310,7 @@ def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
     return IterationFacts(
         iteration=event.iteration,
         outcome=event.outcome,
+        failure=event.failure,
         files=evidence.files,
         commits=len(evidence.commits),
         tasks_done=len(evidence.tasks_done),

@@ -9,12 +9,13 @@ from typing import Any
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.plan.closing.checks import Verification
+from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.report import Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.report import AgentFailure, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
@@ -34,6 +35,8 @@ class PlanFacts:
 
     counts: PlanCountsView = PlanCountsView()
     next_task: TaskRef | None = None
+    next_traits: TaskTraits | None = None
+    """Of that task, where the plan says some."""
     open_tasks: tuple[TaskRef, ...] = ()
     """The first required ones that are open, at most ten."""
     held: tuple[HeldTask, ...] = ()
@@ -174,6 +177,8 @@ class AgentLaunched:
     prompt_bytes: int
     dialect: Dialect | None = None
     """None: plain text."""
+    model: str | None = None
+    """The model it was given; None: its own choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +213,10 @@ class IterationRead:
     """The agent's structured output says that it failed, or has no end."""
     failure: str = ""
     """How, in words."""
+    failure_kind: AgentFailure | None = None
+    """Which failure it is, also where only the agent's exit tells of it; None: it did not fail."""
+    remedy: str = ""
+    """What a person does about it, in words; empty where nobody has to."""
     usage: Usage | None = None
     """Of all the agents of the iteration."""
     denied_tools: tuple[str, ...] | None = None
@@ -339,10 +348,12 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announced:
-    """What became of telling those outside; it moves no run."""
+    """What was seen beside the loop, such as how those outside were told; it moves no run."""
 
     code: str
     message: str
+    iteration: int | None = None
+    """The iteration that it is about, whose agent works; told once then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

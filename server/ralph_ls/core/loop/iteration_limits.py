@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ralph_ls.core.agent.decode.told import TodoTold, Told, ToolTold, UsageTold, usage_of
+from ralph_ls.core.agent.prices import priced
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.budget import amount, tokens_of
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.messages import ToolState
+from ralph_ls.protocol.prices_config import PriceConfig
 from ralph_ls.protocol.report import Usage
 
 ITERATION_LIMIT = "iteration-limit"
@@ -29,7 +31,8 @@ def limit_passed(config: Config, usage: Usage | None) -> str | None:
         return f"{tokens} of {max_tokens} tokens"
     cost, max_cost = None if usage is None else usage.cost_usd, config.max_cost_per_iteration_usd
     if cost is not None and max_cost is not None and cost > max_cost:
-        return f"{amount(cost)} of {amount(max_cost)} US dollars"
+        about = "about " if usage is not None and usage.estimated else ""
+        return f"{about}{amount(cost)} of {amount(max_cost)} US dollars"
     return None
 
 
@@ -45,9 +48,15 @@ def passed_words(config: Config, usage: Usage | None, *, ended: bool) -> str | N
 class SpendingWatch:
     """Hears what one agent process tells, and says when it has to end."""
 
-    def __init__(self, config: Config, spent: Usage | None) -> None:
-        """``spent`` is what an earlier attempt of the same iteration used up."""
+    def __init__(
+        self, config: Config, spent: Usage | None, *, price: PriceConfig | None = None
+    ) -> None:
+        """``spent`` is what an earlier attempt of the same iteration used up.
+
+        ``price`` is that of the model, for an agent that tells no cost.
+        """
         self._config = config
+        self._price = price
         self._spent = spent
         self._has_passed = False
         self._open_calls: set[str] = set()
@@ -62,7 +71,7 @@ class SpendingWatch:
                 # cost comes the agent's own end.
                 is_next = one.usage.cost_usd is None
                 self.is_over = self.is_over or (is_next and self._has_passed)
-                usage = add_usage(self._spent, usage_of(one.usage))
+                usage = add_usage(self._spent, priced(usage_of(one.usage), self._price))
                 self._has_passed = limit_passed(self._config, usage) is not None
             elif isinstance(one, ToolTold) and one.state is ToolState.STARTED:
                 self._open_calls.add(one.call)

@@ -80,6 +80,7 @@ from ralph_ls.protocol.events import (
     WaitStarted,
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
 
@@ -342,6 +343,7 @@ def _read(
     status, gathered = chapter.find(RalphStatusUpdate), chapter.find(EvidenceGathered)
     evidence = Evidence() if gathered is None else gathered.evidence
     is_limited = ended.outcome is Outcome.LIMITED
+    at_limit = ended.failure in {None, AgentFailure.LIMIT}
     came_to_its_end = ended.outcome in {Outcome.PROGRESS, Outcome.NO_PROGRESS}
     return IterationRead(
         report=None if status is None else status.report,
@@ -353,7 +355,8 @@ def _read(
         usage=ended.usage,
         denied_tools=_denied_tools(ended),
         failed=is_limited,
-        limit=_limit(rehearsal, chapter) if is_limited else None,
+        failure_kind=ended.failure,
+        limit=_limit(rehearsal, chapter) if is_limited and at_limit else None,
         session=ended.session,
         plan_changed=_is_plan_changed(chapter, evidence),
         changes=Changes(

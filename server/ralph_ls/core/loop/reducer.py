@@ -27,7 +27,9 @@ from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop import attempts, course, invalid, settle, steering
+from ralph_ls.core.loop.agent_choosing import worker_of
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
+from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
 from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -53,6 +55,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.session import to_resume
 from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
+from ralph_ls.core.loop.telling import warn_once
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -118,7 +121,7 @@ def _dispatch(draft: Draft, given: Input) -> None:  # noqa: PLR0912 - one branch
         case Interrupted(by=by):
             steering.interrupt(draft, by)
         case Announced():
-            draft.tell(Warned, code=given.code, message=given.message)
+            _announced(draft, given)
         case EffectFailed(message=message):
             _effect_failed(draft, message)
         case _:  # pragma: no cover
@@ -132,9 +135,20 @@ def _after_the_end(draft: Draft, given: Input) -> None:
         case CommandUnreadable():
             steering.refuse_unreadable(draft, given)
         case Announced():
-            draft.tell(Warned, code=given.code, message=given.message)
+            _announced(draft, given)
         case _:
             draft.ignore("the run has ended")
+
+
+def _announced(draft: Draft, given: Announced) -> None:
+    """Warn of it; what is about an iteration once for each, and not when that is over."""
+    current = draft.run.current
+    if given.iteration is None:
+        draft.tell(Warned, code=given.code, message=given.message)
+    elif current is None or current.started.iteration != given.iteration:
+        draft.ignore("the iteration that it is about is over")
+    else:
+        warn_once(draft, given.iteration, given.code, given.message)
 
 
 def _start(draft: Draft, given: Started) -> None:
@@ -286,7 +300,16 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             limit=config.attempts.limit,
         )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
-    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now)
+    traits = given.plan.next_traits
+    about = None if traits is None or task is None or traits.task != task.id else traits
+    worker = worker_of(
+        config,
+        mode=given.mode,
+        traits=about,
+        instead=agent_in_turn(draft.run, started.at),
+        out=left_out_now(draft.run, started.at),
+    )
+    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now, worker=worker)
     draft.order(
         LaunchAgent(
             iteration=started.iteration,
@@ -294,6 +317,9 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             context=course.prompt_context(draft.run, started),
             session=None if session is None else session.id,
             session_cost_usd=0.0 if session is None else session.cost_usd or 0.0,
+            session_usage=None if session is None else session.usage,
+            agent=worker.agent,
+            model=worker.model,
         )
     )
 
@@ -318,6 +344,7 @@ def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
         group=given.group,
         prompt_bytes=given.prompt_bytes,
         dialect=given.dialect,
+        model=given.model,
     )
     draft.expect(Awaits.EXIT)
     if draft.state.stopping_agent:

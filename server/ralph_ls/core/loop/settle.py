@@ -12,8 +12,8 @@ from typing import cast
 
 from ralph_ls.core.loop import attempts, course, invalid
 from ralph_ls.core.loop import breaker as breaker_rules
+from ralph_ls.core.loop.closing import end_iteration, tell_failure
 from ralph_ls.core.loop.effects import (
-    CloseIteration,
     LaunchAgent,
     NoteSetAside,
     RemoveDecide,
@@ -21,12 +21,12 @@ from ralph_ls.core.loop.effects import (
     Validate,
 )
 from ralph_ls.core.loop.evidence import judge, new_head
+from ralph_ls.core.loop.failing import NO_SECOND_TRY, crash_of, hold_of
 from ralph_ls.core.loop.gate import GateResult, check_gate
 from ralph_ls.core.loop.halting import raise_promises
 from ralph_ls.core.loop.handover import (
     commit_due,
     ends_by_timeout,
-    is_uncommitted,
     kinds_of_evidence,
     push_due,
     tell_committed,
@@ -53,26 +53,23 @@ from ralph_ls.core.loop.telling import (
     warn_once,
 )
 from ralph_ls.core.loop.verdict import (
+    CRASHES_TO_FATAL,
     SetAside,
     Settlement,
     came_to_nothing,
     completes,
     exit_words,
     limit_of,
-    verdict,
 )
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import OnBlocked
 from ralph_ls.protocol.events import (
     AgentExited,
-    IterationEnded,
     PhaseChanged,
 )
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import CurrentIteration
-
-KEPT_ERRORS = 5
 
 MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
 """What a task needs that the loop set aside (S, Handling Stuck Tasks)."""
@@ -94,6 +91,7 @@ def read(draft: Draft, given: IterationRead) -> None:
         and _may_try_again(draft, current, exit_event)
         and came_to_nothing(exit_event, given, evidence)
         and limit_of(given) is None
+        and given.failure_kind not in NO_SECOND_TRY
         and limit_passed(draft.config, given.usage) is None
     ):
         _try_again(draft, current, exit_event, given)
@@ -224,12 +222,15 @@ def _try_again(
         f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
+    agent = None if current.agent is None else current.agent.agent
     # In a fresh session: a broken one may be what made it fail.
     draft.order(
         LaunchAgent(
             iteration=current.started.iteration,
             attempt=2,
             context=course.prompt_context(draft.run, current.started),
+            agent=None if agent == draft.config.agent else agent,
+            model=None if current.agent is None else current.agent.model,
         )
     )
 
@@ -239,11 +240,12 @@ def _close(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
     draft.keep(settlement=None)
     settlement = _settle(draft, current, given, evidence)
     tell_decisions(draft, settlement)
+    tell_failure(draft, settlement)
     question = draft.run.question
     answered = question is not None and question.answer is not None
     if completes(draft.run, settlement) is None:
         raise_promises(draft, settlement)
-    _end_iteration(draft, settlement)
+    end_iteration(draft, settlement)
     if answered and draft.run.question is None and given.halt.question is not None:
         draft.order(RemoveDecide())
     if settlement.set_aside is not None:
@@ -252,8 +254,8 @@ def _close(draft: Draft, given: IterationRead, evidence: Evidence) -> None:
         course.follow(draft, draft.run.verdict)
     elif (due := review_due(draft.run)) is not None:
         course.halt_for_review(draft, due)
-    elif settlement.limit is not None:
-        course.wait_for_limit(draft, settlement.limit, since=current.started.at)
+    elif settlement.hold is not None and not settlement.works_on:
+        course.wait_for_agent(draft, settlement.hold, since=current.started.at)
     else:
         changes_plan = settlement.set_aside is not None
         course.go_on(draft, reuse=not settlement.lost, look_again=changes_plan)
@@ -267,16 +269,20 @@ def _settle(
     head = new_head(evidence)
     if current.committed is not None:
         head = current.committed.commit
+    hold, failed = None, False
+    if exit_event is not None and not stopped:
+        failed = came_to_nothing(exit_event, given, evidence)
+        hold = hold_of(run, given, limit_of(given), nothing=failed, now=draft.now)
+        failed = failed and hold is None
+    is_last = failed and run.crashes + 1 >= CRASHES_TO_FATAL
     settlement = Settlement(
         current=current,
         read=given,
         evidence=evidence,
         stopped=stopped,
-        failed=exit_event is not None
-        and not stopped
-        and limit_of(given) is None
-        and came_to_nothing(exit_event, given, evidence),
-        limit=None if exit_event is None or stopped else limit_of(given),
+        failed=failed,
+        hold=hold,
+        replaced=crash_of(run, now=draft.now) if is_last else None,
         gate=GateResult(indicators=run.indicators, satisfied=False, accepted=False),
         breaker=run.breaker,
         attempts=run.attempts,
@@ -353,46 +359,3 @@ def _say_in_plan(draft: Draft, set_aside: SetAside) -> None:
         draft.order(SetTaskAside(task=task, reason=reason, needs=MARKED_BLOCKED))
     else:
         draft.order(NoteSetAside(task=task, attempts=n_attempts, at=draft.now, said=set_aside.said))
-
-
-def _end_iteration(draft: Draft, settlement: Settlement) -> None:
-    run, given, current = draft.run, settlement.read, settlement.current
-    cut_short = settlement.cut_short
-    recommendation, missing = run.recommendation, run.missing_reports
-    if given.report is not None and settlement.limit is None:
-        recommendation, missing = given.report.recommendation, 0
-    elif not cut_short:
-        recommendation, missing = "", run.missing_reports + 1
-    crashes = run.crashes if cut_short else 0
-    denied = given.denied_tools
-    # Nobody knows how long an iteration ran before its engine died. Where the clock was set back
-    # meanwhile, it took as long as its agent at least, which was timed otherwise.
-    seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
-    seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)
-    ended = draft.tell(
-        IterationEnded,
-        iteration=current.started.iteration,
-        mode=current.started.mode,
-        outcome=settlement.outcome,
-        seconds=round(seconds, 3),
-        commit=settlement.commit,
-        uncommitted=is_uncommitted(run, current, cut_short=cut_short),
-        fingerprint=settlement.evidence.fingerprint,
-        breaker=settlement.breaker,
-        stuck_count=settlement.stuck_count,
-        indicators=settlement.gate.indicators,
-        missing_reports=missing,
-        crashes=run.crashes + 1 if settlement.failed else crashes,
-        recommendation=recommendation,
-        counts=given.plan.counts,
-        usage=given.usage,
-        permission_denials=None if denied is None else len(denied),
-        denied_tools=tuple(dict.fromkeys(denied or ())),
-        completion_words=given.completion_words,
-        attempts=dict(settlement.attempts),
-        skipped=attempts.rename_each(run.skipped, given.renamed),
-        session=given.session,
-        errors=given.errors[:KEPT_ERRORS],
-        verdict=verdict(run, settlement, draft.now),
-    )
-    draft.order(CloseIteration(ended=ended))

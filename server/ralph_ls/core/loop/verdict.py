@@ -15,6 +15,7 @@ from datetime import datetime
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop import budget
+from ralph_ls.core.loop.failing import LIMITS_OF_ITS_OWN, Hold, needs_person_words
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.inputs import IterationRead
@@ -25,6 +26,7 @@ from ralph_ls.protocol.breaker import Breaker
 from ralph_ls.protocol.config import GateRule, OnTimeout
 from ralph_ls.protocol.events import AgentExited, Pushed
 from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.iteration_events import AgentOut
 from ralph_ls.protocol.report import PromiseKind, Report
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, TaskRef, Verdict
 from ralph_ls.protocol.state import CurrentIteration, RunState
@@ -56,8 +58,10 @@ class Settlement:
     """Its agent, or its validation, was ended on a person's order."""
     failed: bool
     """Its agent came to nothing."""
-    limit: Limit | None
-    """It came to nothing because of the agent's usage limit."""
+    hold: Hold | None
+    """It came to nothing because its agent could not be had."""
+    replaced: AgentOut | None = None
+    """Its agent failed once too often, and another one takes over."""
     gate: GateResult
     breaker: Breaker
     attempts: Mapping[str, int]
@@ -73,7 +77,17 @@ class Settlement:
     @property
     def cut_short(self) -> bool:
         """It did not come to its end: what it achieved counts, what it did not say does not."""
-        return self.lost or self.stopped or self.limit is not None
+        return self.lost or self.stopped or self.hold is not None
+
+    @property
+    def agent_out(self) -> AgentOut | None:
+        """The agent that is left out from here on."""
+        return self.replaced if self.hold is None else self.hold.out
+
+    @property
+    def works_on(self) -> bool:
+        """Another agent takes over."""
+        return self.agent_out is not None and self.agent_out.successor is not None
 
     @property
     def outcome(self) -> Outcome:
@@ -81,7 +95,7 @@ class Settlement:
             return Outcome.LOST
         if self.stopped:
             return Outcome.STOPPED
-        if self.limit is not None:
+        if self.hold is not None:
             return Outcome.LIMITED
         return Outcome.PROGRESS if self.evidence.progress else Outcome.NO_PROGRESS
 
@@ -106,7 +120,7 @@ def question_of(given: IterationRead) -> str | None:
 
 def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
     """A bad exit without a result, or no word at all, and nothing done (SPEC §9.3)."""
-    if _was_ended(exit_event) or evidence.progress:
+    if _was_ended(exit_event) or evidence.progress or given.failure_kind in LIMITS_OF_ITS_OWN:
         return False
     no_result = given.report is None and not given.promises
     return given.said_nothing or (no_result and (given.failed or exit_event.exit_code != 0))
@@ -197,7 +211,7 @@ def completes(run: RunState, settlement: Settlement) -> str | None:
 
 def counted_after(run: RunState, settlement: Settlement) -> int:
     """Iterations that count for the limit, with this one."""
-    return run.counted + (0 if settlement.lost or settlement.limit is not None else 1)
+    return run.counted + (0 if settlement.lost or settlement.hold is not None else 1)
 
 
 def fatal(run: RunState, settlement: Settlement) -> str | None:
@@ -210,7 +224,9 @@ def fatal(run: RunState, settlement: Settlement) -> str | None:
         return _not_pushed(pushed)
     if exit_event is None:
         return None
-    if settlement.failed and run.crashes + 1 >= CRASHES_TO_FATAL:
+    if settlement.failed and (message := needs_person_words(run, settlement.read)):
+        return message
+    if settlement.failed and not settlement.works_on and run.crashes + 1 >= CRASHES_TO_FATAL:
         last = exit_words(exit_event)
         last += f": {settlement.read.failure}" if settlement.read.failure else ""
         return f"the agent failed in {CRASHES_TO_FATAL} iterations in a row; the last one {last}"
@@ -241,6 +257,7 @@ def _confirms(run: RunState, settlement: Settlement) -> bool:
     """Whether a confirming iteration looked, and found nothing to do (SPEC §7)."""
     given, exit_event = settlement.read, settlement.current.exit
     looked = exit_event is not None and not _was_ended(exit_event)
+    looked = looked and given.failure_kind not in LIMITS_OF_ITS_OWN
     found_work = given.plan.next_task is not None or given.plan.counts.open_required > 0
     needs_person = (given.report is not None and given.report.status == "BLOCKED") or any(
         promise.kind is not PromiseKind.COMPLETE for promise in given.promises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralph_ls.core.agent.decode.usage_file import DIALECTS, USAGE_FILE
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.agent_config import AgentConfig, Dialect
 from ralph_ls.protocol.errors import ConfigError
@@ -20,11 +21,18 @@ def describe(name: str, config: AgentConfig) -> Agent:
             f"agents.{name}.model is set, but a command of your own is given no model; "
             f"put it into argv under [agents.{name}], and remove the setting"
         )
+    dialect = config.dialect or Dialect.TEXT
+    if dialect not in DIALECTS and any(USAGE_FILE in part for part in config.argv):
+        readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS))
+        raise ConfigError(
+            f"agents.{name}.argv has {USAGE_FILE}, but such a file is not read with the dialect "
+            f"{dialect.value!r}; set dialect = {readable}, or take it out"
+        )
     return Agent(
         name=name,
         argv=(*config.argv, *config.args),
         prompt=config.prompt,
         env=config.env,
-        dialect=config.dialect or Dialect.TEXT,
+        dialect=dialect,
         preface=config.system_prompt or "",
     )

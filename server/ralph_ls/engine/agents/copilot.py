@@ -10,7 +10,8 @@ COPILOT = Description(
     program="copilot",
     call=("--no-ask-user",),
     freely=("--allow-all",),
-    stream=("--output-format", "json"),
+    # Its stream has no tokens: they stand in that file alone.
+    stream=("--output-format", "json", "--usage-output-file", "{usage_file}"),
     dialect=Dialect.COPILOT,
     model=("--model", "{model}"),
     # One argument: apart, an id that is missing would open its list of sessions.

@@ -18,7 +18,7 @@ RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "claude"
 
 
 def recording(name: str) -> bytes:
-    """What the real program printed; see ``tests/e2e/record_claude.py``."""
+    """What the real program printed; see ``tests.e2e.recordings.py``."""
     return (RECORDINGS / f"{name}.jsonl").read_bytes()
 
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from ralph_ls.protocol.report import Usage
 
 
@@ -16,12 +17,14 @@ def decoder_for(
     folder: str = "",
     earlier_cost_usd: float = 0.0,
     earlier_usage: Usage | None = None,
+    mapping: JsonLinesConfig | None = None,
 ) -> Decoder:
     """A decoder for one process of an agent that speaks ``dialect``.
 
     ``folder`` is the one it works in, where its stream does not say. The last two are what a
     session that it goes on in had cost and used before: ``Final.session_cost_usd`` and
-    ``session_usage`` of the process before it. Each agent tells only one of them.
+    ``session_usage`` of the process before it. Each agent tells only one of them. ``mapping`` says
+    what the records of ``Dialect.JSONL`` mean.
     """
     # Records are compiled on import, which who decodes nothing, or another dialect, need not wait
     # for.
@@ -38,21 +41,33 @@ def decoder_for(
             from ralph_ls.core.agent.decode.codex import CodexDecoder
 
             return CodexDecoder(iteration, folder=folder, earlier_usage=earlier_usage)
-        case Dialect.GEMINI | Dialect.QWEN | Dialect.OPENCODE:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+        case Dialect.GEMINI:
+            from ralph_ls.core.agent.decode.gemini import GeminiDecoder
 
-            return PlainDecoder(iteration)
-        case Dialect.CLINE | Dialect.COPILOT:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+            return GeminiDecoder(iteration, folder=folder)
+        case Dialect.QWEN:
+            from ralph_ls.core.agent.decode.qwen import QwenDecoder
 
-            return PlainDecoder(iteration)
+            return QwenDecoder(iteration, earlier_usage=earlier_usage)
+        case Dialect.OPENCODE:
+            from ralph_ls.core.agent.decode.opencode import OpencodeDecoder
+
+            return OpencodeDecoder(iteration, folder=folder)
+        case Dialect.CLINE:
+            from ralph_ls.core.agent.decode.cline import ClineDecoder
+
+            return ClineDecoder(iteration, folder=folder)
+        case Dialect.COPILOT:
+            from ralph_ls.core.agent.decode.copilot import CopilotDecoder
+
+            return CopilotDecoder(iteration, folder=folder)
         case Dialect.JSONL:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+            from ralph_ls.core.agent.decode.jsonl import JsonLinesDecoder
 
-            return PlainDecoder(iteration)
+            return JsonLinesDecoder(iteration, mapping=mapping, folder=folder)
         case Dialect.ACP:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+            from ralph_ls.core.agent.decode.acp import AcpDecoder
 
-            return PlainDecoder(iteration)
+            return AcpDecoder(iteration, folder=folder, earlier_cost_usd=earlier_cost_usd)
         case _:
             assert_never(dialect)

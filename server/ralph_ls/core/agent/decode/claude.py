@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from ralph_ls.core.agent.decode.claude_failures import failure_at_end, words_of_result
 from ralph_ls.core.agent.decode.claude_records import (
     AssistantRecord,
     Block,
@@ -22,12 +23,14 @@ from ralph_ls.core.agent.decode.claude_records import (
     LimitRecord,
     Record,
     ResultRecord,
+    Retry,
+    RetryData,
     SystemRecord,
     UserRecord,
     read_line,
     went_well,
 )
-from ralph_ls.core.agent.decode.claude_sums import Meter, moment_of
+from ralph_ls.core.agent.decode.claude_sums import Counting, Meter, moment_of
 from ralph_ls.core.agent.decode.claude_tools import (
     ACCOUNTED_TOOLS,
     TODO_TOOLS,
@@ -48,7 +51,7 @@ from ralph_ls.core.agent.decode.said import (
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Teller, Told, usage_of
+from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.protocol.messages import ToolState
 
@@ -59,12 +62,25 @@ ENDS = {
 }
 """What the kinds of a bad end mean."""
 
+NO_END = "its output ended without a result"
+
 
 class ClaudeDecoder:
     """Reads one process of ``claude``."""
 
-    def __init__(self, iteration: int, *, earlier_cost_usd: float = 0.0) -> None:
-        """``earlier_cost_usd`` is what a session that is resumed had cost before."""
+    def __init__(
+        self,
+        iteration: int,
+        *,
+        earlier_cost_usd: float = 0.0,
+        meter: Counting | None = None,
+        tools: Mapping[str, str] | None = None,
+    ) -> None:
+        """``earlier_cost_usd`` is what a session that is resumed had cost before.
+
+        The last two are for a program that speaks as ``claude`` does, but counts otherwise, and
+        has other names for its tools: for each of them the one that ``claude`` has.
+        """
         self._earlier_cost = earlier_cost_usd
         self._lines = LineSplitter()
         self._tell = Teller(iteration)
@@ -79,8 +95,13 @@ class ClaudeDecoder:
         self._limit: Limit | None = None
         self._has_gone_on = False
         """Whether the agent went on working after it had met its limit."""
+        self._api_error = ""
+        """The kind of the last failure that the program itself told in the model's place."""
         self._asked = ""
-        self._meter = Meter()
+        self._meter: Counting = meter or Meter()
+        self._counted: Counts | None = None
+        """What was told last of what is used up."""
+        self._tools = tools or {}
         self._result: ResultRecord | None = None
 
     def feed(self, data: bytes) -> list[Told]:
@@ -106,6 +127,7 @@ class ClaudeDecoder:
             model=self._model,
             failed=bool(why),
             why=why,
+            failure=failure_at_end(result, self._api_error) if why else None,
             denied_tools=tuple(name for name in self._denied.values() if not is_asking(name)),
             limit=self._limit_at_end(),
         )
@@ -166,6 +188,7 @@ class ClaudeDecoder:
             # Whatever ended before, the agent is at work again.
             self._result = None
             self._has_gone_on = True
+            self._api_error = ""
             self._session_id = record.session_id or self._session_id
             self._model = record.message.model or self._model
         for block in _blocks(record.message):
@@ -179,6 +202,8 @@ class ClaudeDecoder:
 
     def _take_api_error(self, record: AssistantRecord, *, is_main: bool) -> None:
         """The program itself says, in the model's place, that there is no answer."""
+        if is_main:
+            self._api_error = record.error or ""
         if is_main and record.error == "rate_limit":
             self._meet_limit(self._limit or Limit())
         for block in _blocks(record.message):
@@ -187,18 +212,19 @@ class ClaudeDecoder:
                 self._tell.text(block.text)
 
     def _begin_call(self, block: Block, *, is_main: bool) -> None:
-        name = block.name
+        name, known = block.name, self._tools.get(block.name, block.name)
         arguments = block.input if isinstance(block.input, dict) else {}
-        asks, is_todo = is_asking(name), name in TODO_TOOLS
+        asks, is_todo = is_asking(name), known in TODO_TOOLS
         if is_main:
             self._said.tool_called()
             self._asked = question_in(arguments) if asks else ""
         call = _Call(
             name=name,
+            known=known,
             arguments=arguments if is_todo else {},
             summary=summary_of(arguments, self._folder),
-            path=file_of(name, arguments, self._folder),
-            needs_account=asks or name in ACCOUNTED_TOOLS,
+            path=file_of(known, arguments, self._folder),
+            needs_account=asks or known in ACCOUNTED_TOOLS,
         )
         self._calls[block.id] = call
         forget_oldest(self._calls)
@@ -210,22 +236,23 @@ class ClaudeDecoder:
             self._errors.add(find_error_lines(_text_of(block.content)[-READ_OF_FAILURE:]))
         call = self._calls.get(block.tool_use_id)
         if call is not None:
-            self._end_call(block.tool_use_id, call, told, is_error=bool(block.is_error))
+            account = block.content if told == NOTHING else told
+            self._end_call(block.tool_use_id, call, account, is_error=bool(block.is_error))
 
     def _end_call(self, call_id: str, call: _Call, told: msgspec.Raw, *, is_error: bool) -> None:
         """``told`` is the tool's own account, for the calls that need it."""
         del self._calls[call_id]
         if self._asked and is_asking(call.name) and not is_error and has_answer(told):
             self._asked = ""
-        if call.name in TODO_TOOLS:
+        if call.known in TODO_TOOLS:
             if not is_error:
-                self._todos.take(call.name, call.arguments, told)
+                self._todos.take(call.known, call.arguments, told)
                 self._tell.todos(self._todos.items)
             return
         state = ToolState.FAILED if is_error else ToolState.DONE
         self._tell.tool(call_id, call.name, call.summary, state)
         if call.path is not None and not is_error:
-            self._tell.file(call.path, action_of(call.name, told))
+            self._tell.file(call.path, action_of(call.known, told))
 
     def _take_system(self, record: SystemRecord) -> None:
         match record.subtype:
@@ -237,6 +264,8 @@ class ClaudeDecoder:
                 self._denied[record.tool_use_id] = record.tool_name
             case "api_retry":
                 self._tell.text(_retry_words(record))
+            case "retry" if record.data is not None and record.data.attempt is not None:
+                self._tell.text(_retry_words(record.data))
             case _:
                 pass
 
@@ -252,7 +281,8 @@ class ClaudeDecoder:
 
     def _tell_usage(self, cost_usd: float | None) -> None:
         counts = self._meter.counts(cost_usd)
-        if counts is not None:
+        if counts is not None and counts != self._counted:
+            self._counted = counts
             self._tell.usage(counts)
 
     def _take_limit(self, record: LimitRecord) -> None:
@@ -279,6 +309,8 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A tool call that has not come back."""
 
     name: str
+    known: str
+    """The name by which ``claude`` has a tool like it."""
     arguments: Mapping[str, Any]
     """Kept only where its end needs them: the text of a whole file may be among them."""
     summary: str
@@ -302,15 +334,15 @@ def _text_of(content: msgspec.Raw) -> str:
 def _failure_of(result: ResultRecord | None) -> str:
     """How a stream failed, in words; empty where it did not."""
     if result is None:
-        return "its output ended without a result"
+        return NO_END
     if not result.is_error and not result.subtype.startswith("error"):
         return ""
-    told = (result.result or "; ".join(result.errors or ())).strip().split("\n")[0]
-    means = ENDS.get(result.subtype, "")
+    told = words_of_result(result).strip().split("\n")[0]
+    means = "" if told and result.error is not None else ENDS.get(result.subtype, "")
     return ": ".join(filter(None, (means, told))) or f"it ended with {result.subtype or 'an error'}"
 
 
-def _retry_words(record: SystemRecord) -> str:
+def _retry_words(record: Retry | RetryData) -> str:
     what = (record.error or "no answer").replace("_", " ")
     status = "" if record.error_status is None else f" ({record.error_status})"
     wait = "" if record.retry_delay_ms is None else f" in {record.retry_delay_ms / 1000:.1f} s"

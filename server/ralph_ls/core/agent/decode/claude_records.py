@@ -69,18 +69,34 @@ class UserRecord(msgspec.Struct, gc=False):
     tool_use_result: msgspec.Raw = NOTHING
 
 
-class SystemRecord(msgspec.Struct):
+class Retry(msgspec.Struct):
+    """The program asks the model again after a while."""
+
+    attempt: int | None = None
+    max_retries: int | None = None
+    retry_delay_ms: float | None = None
+    error_status: int | None = None
+    error: str | None = None
+
+
+class RetryData(msgspec.Struct):
+    """The same, as ``qwen`` tells it."""
+
+    attempt: int | None = None
+    max_retries: int | None = msgspec.field(name="maxRetries", default=None)
+    retry_delay_ms: float | None = msgspec.field(name="delayMs", default=None)
+    error_status: int | None = None
+    error: str | None = None
+
+
+class SystemRecord(Retry):
     """What the program itself tells: its beginning, its retries."""
 
     subtype: str = ""
     session_id: str | None = None
     cwd: str = ""
     model: str | None = None
-    attempt: int | None = None
-    max_retries: int | None = None
-    retry_delay_ms: float | None = None
-    error_status: int | None = None
-    error: str | None = None
+    data: RetryData | None = None
     tool_name: str = ""
     tool_use_id: str = ""
 
@@ -98,6 +114,12 @@ class Denial(msgspec.Struct):
     tool_use_id: str = ""
 
 
+class ErrorInfo(msgspec.Struct):
+    """What went wrong, in words."""
+
+    message: str = ""
+
+
 class ResultRecord(msgspec.Struct):
     """The end of a turn. One stream may have several, where an agent worked in the background."""
 
@@ -105,7 +127,10 @@ class ResultRecord(msgspec.Struct):
     is_error: bool = False
     result: str | None = None
     errors: list[str] | None = None
+    error: ErrorInfo | str | None = None
+    """Where ``qwen`` says what went wrong."""
     api_error_status: int | None = None
+    terminal_reason: str | None = None
     session_id: str | None = None
     total_cost_usd: float | None = None
     num_turns: int | None = None
@@ -153,7 +178,7 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
     """
     result = _RESULT.match(line) if line.startswith(_USER) else None
     if result is None or not line.endswith(_ENDS):
-        return None
+        return _went_well_in_qwen(line, is_lone=is_lone)
     behind, end = result.end(), len(line)
     flag = line.find(_ERROR_KEY, behind)
     while flag >= 0:
@@ -169,6 +194,20 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
     return result[1].decode()
 
 
+def _went_well_in_qwen(line: bytes, *, is_lone: bool) -> str | None:
+    """The same for ``qwen``, which tells how a call went in front of what it brought back."""
+    result = _RESULT_OF_QWEN.match(line)
+    if result is None or not line.endswith(_ENDS):
+        return None
+    has_more = not is_lone and line.find(_ID_KEY, result.end()) >= 0
+    return None if has_more else result[1].decode()
+
+
+_RESULT_OF_QWEN = re.compile(
+    rb'\{"type":"user","uuid":"[\w-]*","session_id":"[\w-]*","parent_tool_use_id":'
+    rb'(?:null|"[\w-]*"),"message":\{"role":"user","content":\['
+    rb'\{"type":"tool_result","tool_use_id":"([\w-]+)","is_error":false,"content":'
+)
 _USER = b'{"type":"user"'
 _RESULT = re.compile(
     rb'\{"type":"user","message":\{"role":"user","content":\['

@@ -5,12 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
 from msgspec import structs
 
 from ralph_ls.core.agent.decode.claude_records import Content, ModelUsage, ResultRecord, Tokens
 from ralph_ls.core.agent.decode.told import Counts
 from ralph_ls.core.agent.usage import add_known
+
+
+class Counting(Protocol):
+    """Counts what is used up."""
+
+    def begin_answer(self, content: Content) -> bool:
+        """Count an answer when its first block comes; False for the others, and without counts."""
+        ...
+
+    def end_turn(self, record: ResultRecord, model: str | None, /) -> None:
+        """Take the exact counts in the place of the rough ones."""
+        ...
+
+    def counts(self, cost_usd: float | None) -> Counts | None:
+        """All of it; None where nothing is known."""
+        ...
 
 
 class Meter:

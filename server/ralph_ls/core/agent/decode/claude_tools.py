@@ -44,6 +44,9 @@ _ACTIONS = {
     "NotebookEdit": FileAction.CHANGED,
 }
 
+_CREATED = b'"Successfully created'
+"""How the account of ``qwen`` begins of a file that was not there."""
+
 _STATES: Mapping[str, Literal["pending", "inProgress", "done"]] = {
     "in_progress": "inProgress",
     "completed": "done",
@@ -74,7 +77,7 @@ def file_of(name: str, arguments: Mapping[str, Any], folder: str) -> str | None:
 
 def action_of(name: str, told: msgspec.Raw) -> FileAction:
     """What a call that went well did to its file; ``told`` is the tool's own account of it."""
-    if name == "Write" and kind_of(told) == "create":
+    if name == "Write" and (kind_of(told) == "create" or bytes(told).startswith(_CREATED)):
         return FileAction.CREATED
     return _ACTIONS[name]
 

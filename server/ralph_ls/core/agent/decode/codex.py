@@ -39,7 +39,7 @@ from ralph_ls.core.agent.decode.codex_tools import (
     summary_of_item,
     todo_items,
 )
-from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
 from ralph_ls.core.agent.decode.records import Words, decode
 from ralph_ls.core.agent.decode.said import (
@@ -52,8 +52,9 @@ from ralph_ls.core.agent.decode.said import (
 )
 from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.core.agent.failure import failure_in
 from ralph_ls.protocol.messages import ToolState
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.report import AgentFailure, Usage
 
 NO_END = "its output ended before its turn did"
 
@@ -105,6 +106,7 @@ class CodexDecoder:
             session_id=self._thread_id,
             failed=why is not None,
             why=_first_line(why or ""),
+            failure=None if why is None else _failure_of(why, self._last_error, limit),
             denied_tools=tuple(self._denied),
             limit=limit,
         )
@@ -226,6 +228,15 @@ class CodexDecoder:
             output_tokens=_less(found.output_tokens, earlier.output_tokens),
             cached_tokens=_less(found.cached_tokens, earlier.cached_tokens),
         )
+
+
+def _failure_of(why: str, last_error: str, limit: Limit | None) -> AgentFailure | None:
+    """Which failure it is, by the messages that the program makes; None for any other."""
+    if limit is not None:
+        return AgentFailure.LIMIT
+    # Without an end, what it was still getting over is all that is known.
+    found = failure_in(last_error) if why == NO_END else failure_in(why)
+    return found or (AgentFailure.CRASHED if why == NO_END else None)
 
 
 def _has_failed(item: Item) -> bool:

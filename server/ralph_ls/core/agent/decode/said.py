@@ -28,7 +28,14 @@ LONGEST_QUESTION = 4_000
 """Characters."""
 
 ASKING_TOOLS = frozenset(
-    {"askuserquestion", "askuser", "askfollowupquestion", "requestuserinput", "askhuman"}
+    {
+        "askuserquestion",
+        "askuser",
+        "askfollowupquestion",
+        "askquestion",
+        "requestuserinput",
+        "askhuman",
+    }
 )
 """Tools that put a question to a person, in lower case and without what joins their words."""
 

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
+from tests.fakes.model_stub.api import Api, Json, pieces, usage_of
 from tests.fakes.model_stub.script import Answer
-
-DEFAULT_USAGE = {
-    "input_tokens": 1200,
-    "output_tokens": 34,
-    "cache_read_input_tokens": 800,
-    "cache_creation_input_tokens": 100,
-}
-
-PIECE = 24
-"""Characters of one delta."""
 
 ERROR_TYPES = {
     400: "invalid_request_error",
@@ -28,32 +18,37 @@ ERROR_TYPES = {
     529: "overloaded_error",
 }
 
-Json = dict[str, Any]
+
+def error_of(answer: Answer) -> Json:
+    kind = ERROR_TYPES.get(answer.status, "api_error")
+    return {"type": "error", "error": {"type": kind, "message": answer.text}}
 
 
-def message_of(answer: Answer, *, number: int, model: str) -> Json:
-    """The whole message, as a request without ``stream`` gets it."""
+def _tools_of(request: Json) -> dict[str, Json]:
+    tools = request.get("tools") or ()
+    return {str(tool.get("name")): tool.get("input_schema", {}) for tool in tools}
+
+
+def _message(answer: Answer, number: int, model: str) -> Json:
     return {
         "id": f"msg_{number:04d}",
         "type": "message",
         "role": "assistant",
         "model": model,
         "content": _blocks(answer, number),
-        "stop_reason": answer.stop_reason,
+        "stop_reason": _stop_reason(answer),
         "stop_sequence": None,
-        "usage": {**DEFAULT_USAGE, **answer.usage},
+        "usage": dict(usage_of(answer)),
     }
 
 
-def error_of(answer: Answer) -> Json:
-    """The body of an error."""
-    kind = ERROR_TYPES.get(answer.status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": answer.text}}
+def _events(answer: Answer, number: int, model: str) -> Iterator[tuple[str, Json]]:
+    for event in _stream(answer, number, model):
+        yield event["type"], event
 
 
-def events_of(answer: Answer, *, number: int, model: str) -> Iterator[Json]:
-    """The events of the message's stream; of one that hangs only the first half."""
-    message = message_of(answer, number=number, model=model)
+def _stream(answer: Answer, number: int, model: str) -> Iterator[Json]:
+    message = _message(answer, number, model)
     blocks, message["content"], message["stop_reason"] = message["content"], [], None
     # As the real one: what is written is not known when it begins.
     usage = message["usage"]
@@ -65,10 +60,14 @@ def events_of(answer: Answer, *, number: int, model: str) -> Iterator[Json]:
             return
     yield {
         "type": "message_delta",
-        "delta": {"stop_reason": answer.stop_reason, "stop_sequence": None},
+        "delta": {"stop_reason": _stop_reason(answer), "stop_sequence": None},
         "usage": {"output_tokens": usage["output_tokens"]},
     }
     yield {"type": "message_stop"}
+
+
+def _stop_reason(answer: Answer) -> str:
+    return "tool_use" if answer.tools else "end_turn"
 
 
 def _blocks(answer: Answer, number: int) -> list[Json]:
@@ -84,18 +83,16 @@ def _blocks(answer: Answer, number: int) -> list[Json]:
 def _block_events(block: Json, index: int, *, cut: bool) -> Iterator[Json]:
     if block["type"] == "text":
         empty: Json = {"type": "text", "text": ""}
-        text = block["text"]
-        deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(text)]
+        deltas = [{"type": "text_delta", "text": text} for text in pieces(block["text"], cut=cut)]
     else:
         empty = {**block, "input": {}}
-        text = json.dumps(block["input"])
-        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in _pieces(text)]
+        given = pieces(json.dumps(block["input"]), cut=cut)
+        deltas = [{"type": "input_json_delta", "partial_json": text} for text in given]
     yield {"type": "content_block_start", "index": index, "content_block": empty}
-    for delta in deltas[: len(deltas) // 2] if cut else deltas:
+    for delta in deltas:
         yield {"type": "content_block_delta", "index": index, "delta": delta}
     if not cut:
         yield {"type": "content_block_stop", "index": index}
 
 
-def _pieces(text: str) -> list[str]:
-    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+MESSAGES = Api(tools_of=_tools_of, whole=_message, stream=_events, error_of=error_of)

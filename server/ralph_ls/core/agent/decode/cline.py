@@ -1,0 +1,316 @@
+"""The stream of ``cline --json``, decoded as it comes.
+
+Four things about it are easily got wrong. A text comes in pieces, each with all of it so far, and
+whole at its end. The agents that it starts below itself speak in the same stream with no mark: only
+the hooks tell when one of them is at work. An ``error`` may be one that it gets over, such as tools
+that failed: only the result says how it ended. And its question is answered by the program with the
+first of the choices when nobody is there, so an answer says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from ralph_ls.core.agent.decode.claude_tools import arguments_of
+from ralph_ls.core.agent.decode.cline_records import (
+    AgentRecord,
+    Anything,
+    HappenedRecord,
+    HookRecord,
+    Result,
+    RunAborted,
+    RunResult,
+    RunStart,
+    Trouble,
+    message_in,
+    read_line,
+    results_in,
+)
+from ralph_ls.core.agent.decode.cline_records import Counts as Spent
+from ralph_ls.core.agent.decode.cline_tools import files_of_call, is_denial, summary_of_call
+from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.one_line import first_line
+from ralph_ls.core.agent.decode.records import Words
+from ralph_ls.core.agent.decode.said import (
+    READ_OF_FAILURE,
+    Errors,
+    Said,
+    forget_oldest,
+    is_asking,
+    question_in,
+)
+from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
+from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.protocol.messages import ToolState
+from ralph_ls.protocol.report import AgentFailure
+
+NO_END = "its output ended without a result"
+
+ENDS = {
+    "max_iterations": "it reached its limit of turns",
+    "mistake_limit": "it made too many mistakes in a row",
+    "aborted": "it was broken off",
+}
+"""What the kinds of a bad end mean, but for ``error``, which has words of its own."""
+
+_FAILURES = {
+    "auth": AgentFailure.NOT_LOGGED_IN,
+    "context_window_exceeded": AgentFailure.CONTEXT_FULL,
+}
+"""The program's own classes of errors; its third one is ``unknown``."""
+
+
+class ClineDecoder:
+    """Reads one process of ``cline``."""
+
+    def __init__(self, iteration: int, *, folder: str = "") -> None:
+        """``folder`` is the one it works in: the stream does not say."""
+        self._folder = folder
+        self._lines = LineSplitter()
+        self._tell = Teller(iteration)
+        self._said = Said()
+        self._piece = ""
+        """What of a text has come whose end has not."""
+        self._asked = ""
+        self._calls: dict[str, _Call] = {}
+        self._below: set[str] = set()
+        """The agents below it that are at work."""
+        self._errors = Errors()
+        self._denied: list[str] = []
+        self._spent: Spent | None = None
+        self._turns = 0
+        self._context: int | None = None
+        self._session_id: str | None = None
+        self._model: str | None = None
+        self._result: RunResult | None = None
+        self._is_aborted = False
+        self._why = ""
+        self._error_class = ""
+
+    def feed(self, data: bytes) -> list[Told]:
+        """The messages of the lines that these bytes complete."""
+        return self._read(*self._lines.feed(data))
+
+    def finish(self) -> list[Told]:
+        told = self._read(*self._lines.finish())
+        self._end_text(None)
+        return [*told, *self._tell.take()]
+
+    def final(self) -> Final:
+        why = self._failure()
+        result, counts = self._result, self._counts()
+        text = self._said.text if result is None or why else result.text or self._said.text
+        return Final(
+            text=text,
+            earlier=self._said.earlier,
+            asked=self._asked,
+            errors=self._errors.lines,
+            usage=None if counts is None else usage_of(counts),
+            session_id=self._session_id,
+            model=self._model,
+            failed=bool(why),
+            why=why,
+            failure=self._which_failure() if why else None,
+            denied_tools=tuple(self._denied),
+            limit=self._limit(),
+        )
+
+    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            record = read_line(line)
+            if record is not None:
+                self._take(record)
+        return self._tell.take()
+
+    def _take(self, record: Anything | Words) -> None:
+        match record:
+            case AgentRecord(event=event):
+                self._take_event(event)
+            case HookRecord():
+                self._take_hook(record)
+            case RunStart():
+                self._session_id = record.session_id or self._session_id
+                self._model = record.model_id or self._model
+            case RunResult():
+                self._take_result(record)
+            case RunAborted():
+                self._is_aborted = True
+            case Trouble(message=message):
+                self._why = message
+                self._errors.add([first_line(message)])
+                self._tell.text(message)
+            case Words(text=text):
+                self._tell.text(text)
+            case _:
+                assert_never(record)
+
+    def _take_event(self, event: HappenedRecord) -> None:
+        is_main = not self._below
+        match event.type, event.content_type:
+            case "content_start", "tool":
+                self._begin_call(event, is_main=is_main)
+            case "content_end", "tool":
+                call = self._calls.pop(event.tool_call_id, None)
+                if call is not None:
+                    self._end_call(event, call)
+            case "content_start", "text":
+                if is_main:
+                    self._piece = event.accumulated or self._piece + (event.text or "")
+            case "content_end", "text":
+                if is_main:
+                    self._end_text(event.text)
+            case "iteration_start", _:
+                self._turns += is_main
+            case "usage", _:
+                if is_main:
+                    self._take_usage(event)
+            case "error", _:
+                self._take_error(event)
+            case "notice", _:
+                if event.message:
+                    self._tell.text(event.message)
+            case _:
+                pass
+
+    def _take_hook(self, hook: HookRecord) -> None:
+        if hook.hook_event_name == "agent_start" and hook.parent_agent_id:
+            self._below.add(hook.agent_id)
+        elif hook.hook_event_name in _ENDS_OF_AGENTS:
+            self._below.discard(hook.agent_id)
+
+    def _end_text(self, whole: str | None) -> None:
+        text, self._piece = whole or self._piece, ""
+        if text:
+            self._said.add(text)
+            self._tell.text(text)
+
+    def _begin_call(self, event: HappenedRecord, *, is_main: bool) -> None:
+        arguments, name = arguments_of(event.input), event.tool_name
+        if is_main:
+            self._end_text(None)
+            self._said.tool_called()
+            self._asked = question_in(arguments) if is_asking(name) else ""
+        summary = summary_of_call(arguments, self._folder)
+        paths = {key: value for key, value in arguments.items() if key in {"path", "files"}}
+        self._calls[event.tool_call_id] = _Call(
+            name=name, summary=summary, arguments=paths, is_main=is_main
+        )
+        forget_oldest(self._calls)
+        self._tell.tool(event.tool_call_id, name, summary, ToolState.STARTED)
+
+    def _end_call(self, event: HappenedRecord, call: _Call) -> None:
+        if call.is_main and not any(one.is_main for one in self._calls.values()):
+            # An agent below it lives no longer than the call that made it.
+            self._below.clear()
+        error, results = message_in(event.error), results_in(event.output)
+        failed = [one for one in results if one.error or one.success is False]
+        if error or failed:
+            self._errors.add(_error_lines(error, failed))
+            if is_denial(error):
+                self._denied.append(call.name)
+        state = ToolState.FAILED if error or failed else ToolState.DONE
+        self._tell.tool(event.tool_call_id, call.name, call.summary, state)
+        if state is ToolState.DONE:
+            for path, action in files_of_call(call.name, call.arguments, results, self._folder):
+                self._tell.file(path, action)
+
+    def _take_usage(self, event: HappenedRecord) -> None:
+        self._context = event.input_tokens
+        self._spent = Spent(
+            input_tokens=event.total_input_tokens,
+            output_tokens=event.total_output_tokens,
+            cache_read_tokens=event.total_cache_read_tokens,
+            total_cost=event.total_cost,
+        )
+        self._tell_usage()
+
+    def _take_error(self, event: HappenedRecord) -> None:
+        message = message_in(event.error)
+        if event.recoverable:
+            # Of a tool that failed, which was told, or of an answer that it asks for again.
+            return
+        self._why, self._error_class = message, event.error_class
+        self._errors.add([first_line(message)])
+        self._tell.text(message)
+
+    def _take_result(self, result: RunResult) -> None:
+        self._end_text(None)
+        self._result = result
+        self._model = (result.model and result.model.id) or self._model
+        self._spent = result.aggregate_usage or result.usage or self._spent
+        self._turns = result.iterations or self._turns
+        if result.finish_reason in ENDS:
+            self._errors.add([self._failure()])
+        self._tell_usage()
+
+    def _tell_usage(self) -> None:
+        counts = self._counts()
+        if counts is not None:
+            self._tell.usage(counts)
+
+    def _counts(self) -> Counts | None:
+        spent = self._spent
+        if spent is None or not (spent.input_tokens or spent.output_tokens):
+            return None
+        whole, cached = spent.input_tokens, spent.cache_read_tokens
+        return Counts(
+            input_tokens=None if whole is None else max(0, whole - (cached or 0)),
+            output_tokens=spent.output_tokens,
+            cached_tokens=cached,
+            # It says 0 where it knows no price.
+            cost_usd=round(spent.total_cost, 6) if spent.total_cost else None,
+            turns=self._turns or None,
+            context_tokens=self._context,
+        )
+
+    def _failure(self) -> str:
+        """How it failed, in words; empty where it did not."""
+        if self._result is None:
+            return first_line(self._why) or (ENDS["aborted"] if self._is_aborted else NO_END)
+        reason = self._result.finish_reason
+        if reason == "completed":
+            return ENDS["aborted"] if self._is_aborted else ""
+        told = first_line(self._why or (self._result.text or ""))
+        return ": ".join(filter(None, (ENDS.get(reason, ""), told))) or f"it ended with {reason!r}"
+
+    def _which_failure(self) -> AgentFailure | None:
+        if self._limit() is not None:
+            return AgentFailure.LIMIT
+        if self._error_class in _FAILURES:
+            return _FAILURES[self._error_class]
+        if self._result is None:
+            return None if self._why or self._is_aborted else AgentFailure.CRASHED
+        return AgentFailure.MAX_TURNS if self._result.finish_reason == "max_iterations" else None
+
+    def _limit(self) -> Limit | None:
+        """By the program's own error, for it has no field for that."""
+        return limit_in(self._why) if self._why and self._failure() else None
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A tool call that has not come back."""
+
+    name: str
+    summary: str
+    arguments: Mapping[str, Any]
+    """Those alone that its end needs: the text of a whole file may be among them."""
+    is_main: bool
+
+
+def _error_lines(error: str, failed: list[Result]) -> list[str]:
+    # The error of a whole call is that of its results once more, in another shape.
+    lines = [first_line(error)] if error and not failed else []
+    for one in failed:
+        lines += find_error_lines((one.result or "")[-READ_OF_FAILURE:])
+        lines += [first_line(one.error)] if one.error else []
+    return lines
+
+
+_ENDS_OF_AGENTS = frozenset({"agent_end", "agent_error", "agent_abort"})

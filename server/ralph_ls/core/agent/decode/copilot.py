@@ -1,0 +1,330 @@
+"""The stream of ``copilot --output-format json``, decoded as it comes.
+
+Four things about it are easily got wrong. It has no tokens: those stand in the file that
+``--usage-output-file`` names, counted over the whole session. A command that failed is a call that
+went well, with an exit code. A tool that was not permitted leaves the program's own exit code 0.
+And the agents that it starts below itself speak in the same stream, marked by ``agentId``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from ralph_ls.core.agent.decode import copilot_records as records
+from ralph_ls.core.agent.decode.claude_tools import arguments_of, path_in, summary_of
+from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.one_line import first_line
+from ralph_ls.core.agent.decode.records import Words
+from ralph_ls.core.agent.decode.said import (
+    READ_OF_FAILURE,
+    Errors,
+    Said,
+    forget_oldest,
+    is_asking,
+    question_in,
+)
+from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
+from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.core.agent.failure import failure_of_status
+from ralph_ls.core.agent.usage import add_known
+from ralph_ls.protocol.messages import FileAction, ToolState
+from ralph_ls.protocol.report import AgentFailure, Usage
+
+NO_END = "its output ended without a result"
+
+READING_TOOL = "view"
+
+_FAILURES = {
+    "authentication": AgentFailure.NOT_LOGGED_IN,
+    "authorization": AgentFailure.NOT_LOGGED_IN,
+    "quota": AgentFailure.LIMIT,
+    "rate_limit": AgentFailure.LIMIT,
+    "context_limit": AgentFailure.CONTEXT_FULL,
+}
+"""The program's own kinds of errors, as far as they say enough."""
+
+_DENIED = frozenset({"denied", "rejected"})
+_ACTIONS = {"create": FileAction.CREATED, "delete": FileAction.DELETED}
+_RETRY = "model_retry"
+
+
+class CopilotDecoder:
+    """Reads one process of ``copilot``."""
+
+    def __init__(self, iteration: int, *, folder: str = "") -> None:
+        """``folder`` is the one it works in: the stream does not say."""
+        self._folder = folder
+        self._lines = LineSplitter()
+        self._tell = Teller(iteration)
+        self._said = Said()
+        self._piece = ""
+        """What of a text has come whose whole has not."""
+        self._asked = ""
+        self._calls: dict[str, _Call] = {}
+        self._errors = Errors()
+        self._denied: list[str] = []
+        self._spent = Counts()
+        self._turns = 0
+        self._context: int | None = None
+        self._window: int | None = None
+        self._session_id: str | None = None
+        self._model: str | None = None
+        self._error: records.SessionError | None = None
+        self._result: records.Result | None = None
+
+    def feed(self, data: bytes) -> list[Told]:
+        """The messages of the lines that these bytes complete."""
+        return self._read(*self._lines.feed(data))
+
+    def finish(self) -> list[Told]:
+        told = self._read(*self._lines.finish())
+        self._end_text("")
+        return [*told, *self._tell.take()]
+
+    def final(self) -> Final:
+        why = self._failure()
+        failure = self._which_failure() if why else None
+        counts = self._counts()
+        return Final(
+            text=self._said.text,
+            earlier=self._said.earlier,
+            asked=self._asked,
+            errors=self._errors.lines,
+            usage=None if counts is None else usage_of(counts),
+            session_id=self._session_id,
+            model=self._model,
+            failed=bool(why),
+            why=why,
+            failure=failure,
+            denied_tools=tuple(self._denied),
+            limit=self._limit() if failure is AgentFailure.LIMIT else None,
+        )
+
+    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            thing, is_main = records.read_line(line)
+            if thing is not None:
+                self._take(thing, is_main=is_main)
+        return self._tell.take()
+
+    def _take(self, thing: records.Thing | Words, *, is_main: bool) -> None:
+        match thing:
+            case records.ToolStarted():
+                self._begin_call(thing, is_main=is_main)
+            case records.ToolEnded():
+                self._end_call(thing, is_main=is_main)
+            case records.Spent():
+                self._take_spent(thing)
+            case records.Told(message=message):
+                if thing.info_type in {"", _RETRY} and message:
+                    self._tell.text(message)
+            case records.SessionError():
+                self._take_error(thing)
+            case records.Result():
+                self._take_result(thing)
+            case records.SessionNamed():
+                self._session_id = thing.session_id
+            case Words(text=text):
+                self._tell.text(text)
+            case _:
+                if is_main:
+                    self._take_of_main(thing)
+
+    def _take_of_main(
+        self,
+        thing: records.Message
+        | records.MessageDelta
+        | records.TurnStarted
+        | records.ContextInfo
+        | records.UserInputRequested
+        | records.ModelNamed,
+    ) -> None:
+        match thing:
+            case records.Message():
+                self._model = thing.model or self._model
+                if thing.parent_tool_call_id is None:
+                    self._end_text(thing.content)
+            case records.MessageDelta():
+                self._piece += thing.delta_content
+            case records.TurnStarted():
+                self._turns += 1
+                self._error = None
+            case records.ContextInfo():
+                self._take_context(thing.current_tokens, thing.token_limit)
+            case records.UserInputRequested(question=question, choices=choices):
+                self._asked = question_in({"question": question, "options": choices})
+            case records.ModelNamed():
+                self._model = thing.new_model or thing.model or self._model
+            case _:
+                assert_never(thing)
+
+    def _end_text(self, whole: str) -> None:
+        text, self._piece = whole or self._piece, ""
+        if text:
+            self._said.add(text)
+            self._tell.text(text)
+
+    def _begin_call(self, started: records.ToolStarted, *, is_main: bool) -> None:
+        server, tool = started.mcp_server_name, started.mcp_tool_name
+        name = f"mcp__{server}__{tool}" if server and tool else started.tool_name
+        arguments = arguments_of(started.arguments)
+        if is_main:
+            self._end_text("")
+            self._said.tool_called()
+            self._asked = question_in(_question(arguments)) if is_asking(name) else ""
+        path = arguments.get("path") if name == READING_TOOL else None
+        call = _Call(
+            name=name,
+            summary=summary_of(arguments, self._folder),
+            reads=path_in(path, self._folder) if isinstance(path, str) else None,
+        )
+        self._calls[started.tool_call_id] = call
+        forget_oldest(self._calls)
+        self._tell.tool(started.tool_call_id, name, call.summary, ToolState.STARTED)
+
+    def _end_call(self, ended: records.ToolEnded, *, is_main: bool) -> None:
+        telemetry = ended.tool_telemetry
+        if is_main and telemetry is not None and telemetry.metrics is not None:
+            metrics = telemetry.metrics
+            self._take_context(metrics.context_current_tokens, metrics.context_token_limit)
+        call = self._calls.pop(ended.tool_call_id, None)
+        if call is None:
+            return
+        code = None if ended.shell_execution is None else ended.shell_execution.exit_code
+        if not ended.success or code:
+            self._errors.add(_error_lines(ended))
+            if ended.error is not None and ended.error.code in _DENIED:
+                self._denied.append(call.name)
+            self._tell.tool(ended.tool_call_id, call.name, call.summary, ToolState.FAILED)
+            return
+        self._tell.tool(ended.tool_call_id, call.name, call.summary, ToolState.DONE)
+        if call.reads is not None:
+            self._tell.file(call.reads, FileAction.READ)
+        for edit in ended.file_edits:
+            action = _ACTIONS.get(edit.kind, FileAction.CHANGED)
+            self._tell.file(path_in(edit.path, self._folder), action)
+
+    def _take_spent(self, spent: records.Spent) -> None:
+        """A call of the model, where the program tells of each; the file tells it anew."""
+        counts = _normalised(spent)
+        self._spent = Counts(
+            input_tokens=add_known(self._spent.input_tokens, counts.input_tokens),
+            output_tokens=add_known(self._spent.output_tokens, counts.output_tokens),
+            cached_tokens=add_known(self._spent.cached_tokens, counts.cached_tokens),
+        )
+        self._tell_usage()
+
+    def _take_context(self, tokens: int | None, window: int | None) -> None:
+        self._context = tokens or self._context
+        self._window = window or self._window
+
+    def _take_error(self, error: records.SessionError) -> None:
+        self._error = error
+        self._errors.add([first_line(error.message)])
+        self._tell.text(error.message)
+
+    def _take_result(self, result: records.Result) -> None:
+        self._end_text("")
+        self._result = result
+        self._session_id = result.session_id or self._session_id
+        self._tell_usage()
+
+    def _tell_usage(self) -> None:
+        counts = self._counts()
+        if counts is not None:
+            self._tell.usage(counts)
+
+    def _counts(self) -> Counts | None:
+        counts = Counts(
+            input_tokens=self._spent.input_tokens,
+            output_tokens=self._spent.output_tokens,
+            cached_tokens=self._spent.cached_tokens,
+            turns=self._turns or None,
+            context_tokens=self._context,
+            context_window=self._window,
+        )
+        return None if counts == Counts() else counts
+
+    def _failure(self) -> str:
+        """How it failed, in words; empty where it did not."""
+        told = "" if self._error is None else first_line(self._error.message)
+        if self._result is None:
+            return told or NO_END
+        code = self._result.exit_code
+        return (told or f"it ended with code {code}") if code else ""
+
+    def _which_failure(self) -> AgentFailure | None:
+        error = self._error
+        if error is None:
+            return AgentFailure.CRASHED if self._result is None else None
+        return _FAILURES.get(error.error_type) or failure_of_status(error.status_code)
+
+    def _limit(self) -> Limit:
+        return (self._error and limit_in(self._error.message)) or Limit()
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A tool call that has not come back."""
+
+    name: str
+    summary: str
+    reads: str | None
+
+
+def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usage] | None:
+    """What this process used, and what the whole session did; None where the file says nothing.
+
+    ``earlier`` is what a session that is resumed had used before.
+    """
+    found = records.read_usage_file(data)
+    if found is None:
+        return None
+    whole = Usage()
+    for metrics in found.model_metrics.values():
+        counts = _normalised(metrics.usage or records.Spent())
+        whole = Usage(
+            input_tokens=add_known(whole.input_tokens, counts.input_tokens),
+            output_tokens=add_known(whole.output_tokens, counts.output_tokens),
+            cached_tokens=add_known(whole.cached_tokens, counts.cached_tokens),
+        )
+    if whole == Usage():
+        return None
+    before = earlier or Usage()
+    own = Usage(
+        input_tokens=_less(whole.input_tokens, before.input_tokens),
+        output_tokens=_less(whole.output_tokens, before.output_tokens),
+        cached_tokens=_less(whole.cached_tokens, before.cached_tokens),
+        context_tokens=found.last_call_input_tokens or None,
+    )
+    return own, whole
+
+
+def _normalised(spent: records.Spent) -> Counts:
+    """Counts as all agents have them here: what a cache gave is not among the input."""
+    return Counts(
+        input_tokens=_less(spent.input_tokens, spent.cache_read_tokens),
+        output_tokens=spent.output_tokens,
+        cached_tokens=spent.cache_read_tokens,
+    )
+
+
+def _less(count: int | None, part: int | None) -> int | None:
+    return None if count is None else max(0, count - (part or 0))
+
+
+def _question(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The program calls the answers to choose from by a name of its own."""
+    return {**arguments, "options": arguments.get("choices", arguments.get("options"))}
+
+
+def _error_lines(ended: records.ToolEnded) -> list[str]:
+    told = [] if ended.error is None else [first_line(ended.error.message)]
+    output = "" if ended.result is None else ended.result.content
+    return [*told, *find_error_lines(output[-READ_OF_FAILURE:])]

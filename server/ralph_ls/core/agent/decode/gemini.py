@@ -1,0 +1,285 @@
+"""The stream of ``gemini -o stream-json``, decoded as it comes.
+
+Five things about it are easily got wrong. What the model says comes in pieces that end anywhere.
+Its input tokens hold those that a cache gave, and its output tokens not those of its thoughts. A
+limit of turns may be told as an error in front of a result that says ``success``. A tool that it
+was not allowed is one that it does not have. And it does not say in which folder it works.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+import msgspec
+
+from ralph_ls.core.agent.decode.claude_tools import arguments_of, path_in, summary_of
+from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.gemini_failures import Failed, failed_with
+from ralph_ls.core.agent.decode.gemini_records import (
+    ErrorRecord,
+    Failure,
+    InitRecord,
+    MessageRecord,
+    Record,
+    ResultRecord,
+    Stats,
+    ToolResult,
+    ToolUse,
+    read_line,
+    went_well,
+)
+from ralph_ls.core.agent.decode.gemini_tools import (
+    ACTIONS,
+    TODO_TOOLS,
+    is_own_tool,
+    todos_in,
+)
+from ralph_ls.core.agent.decode.joined import Joined
+from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.records import Words, decode
+from ralph_ls.core.agent.decode.said import (
+    READ_OF_FAILURE,
+    Errors,
+    Said,
+    forget_oldest,
+    is_asking,
+    question_in,
+)
+from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
+from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.protocol.messages import ToolState
+from ralph_ls.protocol.report import AgentFailure
+
+NO_END = "its output ended without a result"
+
+
+class GeminiDecoder:
+    """Reads one process of ``gemini``."""
+
+    def __init__(self, iteration: int, *, folder: str = "") -> None:
+        self._folder = folder
+        self._lines = LineSplitter()
+        self._tell = Teller(iteration)
+        self._session_id: str | None = None
+        self._model: str | None = None
+        self._said = Said()
+        self._saying = Joined()
+        self._asked = ""
+        self._calls: dict[str, _Call] = {}
+        self._errors = Errors()
+        self._denied: list[str] = []
+        self._n_answers = 0
+        self._is_answering = False
+        """Whether the model speaks or calls tools, and no tool has come back yet."""
+        self._last_error = ""
+        """The last error that is no warning and was not got over."""
+        self._result: ResultRecord | None = None
+
+    def feed(self, data: bytes) -> list[Told]:
+        """The messages of the lines that these bytes complete."""
+        self._read(*self._lines.feed(data))
+        return self._tell.take()
+
+    def finish(self) -> list[Told]:
+        self._read(*self._lines.finish())
+        self._end_text()
+        return self._tell.take()
+
+    def final(self) -> Final:
+        failed = self._failed()
+        text = "\n".join(filter(None, (self._said.text, self._saying.text)))
+        counts = self._counts()
+        return Final(
+            text=text,
+            earlier=self._said.earlier,
+            asked=self._asked,
+            errors=self._errors.lines,
+            usage=None if counts is None else usage_of(counts),
+            session_id=self._session_id,
+            model=self._model,
+            failed=failed is not None,
+            why="" if failed is None else failed.why,
+            failure=None if failed is None else failed.kind,
+            denied_tools=tuple(self._denied),
+            limit=None if failed is None else failed.limit,
+        )
+
+    def _read(self, offset: int, lines: list[bytes]) -> None:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            call_id = went_well(line)
+            call = None if call_id is None else self._calls.pop(call_id, None)
+            if call_id is not None and call is not None:
+                self._is_answering = False
+                self._end_text()
+                self._end_well(call_id, call)
+                continue
+            record = read_line(line)
+            if record is not None:
+                self._take(record)
+
+    def _take(self, record: Record) -> None:
+        if not isinstance(record, MessageRecord | InitRecord):
+            self._end_text()
+        match record:
+            case MessageRecord():
+                self._take_message(record)
+            case ToolUse():
+                self._begin_answer()
+                self._begin_call(record)
+            case ToolResult():
+                self._is_answering = False
+                call = self._calls.pop(record.tool_id, None)
+                if call is not None:
+                    self._end_call(record, call)
+            case InitRecord(session_id=session_id, model=model):
+                self._session_id, self._model = session_id, model
+            case ErrorRecord(severity=severity, message=message):
+                self._note_error(message, is_warning=severity == "warning")
+            case ResultRecord():
+                self._take_result(record)
+            case Words(text=text):
+                self._tell.text(text)
+            case _:
+                assert_never(record)
+
+    def _begin_answer(self) -> None:
+        """Whatever failed or ended before, the agent is at work again."""
+        if not self._is_answering:
+            self._is_answering = True
+            self._n_answers += 1
+        self._result, self._last_error = None, ""
+
+    def _take_message(self, record: MessageRecord) -> None:
+        if record.role != "assistant":
+            return
+        self._begin_answer()
+        if not record.delta:
+            self._end_text()
+        told = self._saying.add(record.content)
+        if told:
+            self._tell.text(told)
+        if not record.delta:
+            self._end_text()
+
+    def _end_text(self) -> None:
+        """What comes next is no part of the text that is being said."""
+        text, rest = self._saying.end()
+        if rest:
+            self._tell.text(rest)
+        if text:
+            self._said.add(text)
+
+    def _begin_call(self, record: ToolUse) -> None:
+        name, given = record.tool_name, arguments_of(record.parameters)
+        self._said.tool_called()
+        self._asked = question_in(given) if is_asking(name) else ""
+        path = given.get("file_path")
+        call = _Call(
+            name=name,
+            summary=summary_of(given, self._folder),
+            path=path_in(path, self._folder) if isinstance(path, str) else None,
+            todos=todos_in(given) if name in TODO_TOOLS else None,
+        )
+        self._calls[record.tool_id] = call
+        forget_oldest(self._calls)
+        if call.todos is None:
+            self._tell.tool(record.tool_id, name, call.summary, ToolState.STARTED)
+
+    def _end_call(self, record: ToolResult, call: _Call) -> None:
+        if record.status != "error":
+            self._end_well(record.tool_id, call)
+            return
+        error, output = record.error or Failure(), decode(_TEXT, record.output) or ""
+        told = (_first_line(error.message),) if error.message else ()
+        self._errors.add((*find_error_lines(output[-READ_OF_FAILURE:]), *told))
+        if _is_denial(error, call.name):
+            self._denied.append(call.name)
+        if call.todos is None:
+            self._tell.tool(record.tool_id, call.name, call.summary, ToolState.FAILED)
+
+    def _end_well(self, call_id: str, call: _Call) -> None:
+        if is_asking(call.name):
+            self._asked = ""
+        if call.todos is not None:
+            self._tell.todos(call.todos)
+            return
+        self._tell.tool(call_id, call.name, call.summary, ToolState.DONE)
+        action = ACTIONS.get(call.name)
+        if action is not None and call.path is not None:
+            self._tell.file(call.path, action)
+
+    def _note_error(self, message: str, *, is_warning: bool) -> None:
+        """It is not the end yet, and a warning is none at all."""
+        if not is_warning:
+            self._last_error = message
+            self._errors.add([_first_line(message)])
+        self._tell.text(message)
+
+    def _take_result(self, record: ResultRecord) -> None:
+        self._result = record
+        if record.error is not None:
+            why = failed_with(record.error).why
+            self._errors.add([why])
+            self._tell.text(why)
+        counts = self._counts()
+        if counts is not None:
+            self._tell.usage(counts)
+
+    def _failed(self) -> Failed | None:
+        """How it failed; None where it did not."""
+        result, last = self._result, self._last_error
+        if result is None:
+            found = failed_with(Failure(message=last)) if last else Failed(why=NO_END)
+            return found if found.kind is not None else replace(found, kind=AgentFailure.CRASHED)
+        if result.status == "success":
+            # What is told as an error in front of it ended the agent all the same.
+            return failed_with(Failure(message=last)) if last else None
+        status = f"it ended with the status {result.status or 'unknown'}"
+        return failed_with(result.error or Failure(message=last or status))
+
+    def _counts(self) -> Counts | None:
+        stats = None if self._result is None else self._result.stats
+        if stats is None or not stats.input_tokens:
+            return None
+        # A single answer was given with all of the input in its context.
+        is_lone = self._n_answers == 1 and len(stats.models) == 1
+        return Counts(
+            input_tokens=max(0, stats.input_tokens - (stats.cached or 0)),
+            output_tokens=_said_and_thought(stats),
+            cached_tokens=stats.cached,
+            turns=self._n_answers or None,
+            context_tokens=stats.input_tokens if is_lone else None,
+        )
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A tool call that has not come back."""
+
+    name: str
+    summary: str
+    path: str | None
+    todos: tuple[Todo, ...] | None
+    """The list that the call writes, where that is what it does."""
+
+
+def _said_and_thought(stats: Stats) -> int | None:
+    """Tokens that the model made; those of its thoughts are only in the total."""
+    if stats.total_tokens is None or stats.input_tokens is None:
+        return stats.output_tokens
+    return max(stats.output_tokens or 0, stats.total_tokens - stats.input_tokens)
+
+
+def _is_denial(error: Failure, tool: str) -> bool:
+    """Whether a call was not permitted: a tool that may not be used is not there at all."""
+    is_missing = error.type == "tool_not_registered" and is_own_tool(tool) and not is_asking(tool)
+    return is_missing or error.type == "policy_violation"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].strip()
+
+
+_TEXT = msgspec.json.Decoder(str | None)
