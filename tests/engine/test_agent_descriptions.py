@@ -150,7 +150,7 @@ class TestEach:
         (
             "copilot",
             {"deny": ["url"]},
-            "--no-ask-user --allow-all --output-format json --usage-output-file {usage_file} --deny-tool=url",
+            f"{STANDING['copilot'].removeprefix('copilot ')} --deny-tool=url",
         ),
         ("codex", {"deny": []}, STANDING["codex"].removeprefix("codex ")),
     ],
