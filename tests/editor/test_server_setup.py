@@ -59,6 +59,10 @@ class TestChoices:
         agents = {one["name"]: one["found"] for one in found["agents"]}
         assert agents["demo"] is True
         assert [one["found"] for one in found["agents"]] == sorted(agents.values(), reverse=True)
+        known = {"claude", "codex", "cline", "gemini", "opencode", "qwen", "copilot"}
+        assert known <= set(agents)
+        missing = [one for one in found["agents"] if not one["found"] and one["name"] in known]
+        assert all("; install it with npm install -g " in one["detail"] for one in missing)
         assert (found["alreadySetUp"], found.get("existingPlan")) == (False, None)
         assert found.get("profile") is None
         assert found["defaults"]["completionPhrase"] == "COMPLETE"

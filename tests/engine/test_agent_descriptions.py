@@ -14,6 +14,7 @@ import pytest
 from ralph_ls.engine import agent_choice
 from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for, prompt_for
 from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.agents import acp
 from ralph_ls.engine.known_agents import DESCRIPTIONS, install_of
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.config import Config
@@ -27,7 +28,9 @@ STANDING = {
     "gemini": "gemini -p  --skip-trust --yolo -o stream-json",
     "opencode": "opencode run --auto --format json",
     "qwen": "qwen --yolo -o stream-json",
-    "copilot": "copilot --no-ask-user --allow-all --output-format json",
+    "copilot": (
+        "copilot --no-ask-user --allow-all --output-format json --usage-output-file {usage_file}"
+    ),
 }
 MODEL = {"claude": "--model", "copilot": "--model"}
 RESUME = {
@@ -59,7 +62,7 @@ def told(agent: Agent, session: str | None = None, model: str | None = None) -> 
 
 def test_every_known_agent_is_in_the_tables_here() -> None:
     assert list(STANDING) == list(DESCRIPTIONS) == list(RESUME)
-    assert {*DESCRIPTIONS, "demo"} == KNOWN_AGENTS
+    assert {*DESCRIPTIONS, *acp.COMMANDS, "demo"} == KNOWN_AGENTS
 
 
 @pytest.mark.parametrize("name", STANDING)
@@ -140,14 +143,14 @@ class TestEach:
             "copilot",
             {"allow": ["write", "shell(git:*)"], "deny": ["shell(git push)"]},
             (
-                "--no-ask-user --output-format json "
+                "--no-ask-user --output-format json --usage-output-file {usage_file} "
                 "--allow-tool=write|--allow-tool=shell(git:*)|--deny-tool=shell(git push)"
             ),
         ),
         (
             "copilot",
             {"deny": ["url"]},
-            "--no-ask-user --allow-all --output-format json --deny-tool=url",
+            f"{STANDING['copilot'].removeprefix('copilot ')} --deny-tool=url",
         ),
         ("codex", {"deny": []}, STANDING["codex"].removeprefix("codex ")),
     ],

@@ -85,6 +85,8 @@ class Description:
     tools: ToolFlags = ToolFlags()
     as_root: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets if, and only if, the user is root."""
+    hides_own_git: bool = False
+    """Whether it keeps a person's own git settings from the commands that it runs."""
     install: str
     """The command that installs it."""
     login: str

@@ -56,7 +56,9 @@ STARTER_CONFIG = """\
 WITHOUT_ITEMS = frozenset({ProfileName.BEADS, ProfileName.ISSUE})
 """Profiles whose plan is not written by a set-up, so that none of its items is needed."""
 
-KNOWN_AGENTS = frozenset({*Adapter, "demo"} - {Adapter.ACP, Adapter.COMMAND})
+_OWN_COMMANDS = frozenset({*Adapter} - {Adapter.ACP, Adapter.COMMAND})
+
+KNOWN_AGENTS = frozenset({*_OWN_COMMANDS, *(f"{name}-acp" for name in _OWN_COMMANDS), "demo"})
 """Agents that need no table of their own."""
 
 

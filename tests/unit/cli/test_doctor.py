@@ -135,6 +135,22 @@ class TestPlace:
         found = statuses(ralph(well, "doctor", "--json", "--agent", "demo"))
         assert found["git-identity"] == "problem"
 
+    def test_an_agent_that_cannot_see_who_commits(
+        self, ralph: Ralph, well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_agent(tmp_path / "bin", IDLER, name="gemini")
+        monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]]))
+        git(well, "config", "--local", "user.email", "ada@example.com")
+        assert statuses(ralph(well, "doctor", "--json", "--agent", "gemini")) == {}
+        git(well, "config", "--local", "--unset", "user.email")
+        own = tmp_path / "own.gitconfig"
+        own.write_text("[user]\nname = Ada\nemail = ada@example.com\n", encoding="utf-8")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+        said = ralph(well, "doctor", "--json", "--agent", "gemini")
+        assert statuses(said) == {"git-identity": "warning"}
+        assert "the agent gemini keeps your own" in checks(said)["git-identity"]["message"]
+        assert statuses(ralph(well, "doctor", "--json", "--agent", "demo")) == {}
+
     def test_another_program_of_this_name(
         self, ralph: Ralph, well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -21,6 +21,7 @@ GEMINI = Description(
         instead="it denies by a policy file of its own, which args can name: "
         'args = ["--policy", "FILE"]',
     ),
+    hides_own_git=True,
     install="npm install -g @google/gemini-cli",
     login="gemini (it asks at its first start), or set GEMINI_API_KEY",
     keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),

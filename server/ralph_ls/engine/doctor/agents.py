@@ -15,10 +15,16 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ralph_ls.core.views.doctor.results import warning
+from ralph_ls.engine.agent_choice import adapter_of
 from ralph_ls.engine.agent_description import Description
 from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.known_agents import DESCRIPTIONS
-from ralph_ls.protocol.doctor import AgentSeen
+from ralph_ls.protocol.config import Committer, Config
+from ralph_ls.protocol.doctor import AgentSeen, CheckResult
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.git_command import run_git
+from ralph_ls.store.layout import Worktree
 from ralph_ls.store.programs import find_outside, run_program
 
 PATIENCE = 20.0
@@ -42,6 +48,27 @@ def look_for_agents(
     with ThreadPoolExecutor(len(DESCRIPTIONS), "version of an agent") as pool:
         asked = [pool.submit(_look, one, root, around, patience) for one in DESCRIPTIONS.values()]
         return tuple(answer.result() for answer in asked)
+
+
+def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
+    """Whether the run's agent could commit in somebody's name, where it is to do so."""
+    adapter = adapter_of(config.agent, config)
+    known = None if adapter is None else DESCRIPTIONS.get(adapter)
+    if known is None or not known.hides_own_git or config.commits is Committer.LOOP:
+        return []
+    try:
+        run_git(worktree.root, "config", "--local", "--get", "user.email")
+    except RalphError:
+        message = (
+            f"the agent {config.agent} keeps your own git settings from the commands that it "
+            "runs, and the repository names nobody to commit as"
+        )
+        remedy = (
+            "git config --local user.name 'Your Name'; "
+            "git config --local user.email you@example.com"
+        )
+        return [warning("git-identity", message, remedy)]
+    return []
 
 
 def _look(known: Description, root: Path, around: Mapping[str, str], patience: float) -> AgentSeen:

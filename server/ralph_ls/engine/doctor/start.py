@@ -10,6 +10,7 @@ from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.doctor.agents import check_commits_of
 from ralph_ls.engine.doctor.sandbox import check_sandbox
 from ralph_ls.engine.health import require_specs
 from ralph_ls.engine.preparation import claims_here, require_program
@@ -33,6 +34,7 @@ def check_start(
     """All that a start with these settings would find."""
     return [
         *_agent(worktree, settings, environment),
+        *check_commits_of(worktree, settings.config),
         *_allowed(worktree, state, settings),
         *_validation(worktree, settings),
         *_plan(worktree, settings, environment),
