@@ -53,7 +53,7 @@ export interface AgentConfig {
   /**
    * Program and arguments, in place of what the agent is called with otherwise.
    *
-   * `{prompt}` and `{prompt_file}` are replaced where they stand.
+   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced where they stand.
    */
   readonly argv: readonly string[];
   /** Flags of yours that are added to it. */
@@ -67,6 +67,15 @@ export interface AgentConfig {
   readonly systemPrompt?: string;
   /** How its output is to be read; Absent: as that agent writes it, plain text for any other. */
   readonly dialect?: Dialect;
+  /** What its records mean, with the dialect `jsonl`; Absent: what the defaults there say. */
+  readonly output?: JsonLinesConfig;
+  /**
+   * The mode that an agent of the adapter `acp` works in, by its id or name; Absent: one that
+   * asks nothing, where it offers one.
+   */
+  readonly sessionMode?: string;
+  /** How we log in with an agent of the adapter `acp` that wants that first, by its id. */
+  readonly loginMethod?: string;
 }
 
 /** The agent and all it started are gone. */
@@ -581,6 +590,15 @@ export interface Config {
   readonly beads: BeadsConfig;
 }
 
+/** What the counts of one record are counted from. */
+export const COUNTINGS = [
+  /** Each has its own, so they are added up. */
+  "record",
+  /** Each has all so far, so the last one holds. */
+  "total",
+] as const;
+export type Counting = (typeof COUNTINGS)[number];
+
 /** The commands that a closed task's criteria name were run (SPEC §8, Closing). */
 export interface CriteriaVerified {
   readonly v: number;
@@ -1054,6 +1072,64 @@ export interface IterationStarted {
   readonly baseline: Baseline;
   /** Failed attempts so far, by task id, where others than this run have changed them. */
   readonly attempts?: Readonly<Record<string, number>>;
+}
+
+/** How the records of a program are read. */
+export interface JsonLinesConfig {
+  /** The field that tells the kind of a record. */
+  readonly kind: string;
+  readonly kinds: JsonLinesKinds;
+  readonly fields: JsonLinesFields;
+  /** Of the records of usage; a result's counts are always those of the whole process. */
+  readonly counting: Counting;
+  /** Whether the input tokens hold those that a cache gave. */
+  readonly inputHasCached: boolean;
+}
+
+/** Where in a record things stand. */
+export interface JsonLinesFields {
+  readonly text: readonly string[];
+  /** What joins a call and what it came to; without one, the oldest call that is open. */
+  readonly call: readonly string[];
+  /** The tool's name. */
+  readonly tool: readonly string[];
+  /** What it is used on; an object of parameters is told by the one that says most. */
+  readonly summary: readonly string[];
+  /** The file that a call wrote. */
+  readonly file: readonly string[];
+  /** Whether a call, or the run, went well; where nothing is said, it did. */
+  readonly ok: readonly string[];
+  /** The opposite: true, another number than 0, or a text. */
+  readonly failed: readonly string[];
+  /** What went wrong, in words. */
+  readonly message: readonly string[];
+  readonly inputTokens: readonly string[];
+  readonly outputTokens: readonly string[];
+  readonly cachedTokens: readonly string[];
+  readonly costUsd: readonly string[];
+  readonly turns: readonly string[];
+  readonly sessionId: readonly string[];
+  readonly model: readonly string[];
+}
+
+/** Which kinds of records mean what; a kind that is not among them says nothing. */
+export interface JsonLinesKinds {
+  /** The agent says something, whole. */
+  readonly text: readonly string[];
+  /** It says a piece of something; pieces that follow each other are one text. */
+  readonly textPart: readonly string[];
+  /** A tool is called. */
+  readonly toolCall: readonly string[];
+  /** A call came back. */
+  readonly toolResult: readonly string[];
+  /** What was used. */
+  readonly usage: readonly string[];
+  /** Something went wrong, which need not be the end. */
+  readonly error: readonly string[];
+  /** The end. Without one the agent has failed, unless there is no such kind: an empty list. */
+  readonly result: readonly string[];
+  /** Which session this is. */
+  readonly session: readonly string[];
 }
 
 /** The newest settled iteration, as a viewer shows it. */

@@ -51,7 +51,7 @@ def _choice(
         return AgentChoice(name=name, found=True, detail=detail, needs_allow=needs_allow)
     try:
         agent = choose_agent(own.config)
-        program = require_program(agent.argv[0], environment, worktree, own)
+        program = require_program(agent.program or agent.argv[0], environment, worktree, own)
     except RalphError as error:
         first = error.message.splitlines()[0].removesuffix(", which holds:")
         return AgentChoice(name=name, found=False, detail=first, needs_allow=needs_allow)

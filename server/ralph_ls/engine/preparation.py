@@ -101,7 +101,7 @@ def prepare_start(
     require_able_to_hand_over(worktree, config)
     agent = choose_agent(config)
     redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
-    require_program(agent.argv[0], request.environment, worktree, settings)
+    require_program(agent.program or agent.argv[0], request.environment, worktree, settings)
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
         worktree.root,

@@ -146,3 +146,27 @@ def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
     for dialect in Dialect:
         for found in find_elsewhere(data, dialect):
             assert 1 <= found.line <= data.count(b"\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("update", "where"),
+    [
+        ({"sessionUpdate": "tool_call", "rawInput": {"command": TAG}}, "a tool's call"),
+        ({"sessionUpdate": "tool_call_update", "rawOutput": {"output": TAG}}, "a tool's result"),
+        (
+            {"sessionUpdate": "tool_call_update", "content": [{"content": {"text": TAG}}]},
+            "a tool's result",
+        ),
+        ({"sessionUpdate": "agent_thought_chunk", "content": {"text": TAG}}, "the reasoning"),
+        ({"sessionUpdate": "agent_message_chunk", "content": {"text": TAG}}, "an earlier text"),
+        ({"sessionUpdate": "plan", "entries": [{"content": TAG}]}, None),
+        (TAG, None),
+    ],
+)
+def test_places_in_the_messages_of_the_agent_client_protocol(
+    update: Any, where: str | None
+) -> None:
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c"}
+    records = [{"method": "session/update", "params": {"update": one}} for one in (update, call)]
+    found = find_elsewhere(stream(*records, {"params": TAG}), Dialect.ACP)
+    assert [(one.line, one.where) for one in found] == ([] if where is None else [(1, where)])

@@ -166,6 +166,24 @@ def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _told(_WHERE_IN_OPENCODE[kind], part.get("text"))
 
 
+def _places_of_acp(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of a text that comes in pieces, what stands in one of them."""
+    params = record.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if not isinstance(update, dict):
+        return
+    match update.get("sessionUpdate"):
+        case "tool_call" | "tool_call_update":
+            yield from _told("a tool's call", update.get("rawInput"))
+            yield from _told("a tool's result", [update.get("rawOutput"), update.get("content")])
+        case "agent_message_chunk":
+            yield from _told("an earlier text", update.get("content"))
+        case "agent_thought_chunk":
+            yield from _told("the reasoning", update.get("content"))
+        case _:
+            pass
+
+
 def _told(where: str, value: object) -> Iterator[tuple[str, str]]:
     """Every text in a value, however deep, in order."""
     waiting = [value]
@@ -213,5 +231,6 @@ _PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]
     Dialect.CODEX: _places_of_codex,
     Dialect.GEMINI: _places_of_gemini,
     Dialect.OPENCODE: _places_of_opencode,
+    Dialect.ACP: _places_of_acp,
 }
 """The texts of a record of each dialect, each with where it stands; none of a dialect not here."""
