@@ -19,6 +19,8 @@ IN_MEMORY = $(shell file=$$(mktemp /dev/shm/ralph-XXXXXX 2>/dev/null) && printf 
 	&& df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }'; rm -f "$$file")
 # Which agents `make agents` runs; all of them if unset.
 AGENTS ?=
+ALL_AGENTS = claude codex gemini qwen opencode cline copilot \
+	claude-acp codex-acp gemini-acp opencode-acp qwen-acp
 # Where `make demo` puts its project; a scratch folder if unset.
 DIR ?=
 
@@ -100,10 +102,11 @@ e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (840 MB, o
 	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e $(ARGS)
 
 agents: $(READY) ## run every real agent there is, and record what each prints (3 GB, once)
-	@RALPH_E2E_AGENTS="$(or $(AGENTS),claude codex gemini qwen opencode cline copilot)" \
+	@status=0; \
+	RALPH_E2E_AGENTS="$(or $(AGENTS),$(ALL_AGENTS))" \
 		$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e/test_agents.py \
-		$(wildcard tests/e2e/test_acp.py) $(ARGS)
-	@$(BIN)/python -m tests.e2e.recordings $(AGENTS)
+		$(wildcard tests/e2e/test_acp.py) $(ARGS) || status=$$?; \
+	$(BIN)/python -m tests.e2e.recordings $(AGENTS) && exit $$status
 
 vsix: $(READY) $(CLIENT_READY) ## make the VS Code extension, the server inside, in dist/
 	@$(WITH_NODE) node client-vscode/scripts/package.mjs

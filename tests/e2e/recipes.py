@@ -185,8 +185,12 @@ def _set_up_opencode(url: str, home: Path) -> Environment:
         "model": f"stub/{MODEL}",
         "provider": {"stub": provider},
     }
-    write_files(home, {".config/opencode/opencode.json": json.dumps(settings)})
-    return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    write_files(home, {"opencode.json": json.dumps(settings)})
+    return {
+        "OPENCODE_CONFIG": str(home / "opencode.json"),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    }
 
 
 def _opencode_todo(steps: Sequence[tuple[str, str]]) -> ToolCall:

@@ -141,7 +141,7 @@ def test_a_signal_counts_only_in_its_last_words(claude: Scene) -> None:
 
 def test_an_api_error_is_told_and_tried_once_more(claude: Scene) -> None:
     claude.stub.say(
-        *[Answer(status=500, text="Out of order")] * 2,
+        Answer(status=402, text="No credit"),
         *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
@@ -151,15 +151,28 @@ def test_an_api_error_is_told_and_tried_once_more(claude: Scene) -> None:
     assert [event.exit_code for event in exits] == [1, 0]
     assert warnings(done) == ["excluded", "main-branch", "agent-failed"]
     message = told(done, "warned")[2].message
-    assert message.startswith(
-        "the agent ended with 1 and left no result (API Error: 500 Out of order"
-    )
+    assert message.startswith("the agent ended with 1 and left no result (API Error: ")
+    assert "No credit" in message
     assert message.endswith("; it is started once more")
     (ended,) = told(done, "iterationEnded")
     assert ended.outcome.value == "progress"
     assert (ended.usage.input_tokens, ended.usage.output_tokens) == (3600, 102)
-    retried = "API error: server error (500); retry 1 of 1"
-    assert any(getattr(found, "text", "").startswith(retried) for found in claude.messages())
+
+
+def test_a_server_error_is_waited_out(claude: Scene) -> None:
+    claude.settle('[retry]\nfirst = "100ms"\n')
+    claude.stub.say(
+        *[Answer(status=500, text="Out of order")] * 2,
+        *claude.does_task("First", "one.txt"),
+        Answer(text=f"Done.\n\n{GOES_ON}"),
+    )
+    done = claude.run("1")
+    assert done.exit_code == 1
+    assert warnings(done) == ["excluded", "main-branch", "agent-overloaded"]
+    assert [event.reason for event in told(done, "waitStarted")] == ["retry"]
+    assert told(done, "iterationEnded")[-1].outcome.value == "progress"
+    said = (claude.run_folder() / "messages.jsonl").read_text(encoding="utf-8")
+    assert "API error: server error (500); retry 1 of 1" in said
 
 
 def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: Scene) -> None:
@@ -168,11 +181,7 @@ def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: Scene) -> 
         *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
-    config = claude.repository / ".ralph" / "config.toml"
-    config.parent.mkdir()
-    config.write_text('limit_wait = "100ms"\n', encoding="utf-8")
-    git(claude.repository, "add", "-A")
-    git(claude.repository, "commit", "-q", "-m", "Settings")
+    claude.settle('limit_wait = "100ms"\n')
     done = claude.run("1")
     assert done.exit_code == 1
     assert warnings(done) == ["excluded", "main-branch"]
@@ -194,11 +203,7 @@ def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: Scene) -> 
 
 
 def test_what_it_is_not_permitted_is_counted_and_told(claude: Scene) -> None:
-    config = claude.repository / ".ralph" / "config.toml"
-    config.parent.mkdir()
-    config.write_text('[tools]\nallow = ["Edit"]\ndeny = ["WebFetch"]\n', encoding="utf-8")
-    git(claude.repository, "add", "-A")
-    git(claude.repository, "commit", "-q", "-m", "Settings")
+    claude.settle('[tools]\nallow = ["Edit"]\ndeny = ["WebFetch"]\n')
     claude.stub.say(
         Answer(tools=(call("Bash", command="rm @fix_plan.md", description="Remove"),)),
         Answer(text=f"I may not.\n\n{GOES_ON}"),

@@ -174,13 +174,15 @@ def test_what_no_rule_permits_is_refused_and_counted(stage: Stage) -> None:
         ],
         session=MODES,
     )
-    done = stage.run("1", config='[tools]\nallow = ["edit", "READ"]\n')
+    done = stage.run("1", config='[tools]\nallow = ["edit", "READ"]\ndeny = ["x"]\n')
     assert done.exit_code == 1, done.stderr
     (ended,) = told(done, "iterationEnded")
     assert ended.permission_denials == 2
     (message,) = [one.message for one in told(done, "warned") if one.code == "permission-denied"]
     assert "execute, fs/read_text_file" in message
     assert stage.heard("session/set_mode") == []
+    options = stage.heard("session/new")[0]["_meta"]["claudeCode"]["options"]
+    assert options == {"disallowedTools": ["x"]}
     answers = [one["answer"]["outcome"]["optionId"] for one in stage.heard() if "answer" in one]
     assert answers == ["yes", "no"]
     refused = [one["refused"] for one in stage.heard() if "refused" in one]

@@ -95,6 +95,16 @@ class TestChoices:
         assert free is not None
         assert mode_to_choose(free, asks=False) is None
         assert mode_to_choose(free, asks=True) == "ask"
+        for modes, chosen in (
+            (["auto", "default", "bypassX"], "default"),
+            (["agent", "read-only"], "read-only"),
+            (["build", "plan"], None),
+            (["yolo", "plan", "build"], "build"),
+        ):
+            listed = {"currentModeId": modes[0], "availableModes": [{"id": one} for one in modes]}
+            other = offer_of({"modes": listed}, "mode")
+            assert other is not None
+            assert mode_to_choose(other, asks=True) == chosen
         assert offer.request("mode", "s", "ask") == (
             "session/set_mode",
             {"sessionId": "s", "modeId": "ask"},

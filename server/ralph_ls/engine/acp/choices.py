@@ -83,9 +83,10 @@ def mode_to_choose(offer: Offer, *, asks: bool) -> str | None:
     ``asks``: a list says what may be used, so it must not be in a mode that asks nothing.
     """
     if asks:
-        if not _asks_nothing(offer.current, dict(offer.values).get(offer.current, "")):
-            return None
-        return next((value for value, name in offer.values if _is_asking(value, name)), None)
+        found = next((value for value, name in offer.values if _asks(value, name)), None)
+        if found is None and _asks_nothing(offer.current, _name_of(offer, offer.current)):
+            found = next((value for value, name in offer.values if _is_other(value, name)), None)
+        return None if found == offer.current else found
     found = next((value for value, name in offer.values if _asks_nothing(value, name)), None)
     return None if found == offer.current else found
 
@@ -94,8 +95,16 @@ def _asks_nothing(value: str, name: str) -> bool:
     return any(_ASKS_NOTHING.search(text) is not None for text in (value, name))
 
 
-def _is_asking(value: str, name: str) -> bool:
-    return not _asks_nothing(value, name) and _PLANS.search(f"{value} {name}") is None
+def _asks(value: str, name: str) -> bool:
+    return any(_ASKS.match(text) is not None for text in (value, name))
+
+
+def _is_other(value: str, name: str) -> bool:
+    return not _asks_nothing(value, name) and "plan" not in f"{value} {name}".casefold()
+
+
+def _name_of(offer: Offer, wanted: str) -> str:
+    return next((name for value, name in offer.values if value == wanted), "")
 
 
 def _values(options: object) -> Iterator[tuple[str, str]]:
@@ -118,4 +127,5 @@ def _is_text(value: object) -> bool:
 _ASKS_NOTHING = re.compile(
     r"bypass|yolo|full[ _-]?access|allow[ _-]?all|skip[ _-]?permissions", re.IGNORECASE
 )
-_PLANS = re.compile(r"plan|read[ _-]?only", re.IGNORECASE)
+_ASKS = re.compile(r"(?:default|manual|ask|prompt|read[ _-]?only)\b", re.IGNORECASE)
+"""Some decide by themselves what to ask for, unless they are told to ask for whatever matters."""

@@ -120,7 +120,12 @@ class Conversation:
 
     async def _open(self, able: Mapping[str, Any]) -> Mapping[str, Any]:
         """Go on in the session that we are told to, or begin one."""
-        where = {"cwd": str(self._root), "mcpServers": []}
+        where: dict[str, Any] = {"cwd": str(self._root), "mcpServers": []}
+        if self._options.policy.deny:
+            # The one of ``claude`` does what it takes for harmless without asking, and has a list
+            # of its own; no other reads this.
+            own = {"disallowedTools": list(self._options.policy.deny)}
+            where["_meta"] = {"claudeCode": {"options": own}}
         wanted, method = self._options.session, _way_back(able)
         if wanted is not None and method is not None:
             try:

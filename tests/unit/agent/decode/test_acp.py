@@ -263,6 +263,7 @@ class TestTools:
             ({"rawOutput": "it is not there\nat all"}, ("it is not there",)),
             ({"rawOutput": {"message": "Path exists"}}, ("Path exists",)),
             ({"rawOutput": {"error": "E"}}, ("E",)),
+            ({"rawOutput": "```\nrefused\n```"}, ("refused",)),
             ({}, ()),
         ],
     )
@@ -547,6 +548,11 @@ class TestFailures:
     ) -> None:
         _, final = play(*BEGIN, answer(2, stopReason=reason), whole=False)
         assert (final.failed, final.why, final.failure) == (True, why, failure)
+
+    def test_a_turn_that_ends_with_a_refusal_says_of_what(self) -> None:
+        denied = {"client": "denied", "tool": "edit"}
+        _, final = play(*BEGIN, denied, answer(2, stopReason="cancelled"), whole=False)
+        assert final.why == "it ended its turn when edit was not permitted"
 
     def test_a_stream_without_an_end_has_crashed(self) -> None:
         _, final = play(*BEGIN, chunk("I am"), whole=False)

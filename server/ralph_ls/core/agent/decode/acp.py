@@ -187,6 +187,8 @@ class AcpDecoder:
             words = self._error_text.strip() or "its thread came to an error"
             self._limit = limit_in(words)
             failed = (words, None if self._limit is None else AgentFailure.LIMIT)
+        elif failed is not None and text_at(answer, "stopReason") == "cancelled" and self._denied:
+            failed = (f"it ended its turn when {self._denied[-1]} was not permitted", None)
         if failed is None:
             self._why = self._failure = None
         else:

@@ -75,7 +75,8 @@ class Call:
     def error_lines(self) -> tuple[str, ...]:
         """The lines of its output that tell an error, else the first."""
         found = tuple(find_error_lines(self._output[-READ_OF_FAILURE:]))
-        return found or tuple(self._output.strip().splitlines()[:1])
+        said = (line.strip() for line in self._output.splitlines())
+        return found or tuple([line for line in said if line.strip("`")][:1])
 
     def files(self, folder: str) -> list[tuple[str, FileAction]]:
         """The files of a call that went well, relative to the work tree where they lie in it."""

@@ -1,0 +1,77 @@
+"""Real agents of the Agent Client Protocol in whole runs, each against the stub of its model.
+
+They are run by hand: ``make agents`` names them in ``RALPH_E2E_AGENTS``, as ``--agent`` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.messages import FileMessage, ToolMessage
+from tests.e2e import agents
+from tests.e2e.recipe import DONE, GOES_ON
+from tests.e2e.recipes import CLAUDE, CODEX, GEMINI, OPENCODE, QWEN
+from tests.e2e.scene import Scene, scene_of
+from tests.engine.cases import told
+from tests.engine.loop import marked_processes
+from tests.fakes.model_stub import Answer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+RECIPES = {
+    f"{one.name}-acp": replace(one, name=f"{one.name}-acp", dialect=Dialect.ACP)
+    for one in (CLAUDE, CODEX, GEMINI, OPENCODE, QWEN)
+}
+"""They are led to the stub as the command lines of the same agents are."""
+
+NAMES = [
+    name
+    for name in agents.CALLERS_ENVIRONMENT.get("RALPH_E2E_AGENTS", "").split()
+    if name in RECIPES
+]
+
+__test__ = bool(NAMES)
+
+
+@pytest.fixture(params=NAMES)
+def scene(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Scene]:
+    with scene_of(RECIPES[request.param], tmp_path, monkeypatch) as found:
+        yield found
+
+
+def test_two_tasks_are_done_in_one_session(scene: Scene) -> None:
+    scene.stub.say(
+        *scene.does_task("First", "one.txt"),
+        Answer(text=f"The first is done.\n\n{GOES_ON}"),
+        *scene.does_task("Second", "two.txt"),
+        Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
+    )
+    done = scene.run()
+    assert done.exit_code == 0, done.stderr
+    assert scene.stub.n_left == 0
+    messages = scene.messages()
+    assert any(isinstance(one, ToolMessage) for one in messages)
+    assert {one.path for one in messages if isinstance(one, FileMessage)} >= {"one.txt", "two.txt"}
+    for ended in told(done, "iterationEnded"):
+        assert ended.usage.input_tokens
+        assert ended.usage.output_tokens
+    assert told(done, "agentStarted")[0].dialect == "acp"
+    assert marked_processes(scene.run_folder().name) == []
+
+
+def test_what_the_rules_do_not_permit_is_not_done(scene: Scene) -> None:
+    scene.settle("[tools]\nallow = []\n")
+    scene.stub.say(
+        Answer(tools=(scene.recipe.write(scene.repository / "one.txt", "no\n"),)),
+        Answer(text=f"I may not.\n\n{GOES_ON}"),
+    )
+    done = scene.run("1")
+    assert told(done, "iterationEnded")[0].permission_denials
+    assert not (scene.repository / "one.txt").exists()
