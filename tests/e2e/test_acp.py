@@ -24,7 +24,7 @@ from tests.fakes.model_stub import Answer
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 RECIPES = {
-    f"{one.name}-acp": replace(one, name=f"{one.name}-acp", dialect=Dialect.ACP, model=None)
+    f"{one.name}-acp": replace(one, name=f"{one.name}-acp", dialect=Dialect.ACP)
     for one in (CLAUDE, CODEX, GEMINI, OPENCODE, QWEN)
 }
 """They are led to the stub as the command lines of the same agents are."""

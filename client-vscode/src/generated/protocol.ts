@@ -587,6 +587,8 @@ export interface Config {
   /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
+  readonly models: ModelsConfig;
+  readonly sandbox: SandboxConfig;
   readonly beads: BeadsConfig;
 }
 
@@ -1016,6 +1018,8 @@ export interface IterationEnded {
 export interface IterationFacts {
   readonly iteration: number;
   readonly outcome: Outcome;
+  /** Why its agent failed; Absent where it did not. */
+  readonly failure?: AgentFailure;
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
@@ -1044,6 +1048,10 @@ export interface IterationRow {
   readonly workType?: string;
   readonly tests?: string;
   readonly costUsd?: number;
+  /** True: the cost was worked out from the table `prices`. */
+  readonly estimated?: boolean;
+  /** How its agent failed, in words; empty where it did not. */
+  readonly failure: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
@@ -1184,6 +1192,42 @@ export interface Meter {
 /** What an iteration is for (SPEC §1). */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
+
+/** Who gets an iteration: another agent, another model, or both. */
+export interface ModelChoice {
+  /** Its name; Absent: the run's own agent. */
+  readonly agent?: string;
+  /** Absent: the one that the agent's settings name, or its own choice. */
+  readonly model?: string;
+}
+
+/** By what an iteration is for. */
+export interface ModelsByMode {
+  readonly plan?: string | ModelChoice;
+  readonly build?: string | ModelChoice;
+  readonly review?: string | ModelChoice;
+  readonly reviewFix?: string | ModelChoice;
+}
+
+/** By the priority of the task; one that has none counts as standard. */
+export interface ModelsByPriority {
+  /** P0. */
+  readonly high?: string | ModelChoice;
+  /** P1. */
+  readonly standard?: string | ModelChoice;
+  /** P2, nice to have. */
+  readonly low?: string | ModelChoice;
+}
+
+/** Which model gets an iteration; the first of these that fits: every, tag, mode, priority. */
+export interface ModelsConfig {
+  /** For every iteration, whatever stands below: what `--model` sets. */
+  readonly every?: string;
+  /** By a tag of the task, `[simple]` or `#simple` in the plan, a label or type in `bd`. */
+  readonly tag: Readonly<Record<string, string | ModelChoice>>;
+  readonly mode: ModelsByMode;
+  readonly priority: ModelsByPriority;
+}
 
 /** A person told the loop something. */
 export interface NoteAdded {
@@ -1944,6 +1988,32 @@ export interface RunState {
   readonly end?: End;
 }
 
+/** Where the agent works: with none of it, here. */
+export interface SandboxConfig {
+  /** Absent: no sandbox, or `docker` where there is a name. */
+  readonly kind?: SandboxKind;
+  /** The sandbox; Absent: the one that the program has, or makes, for the agent and this folder. */
+  readonly name?: string;
+  /** Any other program and its arguments, put in front of the agent's whole command line. */
+  readonly prefix: readonly string[];
+  /** How the prompt gets there; Absent: as the agent has it, with `kind` and claude as argument. */
+  readonly prompt?: PromptBy;
+  /**
+   * What ends the agent in there when it had to be ended: program and arguments. Absent: with
+   * `kind` and `name` that program's own `stop`, else nothing.
+   */
+  readonly stop?: readonly string[];
+}
+
+/** Programs that run an agent in a sandbox of their own, and know how it is called there. */
+export const SANDBOX_KINDS = [
+  /** `docker sandbox run NAME -- ARGUMENTS`. */
+  "docker",
+  /** `sbx run NAME -- ARGUMENTS`. */
+  "sbx",
+] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
+
 /** The agent's session that the next iteration may go on in (A, Pattern 5). */
 export interface Session {
   readonly id: string;
@@ -1955,6 +2025,10 @@ export interface Session {
   /** Id of the task it was made for. */
   readonly task?: string;
   readonly mode: Mode;
+  /** Whose it is. */
+  readonly agent?: string;
+  /** The model that it was made with; Absent: the agent's own choice. */
+  readonly model?: string;
 }
 
 /** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */

@@ -19,12 +19,23 @@ Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Description = Annotated[
     str | None, typer.Option(help="What is to be done; - reads standard input.")
 ]
-AgentName = Annotated[str | None, typer.Option(help="The agent, such as claude.")]
+AgentName = Annotated[str | None, typer.Option(help="The agent, such as claude or codex.")]
 AgentCommand = Annotated[
     str | None, typer.Option(help="Any program as agent, such as './agent.sh --fast'.")
 ]
 AgentPrompt = Annotated[
     str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
+]
+
+Model = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model of every iteration, in its own words.")
+]
+AllowTool = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOOL", help="Allow this tool and no other; repeatable."),
+]
+DenyTool = Annotated[
+    list[str] | None, typer.Option(metavar="TOOL", help="Never this tool; repeatable.")
 ]
 
 Issue = Annotated[

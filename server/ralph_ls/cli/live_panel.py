@@ -10,12 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ralph_ls.cli.renderers import decoders, lines_of
+from ralph_ls.core.loop.agent_choosing import worker_words
 from ralph_ls.core.loop.budget import tokens_of
 from ralph_ls.core.loop.fold import active_seconds, apply
 from ralph_ls.core.views.budgets import (
     cost_of,
     cost_words,
     duration_words,
+    is_estimated,
     tokens_words,
 )
 from ralph_ls.core.views.lines import Weight
@@ -115,7 +117,11 @@ class LiveRenderer:
             table.add_row("Waits", _wait(state, state.until, self._clock))
         elif (until := deadline(state)) is not None:
             left = left_words(until, self._clock.now())
-            table.add_row("Agent", f"ends in {left} at the latest")
+            ends = f"ends in {left} at the latest"
+            agent = None if state.current is None else state.current.agent
+            if agent is not None and (who := worker_words(state.config, agent.agent, agent.model)):
+                ends = f"{who}; {ends}"
+            table.add_row("Agent", Text(tame(ends)))
         started = None if state.current is None else state.current.started
         attempt, title = attempt_words(state), "-"
         if started is not None and started.task is not None:
@@ -135,7 +141,8 @@ class LiveRenderer:
         # Between two events of a long iteration time goes on.
         seconds, config = active_seconds(state, self._clock.now()), state.config
         table.add_row("Time", duration_words(seconds, config.max_duration))
-        if cost := cost_words(cost_of(state.usage), config.max_cost_usd):
+        estimated = is_estimated(state.usage)
+        if cost := cost_words(cost_of(state.usage), config.max_cost_usd, estimated=estimated):
             table.add_row("Cost", cost)
         if tokens := tokens_words(tokens_of(state.usage), config.max_tokens):
             table.add_row("Tokens", tokens)

@@ -15,7 +15,16 @@ import typer
 from ralph_ls.cli.background import run_detached
 from ralph_ls.cli.choosing import ask_profile
 from ralph_ls.cli.context import here
-from ralph_ls.cli.flags import AgentPrompt, Issue, Json, agent_words, issue_overrides
+from ralph_ls.cli.flags import (
+    AgentPrompt,
+    AllowTool,
+    DenyTool,
+    Issue,
+    Json,
+    Model,
+    agent_words,
+    issue_overrides,
+)
 from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.prompt.texts import IMPLEMENT
@@ -37,11 +46,16 @@ def run_verb(
     profile: Annotated[
         str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
     ] = None,
-    agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="claude, codex, cline, …, demo, or a name from [agents]")
+    ] = None,
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
     ] = None,
     agent_prompt: AgentPrompt = None,
+    model: Model = None,
+    allow_tool: AllowTool = None,
+    deny_tool: DenyTool = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
     issue: Issue = None,
     mode: Annotated[
@@ -97,6 +111,9 @@ def run_verb(
         "push": push,
         "on_halt": on_halt,
         "review_points.every": review_every,
+        "models.every": model,
+        "tools.allow": allow_tool or None,
+        "tools.deny": deny_tool or None,
         **_agent_command(agent_command, agent_prompt, agent),
     }
     if not resume and not as_json and run_id is None:
@@ -117,7 +134,9 @@ def run_verb(
 def replan_verb(
     n: Iterations = None,
     profile: Annotated[str | None, typer.Option(help="spec, fixplan")] = None,
-    agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="claude, codex, cline, …, demo, or a name from [agents]")
+    ] = None,
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
     ] = None,
@@ -206,6 +225,8 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {
+                "agent": seen.agent,
+                "model": seen.model,
                 "argv": list(seen.argv),
                 "mode": seen.mode.value,
                 "task": first.task,
@@ -221,6 +242,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     say(f"Plan: {seen.plan_path}")
     say(f"Task: {first.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}")
     say(f"Agent: {shlex.join(seen.argv)}")
+    say(f"Model: {seen.model or 'its own choice'}")
     if first.not_allowed:
         say(f"Not allowed yet: {', '.join(first.not_allowed)} (ralph allow)")
     settings = seen.settings.model_dump(mode="json", exclude_defaults=True)

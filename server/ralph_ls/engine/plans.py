@@ -14,6 +14,7 @@ from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.marker import has_marker
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
+from ralph_ls.core.plan.tags import traits_of
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, UsageError
@@ -69,6 +70,7 @@ def facts_of(
     return PlanFacts(
         counts=counts_view(plan, text, config),
         next_task=None if chosen is None else _reference(chosen),
+        next_traits=None if chosen is None else traits_of(chosen, text=text),
         open_tasks=tuple(_reference(task) for task in open_tasks[:SHOWN_TASKS]),
         held=held_of(open_tasks, set_aside, skipped, needs),
     )

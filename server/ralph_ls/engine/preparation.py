@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,16 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.redact import Redactor, secrets_of
+from ralph_ls.core.redact import Redactor
 from ralph_ls.engine import git
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agents_of_run import config_for, describe_agents, secrets_around
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
 from ralph_ls.engine.legacy import tell_legacy
 from ralph_ls.engine.progress_log import archive_progress
+from ralph_ls.engine.sandbox import end_in_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
@@ -50,7 +51,7 @@ from ralph_ls.store.layout import (
 )
 from ralph_ls.store.notes import take_notes, take_resets
 from ralph_ls.store.project_state import keeps_project_state, open_project
-from ralph_ls.store.runs import find_run
+from ralph_ls.store.runs import FoundRun, find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def prepare_start(
     """
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
-    orphans = end_orphans(found.state) if found is not None else 0
+    orphans, problem = _end_earlier(found, worktree, request)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
@@ -99,9 +100,11 @@ def prepare_start(
     claims = claims_here(worktree, settings)
     trust.require_allowed(state, claims)
     require_able_to_hand_over(worktree, config)
-    agent = choose_agent(config)
-    redactor = Redactor(secrets=secrets_of({**request.environment, **agent.env}))
-    require_program(agent.program or agent.argv[0], request.environment, worktree, settings)
+    agents = describe_agents(config)
+    redactor = Redactor(secrets=secrets_around(request.environment, agents))
+    for name, agent in agents.items():
+        own = replace(settings, config=config_for(config, name))
+        require_program(agent.program or agent.argv[0], request.environment, worktree, own)
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
         worktree.root,
@@ -124,7 +127,8 @@ def prepare_start(
         run=run,
         files=(earlier[0] if earlier else state).run(run),
         config=config,
-        agent=agent,
+        agent=agents[config.agent],
+        agents=agents,
         source=source,
         environment=request.environment,
         redactor=redactor,
@@ -133,7 +137,7 @@ def prepare_start(
         written_at_start=archived[1],
     )
     read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
-    notices = [*_exclude(workspace), *_torn(read)]
+    notices = [*_exclude(workspace), *_torn(read), *problem]
     if not earlier:
         notices += tell_orphans(orphans)
         notices += put_logs_aside(worktree.root, config.paths.logs, found)
@@ -161,6 +165,21 @@ def prepare_start(
         journal_size=read.size,
         recalled=ended,
     )
+
+
+def _end_earlier(
+    found: FoundRun | None, worktree: Worktree, request: RunRequest
+) -> tuple[int, list[Notice]]:
+    """End what the agent of a killed engine left running, also in its sandbox."""
+    if found is None:
+        return 0, []
+    current = found.state.current
+    problem = None
+    if current is not None and current.agent is not None and current.exit is None:
+        problem = end_in_sandbox(found.state.config, worktree.root, request.environment)
+    code = "sandbox-not-ended"
+    notices = [] if problem is None else [Notice(code=code, message=problem)]
+    return end_orphans(found.state), notices
 
 
 _NOTHING_READ = JournalRead(events=(), size=0, torn=0, unreadable=())

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from ralph_ls import __version__
 from ralph_ls.core.loop import attempts
+from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import EngineFacts, PendingNote, Prepared
 from ralph_ls.core.loop.next_iteration import NextIteration, foresee
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agent_choice import flags_for
+from ralph_ls.engine.agents_of_run import describe_agents
 from ralph_ls.engine.preparation import RunRequest, claims_here
 from ralph_ls.engine.prompts import fill_template, which_wins
 from ralph_ls.engine.shared_attempts import look_at_attempts
@@ -60,6 +62,8 @@ class NextPrompt:
     """Which templates were passed over for it, in words."""
     not_allowed: tuple[str, ...]
     """What the repository brings that a run would use, and nobody allowed."""
+    worker: Worker = Worker()
+    """Who would be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,10 @@ class Preview:
 
     settings: Config
     argv: tuple[str, ...]
+    agent: str
+    """Who does the first iteration."""
+    model: str | None
+    """With which model; None: its own choice."""
     plan_path: str
     next: NextPrompt
     mode: Mode
@@ -78,15 +86,19 @@ def preview(request: RunRequest, now: datetime) -> Preview:
     """What ``run`` would do first; takes no lock and starts nothing."""
     place = _Place.of(request, may_go_on=False)
     settings = place.settings
-    agent = choose_agent(settings.config)
+    agents = describe_agents(settings.config)
     root, environment = place.worktree.root, request.environment
     plan = look_for_plan(root, settings, environment)
     source = source_of(root, settings.config, plan.path, environment)
+    first = _next_prompt(place, plan, now=now)
+    agent = agents[first.worker.agent or settings.config.agent]
     return Preview(
         settings=settings.config,
-        argv=agent.argv,
+        argv=(*agent.argv, *flags_for(agent, session=None, model=first.worker.model)),
+        agent=agent.name,
+        model=first.worker.model or agent.model,
         plan_path=plan.path,
-        next=_next_prompt(place, plan, now=now),
+        next=first,
         mode=source.mode(plan.text, source.facts(plan.text), RunState()),
     )
 
@@ -186,6 +198,7 @@ def _next_prompt(
         template=template.path,
         passed_over=which_wins(template),
         not_allowed=not_allowed,
+        worker=seen.worker,
     )
 
 

@@ -14,10 +14,12 @@ from pydantic import AfterValidator, Field, model_validator
 from ralph_ls.protocol.agent_config import AgentConfig, ToolsConfig
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.beads_config import BeadsConfig
+from ralph_ls.protocol.models_config import ModelsConfig
 from ralph_ls.protocol.prices_config import PriceConfig
 from ralph_ls.protocol.request import FORMS, read_reference
 from ralph_ls.protocol.retry_config import RetryConfig
 from ralph_ls.protocol.review_config import ReviewPointsConfig
+from ralph_ls.protocol.sandbox_config import SandboxConfig
 from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 CONFIG_FILE = ".ralph/config.toml"
@@ -375,4 +377,6 @@ class Config(StrictWireModel):
     on_pr_ready: tuple[str, ...] = ()
     """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()
+    models: ModelsConfig = ModelsConfig()
+    sandbox: SandboxConfig = SandboxConfig()
     beads: BeadsConfig = BeadsConfig()

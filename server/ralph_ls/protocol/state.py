@@ -23,7 +23,7 @@ from ralph_ls.protocol.events import (
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.iteration_events import AgentOut
-from ralph_ls.protocol.report import Promise, Report, Usage
+from ralph_ls.protocol.report import AgentFailure, Promise, Report, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import (
     EndReason,
@@ -101,6 +101,8 @@ class IterationFacts(WireModel):
 
     iteration: int
     outcome: Outcome
+    failure: AgentFailure | None = None
+    """Why its agent failed; None where it did not."""
     files: int = 0
     commits: int = 0
     tasks_done: int = 0
@@ -145,6 +147,10 @@ class Session(WireModel):
     task: str | None = None
     """Id of the task it was made for."""
     mode: Mode = Mode.BUILD
+    agent: str | None = None
+    """Whose it is."""
+    model: str | None = None
+    """The model that it was made with; None: the agent's own choice."""
 
 
 class RunState(WireModel):

@@ -39,7 +39,11 @@ FLAGS = {
     "on_halt": "--on-halt",
     "issue.file": "--issue",
     "issue.github": "--issue",
+    "models.every": "--model",
 }
+
+REPEATED = {"tools.allow": "--allow-tool", "tools.deny": "--deny-tool"}
+"""Flags that are given once for each value."""
 
 
 class EngineFailed(RalphError):
@@ -132,6 +136,8 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
         arguments.append("--skip-review")
     if overrides.get("push") is not None:
         arguments.append("--push" if overrides["push"] else "--no-push")
+    for key, flag in REPEATED.items():
+        arguments += [word for value in overrides.get(key) or () for word in (flag, str(value))]
     table = overrides.get("agents.command")
     for key, flag in FLAGS.items():
         value = overrides.get(key)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.core.loop.session import after_iteration, to_resume
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.events import AgentStarted, IterationEnded
 from ralph_ls.protocol.report import SessionSeen
 from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
 from ralph_ls.protocol.state import RunState, Session
@@ -160,3 +161,46 @@ def test_only_what_the_agent_reported_on_this_work_is_gone_on_in(
             is_known = known is not None and known.created_at < now
             reported[seen] = reported.get(seen, now) if is_known else now
         assert not (known is not None and (is_open or outcome in {Outcome.LOST, Outcome.STOPPED}))
+
+
+@pytest.mark.parametrize(
+    ("known", "worker", "is_resumed"),
+    [
+        pytest.param({}, Worker(), True, id="of an older run"),
+        pytest.param({"agent": "claude"}, Worker(), True, id="the run's own"),
+        pytest.param({"agent": "codex"}, Worker(), False, id="another agent's"),
+        pytest.param({"agent": "codex"}, Worker(agent="codex"), True, id="the same other agent"),
+        pytest.param({"agent": "claude"}, Worker(model="small"), False, id="another model"),
+        pytest.param(
+            {"agent": "claude", "model": "small"}, Worker(model="small"), True, id="same model"
+        ),
+        pytest.param({"agent": "codex", "model": "m"}, Worker(agent="codex"), False, id="without"),
+        pytest.param(
+            {"agent": "qwen", "model": "q"}, Worker(agent="qwen"), True, id="of its settings"
+        ),
+    ],
+)
+def test_a_session_is_gone_on_in_by_who_made_it(
+    known: dict[str, Any], worker: Worker, is_resumed: bool
+) -> None:
+    settings = {"session": ON, "agents": {"qwen": {"model": "q"}}}
+    state = RunState(config=Config.model_validate(settings), session=session(**known))
+    found = to_resume(state, task=A, mode=Mode.BUILD, now=LATER, worker=worker)
+    assert (found is not None) is is_resumed
+
+
+def test_a_session_belongs_to_the_agent_that_told_it() -> None:
+    started = AgentStarted(
+        seq=1,
+        at=BEGIN,
+        run="r",
+        iteration=1,
+        agent="codex",
+        argv=("codex",),
+        pid=1,
+        model="m",
+        process_start_time=0.0,
+    )
+    known = after_iteration(None, ended(), task=A, now=LATER, agent=started)
+    assert known is not None
+    assert (known.agent, known.model) == ("codex", "m")

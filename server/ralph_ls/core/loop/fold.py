@@ -238,7 +238,13 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "attempts": event.attempts,
         "skipped": event.skipped,
         "failed_validation": _failed_validation(state, event),
-        "session": after_iteration(state.session, event, task=_task_of(state), now=event.at),
+        "session": after_iteration(
+            state.session,
+            event,
+            task=_task_of(state),
+            now=event.at,
+            agent=None if state.current is None else state.current.agent,
+        ),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "usage": add_usage(state.usage, event.usage),
         "calls": calls.after_iteration(state, event),
@@ -304,6 +310,7 @@ def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
     return IterationFacts(
         iteration=event.iteration,
         outcome=event.outcome,
+        failure=event.failure,
         files=evidence.files,
         commits=len(evidence.commits),
         tasks_done=len(evidence.tasks_done),

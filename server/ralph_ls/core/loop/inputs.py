@@ -9,6 +9,7 @@ from typing import Any
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.plan.closing.checks import Verification
+from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.commands import Command
 from ralph_ls.protocol.config import Config
@@ -34,6 +35,8 @@ class PlanFacts:
 
     counts: PlanCountsView = PlanCountsView()
     next_task: TaskRef | None = None
+    next_traits: TaskTraits | None = None
+    """Of that task, where the plan says some."""
     open_tasks: tuple[TaskRef, ...] = ()
     """The first required ones that are open, at most ten."""
     held: tuple[HeldTask, ...] = ()
@@ -174,6 +177,8 @@ class AgentLaunched:
     prompt_bytes: int
     dialect: Dialect | None = None
     """None: plain text."""
+    model: str | None = None
+    """The model it was given; None: its own choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
+from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.core.loop.effects import LaunchAgent, PrepareIteration
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import EngineFacts, Prepared, Resumed, Started
@@ -36,6 +37,8 @@ class NextIteration:
 
     context: PromptContext | None
     """What its agent is told; None: no agent would be started."""
+    worker: Worker = Worker()
+    """Who would be started."""
     instead: str = ""
     """Why none would be, in words; empty where one would."""
 
@@ -60,7 +63,8 @@ def foresee(
     launch = _ordered(begun, LaunchAgent)
     if launch is None:
         return NextIteration(context=None, instead=_why(begun))
-    return NextIteration(context=launch.context)
+    worker = Worker(agent=launch.agent, model=launch.model)
+    return NextIteration(context=launch.context, worker=worker)
 
 
 def _closed(run: RunState, now: datetime) -> RunState:

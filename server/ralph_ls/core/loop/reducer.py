@@ -27,8 +27,9 @@ from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop import attempts, course, invalid, settle, steering
+from ralph_ls.core.loop.agent_choosing import worker_of
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
-from ralph_ls.core.loop.fallback import agent_in_turn
+from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
 from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -299,7 +300,16 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             limit=config.attempts.limit,
         )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
-    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now)
+    traits = given.plan.next_traits
+    about = None if traits is None or task is None or traits.task != task.id else traits
+    worker = worker_of(
+        config,
+        mode=given.mode,
+        traits=about,
+        instead=agent_in_turn(draft.run, started.at),
+        out=left_out_now(draft.run, started.at),
+    )
+    session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now, worker=worker)
     draft.order(
         LaunchAgent(
             iteration=started.iteration,
@@ -308,7 +318,8 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
             session=None if session is None else session.id,
             session_cost_usd=0.0 if session is None else session.cost_usd or 0.0,
             session_usage=None if session is None else session.usage,
-            agent=agent_in_turn(draft.run, started.at),
+            agent=worker.agent,
+            model=worker.model,
         )
     )
 
@@ -333,6 +344,7 @@ def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
         group=given.group,
         prompt_bytes=given.prompt_bytes,
         dialect=given.dialect,
+        model=given.model,
     )
     draft.expect(Awaits.EXIT)
     if draft.state.stopping_agent:

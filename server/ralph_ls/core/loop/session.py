@@ -3,7 +3,7 @@
 A, Architecture, "Session Continuity" (A22); settled in SPEC §9.7: off by default, for a fresh
 context every time is what the loop is about (S). Only the id that this run's agent reported is
 ever gone on in, never an agent's "latest" session, which may be a person's own. It is dropped
-when it is too old, when the breaker opens, and with another task or mode.
+when it is too old, when the breaker opens, and with another task, mode, agent or model.
 
 It must never know how an agent is told to go on in a session.
 """
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.events import AgentStarted, IterationEnded
 from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
 from ralph_ls.protocol.state import RunState, Session
@@ -21,19 +22,41 @@ from ralph_ls.protocol.state import RunState, Session
 _CUT_OFF = frozenset({Outcome.LOST, Outcome.STOPPED})
 """Nobody knows in what state an agent that was cut off left its session."""
 
+_THE_RUNS_OWN = Worker()
 
-def to_resume(run: RunState, *, task: TaskRef | None, mode: Mode, now: datetime) -> Session | None:
-    """The session in which an iteration on ``task`` goes on; None: it begins a fresh one."""
+
+def to_resume(
+    run: RunState,
+    *,
+    task: TaskRef | None,
+    mode: Mode,
+    now: datetime,
+    worker: Worker = _THE_RUNS_OWN,
+) -> Session | None:
+    """The session in which an iteration on ``task`` goes on; None: it begins a fresh one.
+
+    No agent knows the session of another one; and a session with one model is none with the next.
+    """
     known, settings = run.session, run.config.session
     if not settings.resume or known is None or run.breaker.state is BreakerState.OPEN:
         return None
     is_same_work = known.task == _id_of(task) and known.mode is mode
+    name = worker.agent or run.config.agent
+    own = run.config.agents.get(name)
+    model = worker.model or (None if own is None else own.model)
+    is_same_worker = known.agent in {None, name} and known.model == model
     age = (now - known.created_at).total_seconds()
-    return known if is_same_work and age < settings.max_age else None
+    is_young = age < settings.max_age
+    return known if is_same_work and is_same_worker and is_young else None
 
 
 def after_iteration(
-    known: Session | None, ended: IterationEnded, *, task: TaskRef | None, now: datetime
+    known: Session | None,
+    ended: IterationEnded,
+    *,
+    task: TaskRef | None,
+    now: datetime,
+    agent: AgentStarted | None = None,
 ) -> Session | None:
     """What is known of the agent's session after an iteration on ``task``.
 
@@ -61,6 +84,8 @@ def after_iteration(
         last_used_at=now,
         task=_id_of(task),
         mode=ended.mode,
+        agent=None if agent is None else agent.agent,
+        model=None if agent is None else agent.model,
     )
 
 

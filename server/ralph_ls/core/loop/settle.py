@@ -22,7 +22,6 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.evidence import judge, new_head
 from ralph_ls.core.loop.failing import NO_SECOND_TRY, crash_of, hold_of
-from ralph_ls.core.loop.fallback import agent_in_turn
 from ralph_ls.core.loop.gate import GateResult, check_gate
 from ralph_ls.core.loop.halting import raise_promises
 from ralph_ls.core.loop.handover import (
@@ -223,13 +222,15 @@ def _try_again(
         f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
+    agent = None if current.agent is None else current.agent.agent
     # In a fresh session: a broken one may be what made it fail.
     draft.order(
         LaunchAgent(
             iteration=current.started.iteration,
             attempt=2,
             context=course.prompt_context(draft.run, current.started),
-            agent=agent_in_turn(draft.run, current.started.at),
+            agent=None if agent == draft.config.agent else agent,
+            model=None if current.agent is None else current.agent.model,
         )
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
+from ralph_ls.core.loop.agent_choosing import worker_words
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import wanted
 from ralph_ls.core.loop.invalid import in_folder
@@ -20,10 +21,11 @@ from ralph_ls.core.views.tasks import aside_words
 from ralph_ls.core.views.verified import last_words, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import OUTCOME_WORDS, request_words, reverted_words, with_mode
+from ralph_ls.core.views.words import outcome_words, request_words, reverted_words, with_mode
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
 from ralph_ls.protocol.state import RunState
 
@@ -125,8 +127,8 @@ def line_of(
     match event:
         case e.IterationStarted():
             return Line(text=_iteration_started(event, before))
-        case e.AgentExited():
-            return _agent_exited(event)
+        case e.AgentStarted() | e.AgentExited():
+            return _about_agent(event, before)
         case e.RalphStatusUpdate(report=report):
             text = f"Report: {report.status}, {count_of(report.files_modified, 'file')}, tests "
             text += report.tests_status.lower().replace("_", " ")
@@ -226,6 +228,19 @@ def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
     return [f"mode {mode}", f"{format_duration(active_seconds(before, event.at))} so far"]
 
 
+def _about_agent(event: e.AgentStarted | e.AgentExited, before: RunState | None) -> Line | None:
+    if isinstance(event, e.AgentStarted):
+        return _agent_started(event, before)
+    return _agent_exited(event)
+
+
+def _agent_started(event: e.AgentStarted, before: RunState | None) -> Line | None:
+    """Who works, where it is not simply the run's agent as it is."""
+    config = Config(agent=event.agent) if before is None else before.config
+    words = worker_words(config, event.agent, event.model)
+    return Line(text=f"Agent: {words}", weight=Weight.QUIET) if words else None
+
+
 def _agent_exited(event: e.AgentExited) -> Line | None:
     if event.timed_out:
         text = f"The agent ran out of time after {format_duration(event.seconds)} and was ended"
@@ -307,7 +322,9 @@ def _handed_over(event: e.Committed | e.Pushed) -> Line:
 def _iteration_ended(event: e.IterationEnded) -> Line:
     commit = f", commit {event.commit[:7]}" if event.commit else ", no commit"
     limited = event.outcome is Outcome.LIMITED
-    how = "at the usage limit" if limited else OUTCOME_WORDS[event.outcome]
+    at_limit = limited and event.failure in {None, AgentFailure.LIMIT}
+    how = "at the usage limit" if at_limit else outcome_words(event.outcome, event.failure)
+    how = how.removesuffix(", does not count")
     text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
     text += "; it does not count" if limited else ""
     good = event.outcome is Outcome.PROGRESS

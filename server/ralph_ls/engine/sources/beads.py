@@ -28,6 +28,7 @@ from ralph_ls.core.plan.beads.snapshot import Snapshot, from_text, parts_of, to_
 from ralph_ls.core.plan.closing.beads import closings, commands_for
 from ralph_ls.core.plan.closing.checks import Closing, Verification, commands_of
 from ralph_ls.core.plan.model import Parsed, Task
+from ralph_ls.core.plan.tags import traits_of
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_plan_or_task, require_task
 from ralph_ls.engine.sources.beads_powers import (
@@ -158,6 +159,8 @@ class BeadsSource(PlanSource):
         skipped: Collection[str] = (),
     ) -> PlanFacts:
         queue = self._queue(self._snapshot(text), set_aside, skipped)
+        chosen = queue.next_task
+        labels = () if chosen is None else self._snapshot(text).by_id()[chosen.id].tags
         unfinished = [
             one
             for one in self.plan(text, task=task).tasks
@@ -166,11 +169,12 @@ class BeadsSource(PlanSource):
         held = queue.held[:SHOWN_TASKS]
         return PlanFacts(
             counts=self.counts(text, task=task),
-            next_task=None if queue.next_task is None else _reference(queue.next_task),
+            next_task=None if chosen is None else _reference(chosen),
+            next_traits=None if chosen is None else traits_of(chosen, labels=labels),
             open_tasks=tuple(_reference(one) for one in unfinished[:SHOWN_TASKS]),
             held=tuple(HeldTask(task=_reference(one.task), why=one.why) for one in held),
             is_stuck=queue.is_stuck,
-            left="" if queue.next_task is not None else tell_left(queue),
+            left="" if chosen is not None else tell_left(queue),
         )
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:

@@ -32,6 +32,7 @@ from ralph_ls.core.plan.stories.moves import (
 )
 from ralph_ls.core.plan.stories.reading import StoriesRead, is_unusable, why_unusable
 from ralph_ls.core.plan.stories.showing import parse
+from ralph_ls.core.plan.tags import traits_of
 from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.engine.plans import (
     SHOWN_TASKS,
@@ -136,6 +137,7 @@ class StoriesSource(PlanSource):
             timestamp=None if current is None else current.started.at,
             pid=os.getpid(),
             max_iterations=config.max_iterations,
+            mode="sandbox" if config.sandbox.is_on else "direct",
             skip_review=config.skip_review,
             review_cap=config.review_cap,
             iteration_mode=self.mode_word(order.context.mode),
@@ -197,6 +199,7 @@ class StoriesSource(PlanSource):
         return PlanFacts(
             counts=self.counts(text, task=task),
             next_task=None if chosen is None else TaskRef(id=chosen.id, title=chosen.title),
+            next_traits=None if chosen is None else traits_of(by_id[chosen.id]),
             open_tasks=tuple(
                 TaskRef(id=one.id, title=one.title) for one in open_tasks[:SHOWN_TASKS]
             ),

@@ -90,6 +90,11 @@ class Issue:
         return self.status == Status.CLOSED
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """By what it is sorted, whatever its text says: its labels and its type."""
+        return (*self.labels, self.kind)
+
+    @property
     def parent(self) -> str | None:
         """The issue that this one is a part of."""
         kinds = (one.on for one in self.dependencies if one.kind == DependencyKind.PARENT_CHILD)
