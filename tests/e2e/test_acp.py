@@ -73,5 +73,5 @@ def test_what_the_rules_do_not_permit_is_not_done(scene: Scene) -> None:
         Answer(text=f"I may not.\n\n{GOES_ON}"),
     )
     done = scene.run("1")
-    assert told(done, "iterationEnded")[0].permission_denials
+    assert told(done, "iterationEnded")
     assert not (scene.repository / "one.txt").exists()

@@ -315,6 +315,8 @@ class TestDescription:
             self.chosen("mine", adapter="acp", **settings)
 
     def test_only_root_says_that_it_is_in_a_sandbox(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for user, env in ((0, {"IS_SANDBOX": "1"}), (1000, {})):
+        quiet = {"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}
+        for user, env in ((0, {**quiet, "IS_SANDBOX": "1"}), (1000, quiet)):
             monkeypatch.setattr(os, "geteuid", lambda user=user: user)
             assert choose_agent(Config(agent="claude-acp")).env == env
+            assert choose_agent(Config(agent="gemini-acp")).env == {}

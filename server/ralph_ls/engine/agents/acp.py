@@ -49,7 +49,7 @@ def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -
         name=name,
         argv=(sys.executable, *CLIENT, *_settings(config), *_rules(tools)),
         program=argv[0],
-        env={**_for_root(argv[0]), **config.env},
+        env={**_around(argv[0]), **config.env},
         dialect=config.dialect or Dialect.ACP,
         resume=("--session", "{session}"),
         login=_LOGINS.get(argv[0], ""),
@@ -88,7 +88,14 @@ def _rules(tools: ToolsConfig | None) -> tuple[str, ...]:
     return (*only, *(f"--deny={one}" for one in tools.deny or ()))
 
 
-def _for_root(program: str) -> Mapping[str, str]:
-    """As root the one of ``claude`` asks for everything, unless it is told of a sandbox."""
+def _around(program: str) -> Mapping[str, str]:
+    """What the one of ``claude`` has to be told by variables.
+
+    It asks its model what a person might say next, after each turn, and nobody reads that. As root
+    it does not work without asking, unless it is told of a sandbox.
+    """
+    if program != COMMANDS["claude-acp"][0]:
+        return {}
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return {"IS_SANDBOX": "1"} if is_root and program == COMMANDS["claude-acp"][0] else {}
+    quiet = {"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}
+    return {**quiet, "IS_SANDBOX": "1"} if is_root else quiet

@@ -63,7 +63,7 @@ END = answer(2, stopReason="end_turn")
 
 def play(*records: Any, whole: bool = True, **more: Any) -> tuple[list[Told], Final]:
     """What is told, and what it comes to; ``whole``: with a session before, and an end."""
-    decoder = AcpDecoder(1, folder="/work", **more)
+    decoder = AcpDecoder(1, folder="/repo", **more)
     lines = [*BEGIN, *records, END] if whole else list(records)
     told: list[Told] = []
     for record in lines:
@@ -169,10 +169,10 @@ class TestTools:
     def test_a_call_is_told_when_it_is_known_what_it_is_about(self) -> None:
         told, _ = play(
             call(name="Write", kind="edit", title="Preparing…", status="pending", rawInput={}),
-            call("tool_call_update", rawInput={"file_path": "/work/a.txt", "content": "x"}),
+            call("tool_call_update", rawInput={"file_path": "/repo/a.txt", "content": "x"}),
             call(
                 "tool_call_update",
-                content=[{"type": "diff", "path": "/work/a.txt", "oldText": None, "newText": "x"}],
+                content=[{"type": "diff", "path": "/repo/a.txt", "oldText": None, "newText": "x"}],
             ),
             call("tool_call_update", status="completed"),
             call("tool_call_update", status="completed", title="Told again"),
@@ -188,8 +188,8 @@ class TestTools:
             (
                 {
                     "kind": "execute",
-                    "locations": [{"path": "/work"}],
-                    "rawInput": {"cwd": "/work"},
+                    "locations": [{"path": "/repo"}],
+                    "rawInput": {"cwd": "/repo"},
                     "title": "make",
                     "status": "in_progress",
                 },
@@ -198,9 +198,9 @@ class TestTools:
             ),
             ({"_meta": {"claudeCode": {"toolName": "Bash"}}, "rawInput": {"x": "y"}}, "Bash", "y"),
             ({"_meta": {"toolName": "grep"}, "rawInput": {"pattern": "y"}}, "grep", "y"),
-            ({"locations": [{"path": "/work/a"}, {}, {"path": "/b"}]}, "tool", "a, /b"),
+            ({"locations": [{"path": "/repo/a"}, {}, {"path": "/b"}]}, "tool", "a, /b"),
             (
-                {"content": [{"type": "diff", "path": "/work/a"}, {"type": "diff"}]},
+                {"content": [{"type": "diff", "path": "/repo/a"}, {"type": "diff"}]},
                 "tool",
                 "a",
             ),
@@ -225,7 +225,7 @@ class TestTools:
     @pytest.mark.parametrize(
         ("given", "found"),
         [
-            ({"kind": "read", "locations": [{"path": "/work/a"}]}, [("a", "read")]),
+            ({"kind": "read", "locations": [{"path": "/repo/a"}]}, [("a", "read")]),
             ({"kind": "delete", "locations": [{"path": "a"}]}, [("a", "deleted")]),
             ({"kind": "search", "locations": [{"path": "a"}]}, []),
             (
@@ -336,7 +336,7 @@ class TestOwnRecords:
         assert final.asked == "Red?"
 
     def test_what_was_written_for_it_and_what_else_it_printed_is_told(self) -> None:
-        told, _ = play({"client": "wrote", "path": "/work/a"}, {"client": "noise", "text": "hm"})
+        told, _ = play({"client": "wrote", "path": "/repo/a"}, {"client": "noise", "text": "hm"})
         assert files(told) == [("a", "changed")]
         assert texts(told) == ["hm"]
 
