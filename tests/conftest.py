@@ -92,6 +92,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("measured")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import a file of which ``make test`` would put every test aside."""
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(UNIT):
+        return None
+    match config.option.markexpr:
+        case "measured":
+            is_put_aside = not _is_of_core(collection_path)
+        case "not measured":
+            text = collection_path.read_text(encoding="utf-8")
+            # What those that are not measured are told by, see above.
+            may_hold_others = "hypothesis" in text or "slow" in text
+            is_put_aside = _is_of_core(collection_path) and not may_hold_others
+        case _:
+            is_put_aside = False
+    return is_put_aside or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(
     collector: pytest.Module | pytest.Class, name: str, obj: object

@@ -255,6 +255,7 @@ def test_nul_bytes_and_halves_of_characters_stay_text() -> None:
     assert reading.text.startswith("\ufffd\x00\ufffd\n")
 
 
+@pytest.mark.slow
 def test_a_line_without_an_end_is_read() -> None:
     reading = read_text("x" * 5_000_000 + f"<promise>COMPLETE</promise>{BLOCK.strip()}")
     assert reading.promises == ()

@@ -247,6 +247,7 @@ def test_no_more_of_a_trace_is_read_than_is_needed() -> None:
     assert read == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.slow
 def test_a_long_trace_is_not_kept() -> None:
     rehearsal = Rehearsal()
     rehearsal.start(policy("stories", max_iterations=10_000, max_stuck=1000))

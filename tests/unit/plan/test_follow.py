@@ -72,6 +72,7 @@ def test_ids_are_given_once_and_only_to_new_ones(before: str, after: str) -> Non
     assert follow(old, old) == follow(Plan(), new) == {}
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_rewritten_as_a_whole_is_compared_in_part() -> None:
     old, new = (
         plan_of(*(f"- [ ] {words} {number}" for number in range(1000)))

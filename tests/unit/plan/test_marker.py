@@ -145,6 +145,7 @@ WORST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORST)
 def test_megabytes_are_no_more_than_many_short_lines(name: str) -> None:
     # What is not linear takes hours here.

@@ -369,6 +369,7 @@ def test_ids_of_untouched_tasks_stay_and_all_ticks_count(
     assert merged.conflicts == ()
 
 
+@pytest.mark.slow
 def test_a_long_plan_is_merged_in_a_moment() -> None:
     lines = [f"- [ ] task number {at}\n" + "\n" * (at % 2) for at in range(10_000)]
     base = "".join(lines)

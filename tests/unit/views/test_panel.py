@@ -256,6 +256,7 @@ def test_the_rows_of_any_run_are_newest_first_and_each_once(data: st.DataObject)
         assert row.started_at is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(record.HISTORIES))
 def test_a_recorded_run_can_be_drawn_at_every_moment(name: str) -> None:
     journal = read_journal(record.path_of(name)).events
