@@ -30,7 +30,7 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
   ].filter((part) => part !== "");
   const details = [
     row.task ?? t("no task assigned"),
-    row.failure,
+    row.failure ?? "",
     row.why,
     row.status === undefined ? "" : t("report: {0}", row.status),
     row.tests === undefined ? "" : t("tests: {0}", row.tests.toLowerCase().replaceAll("_", " ")),
