@@ -165,7 +165,7 @@ class IterationRow(WireModel):
     estimated: bool | None = None
     """True: the cost was worked out from the table ``prices``."""
     failure: str | None = None
-    """How its agent failed, in words; None where it did not."""
+    """How its agent failed, in words; None where it did not, or was at its usage limit."""
     why: str = ""
     """What the progress was, or why there was none."""
     changes: bool = False

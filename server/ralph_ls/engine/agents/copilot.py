@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from ralph_ls.engine.agent_description import Description, ToolFlags
 from ralph_ls.protocol.agent_config import Dialect
 
@@ -12,7 +10,8 @@ COPILOT = Description(
     program="copilot",
     call=("--no-ask-user",),
     freely=("--allow-all",),
-    stream=("--output-format", "json"),
+    # Its stream has no tokens: they stand in that file alone.
+    stream=("--output-format", "json", "--usage-output-file", "{usage_file}"),
     dialect=Dialect.COPILOT,
     model=("--model", "{model}"),
     # One argument: apart, an id that is missing would open its list of sessions.
@@ -21,5 +20,4 @@ COPILOT = Description(
     install="npm install -g @github/copilot",
     login="copilot login, or set COPILOT_GITHUB_TOKEN",
     keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
-    homes=MappingProxyType({"COPILOT_HOME": ".copilot"}),
 )
