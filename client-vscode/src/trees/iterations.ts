@@ -77,7 +77,9 @@ function resultWords({ outcome, commit, failure }: IterationRow): string {
   if (outcome === undefined) {
     return t("in work");
   }
-  return commit?.slice(0, 7) ?? (outcome === "limited" ? (failure ?? t("usage limit")) : t("no commit"));
+  return (
+    commit?.slice(0, 7) ?? (outcome === "limited" ? (failure ?? t("usage limit")) : t("no commit"))
+  );
 }
 
 /** What was seen, and beside it what was claimed where that differs. */
