@@ -34,7 +34,7 @@ WORDS: Mapping[Arrow, str] = {
     (Phase.RUNNING, Phase.STOPPING): "ralph stop, Ctrl-C, TERM",
     (Phase.SETTLING, Phase.RUNNING): "the agent came to nothing, one retry",
     (Phase.SETTLING, Phase.PREPARING): "the run goes on",
-    (Phase.SETTLING, Phase.WAITING): "a cooldown, a usage limit, too many calls",
+    (Phase.SETTLING, Phase.WAITING): "a cooldown, a usage limit, an overload, too many calls",
     (Phase.SETTLING, Phase.PAUSED): "ralph pause",
     (Phase.SETTLING, Phase.PARKED): "DECIDE, BLOCKED, stuck or a review, and it may wait",
     (Phase.SETTLING, Phase.STOPPING): "ralph stop, Ctrl-C, TERM",

@@ -184,6 +184,14 @@ describe("the iterations", () => {
     assert.equal(node.tooltip.split("\n")[0], "Iteration 1: usage limit, does not count");
   });
 
+  test("say how their agents failed, and what is an estimate", () => {
+    const failed = { failure: "model overloaded", costUsd: 0.1, estimated: true };
+    const [held] = iterationNodes(withRows(iteration({ ...failed, outcome: "limited" })));
+    assert.equal(held?.description, "model overloaded · ≈$0.10");
+    const [worked] = iterationNodes(withRows(iteration({ ...failed, outcome: "progress" })));
+    assert.match(worked?.tooltip ?? "", /model overloaded/);
+  });
+
   test("are read aloud with their outcome and why", () => {
     const row = iteration({ outcome: "noProgress", why: "nothing changed", task: "Fix it" });
     assert.equal(

@@ -1050,8 +1050,8 @@ export interface IterationRow {
   readonly costUsd?: number;
   /** True: the cost was worked out from the table `prices`. */
   readonly estimated?: boolean;
-  /** How its agent failed, in words; empty where it did not. */
-  readonly failure: string;
+  /** How its agent failed, in words; Absent where it did not, or was at its usage limit. */
+  readonly failure?: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */

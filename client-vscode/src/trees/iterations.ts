@@ -30,7 +30,7 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
   ].filter((part) => part !== "");
   const details = [
     row.task ?? t("no task assigned"),
-    row.failure,
+    row.outcome === "limited" ? "" : (row.failure ?? ""),
     row.why,
     row.status === undefined ? "" : t("report: {0}", row.status),
     row.tests === undefined ? "" : t("tests: {0}", row.tests.toLowerCase().replaceAll("_", " ")),
@@ -73,11 +73,13 @@ function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined)
 }
 
 /** What came of it, in a word or two. */
-function resultWords({ outcome, commit }: IterationRow): string {
+function resultWords({ outcome, commit, failure }: IterationRow): string {
   if (outcome === undefined) {
     return t("in work");
   }
-  return commit?.slice(0, 7) ?? (outcome === "limited" ? t("usage limit") : t("no commit"));
+  return (
+    commit?.slice(0, 7) ?? (outcome === "limited" ? (failure ?? t("usage limit")) : t("no commit"))
+  );
 }
 
 /** What was seen, and beside it what was claimed where that differs. */
@@ -105,7 +107,7 @@ function iterationIcon(row: IterationRow): NodeIcon {
   }
 }
 
-function outcomeWords({ outcome }: IterationRow): string {
+function outcomeWords({ outcome, failure }: IterationRow): string {
   if (outcome === undefined) {
     return t("in work");
   }
@@ -117,7 +119,7 @@ function outcomeWords({ outcome }: IterationRow): string {
     case "stopped":
       return t("stopped");
     case "limited":
-      return t("usage limit, does not count");
+      return failure ?? t("usage limit, does not count");
     case "lost":
       return t("lost: its engine was gone");
   }

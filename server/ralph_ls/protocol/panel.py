@@ -164,8 +164,8 @@ class IterationRow(WireModel):
     cost_usd: float | None = None
     estimated: bool | None = None
     """True: the cost was worked out from the table ``prices``."""
-    failure: str = ""
-    """How its agent failed, in words; empty where it did not."""
+    failure: str | None = None
+    """How its agent failed, in words; None where it did not, or was at its usage limit."""
     why: str = ""
     """What the progress was, or why there was none."""
     changes: bool = False

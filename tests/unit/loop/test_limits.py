@@ -156,7 +156,7 @@ class TestBudgets:
 
 class TestSessions:
     def sessions(self, *script: object, **fields: object) -> list[tuple[str | None, float]]:
-        played = play(*script, max_iterations=9, **fields)  # type: ignore[arg-type]
+        played = play(*script, max_iterations=9, agent="command", **fields)  # type: ignore[arg-type]
         return [
             (effect.session, effect.session_cost_usd)
             for effect in played.effects

@@ -35,7 +35,7 @@ from ralph_ls.protocol.events import (
 )
 from ralph_ls.protocol.methods import StateResult, SubscribeResult, ViewParams
 from ralph_ls.protocol.panel import Panel, PlanRows
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.report import AgentFailure, Usage
 from ralph_ls.protocol.run_words import Outcome, Phase, PlanCountsView, TaskRef
 from tests.unit.views.sights import (
     NOON,
@@ -152,7 +152,13 @@ SECOND = (
     _begins(2, CHOOSE),
     reports(2, **CLAIMS),
     shows(2),
-    ends(2, outcome=Outcome.NO_PROGRESS, usage=_usage(0.11, 52_000), counts=COUNTS),
+    ends(
+        2,
+        outcome=Outcome.NO_PROGRESS,
+        failure=AgentFailure.TIMED_OUT,
+        usage=_usage(0.11, 52_000).model_copy(update={"estimated": True}),
+        counts=COUNTS,
+    ),
     _begins(3, CHOOSE),
 )
 ASKS = (

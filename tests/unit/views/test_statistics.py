@@ -112,6 +112,8 @@ class TestAnIteration:
             "outputTokens": 200,
             "cachedTokens": 5,
             "costUsd": 0.15,
+            "estimated": False,
+            "failure": None,
             "turns": 3,
             "contextTokens": 45000,
             "contextWindow": 200000,

@@ -37,7 +37,7 @@ from ralph_ls.protocol.events import (
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.report import Report, Usage
+from ralph_ls.protocol.report import AgentFailure, Report, Usage
 
 SHOWN_WORD = 40
 """Characters of a value that should have been one word."""
@@ -175,7 +175,7 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
             changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
             if event.commit is not None:
                 changes["commit"] = event.commit
-            if event.failure is not None:
+            if event.failure is not None and event.failure is not AgentFailure.LIMIT:
                 changes["failure"] = FAILURE_WORDS[event.failure]
             _change(known, number, {**changes, **_of_usage(usage)})
         case _:
