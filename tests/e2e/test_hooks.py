@@ -12,13 +12,15 @@ import pytest
 
 from ralph_ls.core.setup.hooks import PLACES
 from tests.e2e import agents
-from tests.e2e.conftest import need
+from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipes import RECIPES
 from tests.e2e.scene import scene_of
 from tests.engine.loop import git, run_ralph, write_agent
 from tests.fakes.model_stub import Answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+NAMES = CALLERS_ENVIRONMENT.get("RALPH_E2E_AGENTS", " ".join(agents.CI_PROGRAMS)).split()
 
 STORY = {"id": "US-1", "title": "First", "description": "", "acceptanceCriteria": ["It is there"]}
 STATE = {"priority": 1, "passes": False, "reviewStatus": None, "reviewCount": 0}
@@ -40,7 +42,7 @@ def trusting_codex(root: Path) -> tuple[str, ...]:
     return ("--dangerously-bypass-hook-trust",)
 
 
-@pytest.mark.parametrize("name", [name for name in PLACES if name in agents.CI_PROGRAMS])
+@pytest.mark.parametrize("name", [name for name in PLACES if name in NAMES])
 def test_an_agent_that_left_its_work_uncommitted_is_kept_at_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
