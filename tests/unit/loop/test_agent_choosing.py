@@ -77,6 +77,8 @@ def test_the_first_rule_that_fits_is_taken(
 def test_one_model_for_every_iteration_comes_before_all_rules() -> None:
     settings = config(every="mine", **RULES)
     assert worker_of(settings, mode=Mode.BUILD, traits=traits("docs")) == Worker(model="mine")
+    other = worker_of(settings, mode=Mode.BUILD, traits=None, instead="codex")
+    assert other == Worker(agent="codex")
     assert names_of_run(settings) == ()
     assert models_for(settings, "claude") == ("mine",)
     assert models_for(settings, "codex") == ()
