@@ -19,12 +19,14 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.failure import WORDS
 from ralph_ls.core.loop.course import left_out
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.handover import COMMIT_FAILED
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
+    Announced,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -67,11 +69,17 @@ from ralph_ls.protocol.events import (
     Validated,
 )
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import Mode, Outcome, PlanCountsView, TaskRef
 
 OWN_WARNINGS = frozenset(
     {
+        "agent-budget",
+        "agent-context-full",
         "agent-failed",
+        "agent-fallback",
+        "agent-max-turns",
+        "agent-overloaded",
         "asked-without-signal",
         "breaker-half-open",
         "budget-cost",
@@ -216,6 +224,8 @@ class _Finder:
 
     def _from_outside(self) -> Input | None:
         event = self._next
+        if event.kind == "warned" and self._state.awaits is Awaits.EXIT:
+            return Announced(code=event.code, message=event.message, iteration=event.iteration)
         if event.kind == "phaseChanged" and event.phase == "stopping":
             return Interrupted(by=event.reason)
         if event.kind == "runEnded" and event.by:
@@ -363,6 +373,7 @@ class _Finder:
             errors=() if end is None else end.errors,
             error_patterns=() if end is None else self._error_patterns(end),
             said_nothing=self._said_nothing(end),
+            **self._failure(mine, end),
             usage=None if end is None else end.usage,
             denied_tools=None if end is None else _denied(end),
             limit=self._limit(end),
@@ -399,9 +410,26 @@ class _Finder:
         after = kinds[kinds.index("evidenceGathered") :]
         return bool({"validated", "commandAccepted", "phaseChanged"}.intersection(after))
 
+    def _failure(self, mine: Sequence[Any], end: Any) -> dict[str, Any]:
+        """How the agent failed: its own words, and what to do, stand in what is told of it."""
+        if end is None or end.failure is None:
+            return {}
+        texts = [event.message for event in mine if event.kind == "warned"]
+        texts += [] if end.verdict is None else [end.verdict.message]
+        known = WORDS[end.failure]
+        said = next((text.partition(known)[2] for text in texts if known in text), "")
+        words, _, rest = (
+            said.removeprefix(": ").partition("; ") if said[:1] == ":" else ("", "", "")
+        )
+        is_end = end.verdict is not None
+        remedy = rest.removesuffix("; then go on with: ralph run --resume") if is_end else ""
+        return {"failure_kind": end.failure, "failure": words, "remedy": remedy, "failed": True}
+
     def _limit(self, end: Any) -> Limit | None:
         """The usage limit, where one was waited for."""
         if end is None or end.outcome is not Outcome.LIMITED:
+            return None
+        if end.failure not in {None, AgentFailure.LIMIT}:
             return None
         waits = (event for event in self._coming if event.kind == "waitStarted")
         return Limit(resets_at=next((event.until for event in waits), None))

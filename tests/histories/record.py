@@ -43,7 +43,7 @@ from tests.conftest import GIT_CONFIG
 from tests.contracts.pieces import PIECES
 from tests.contracts.real_play import play_for_real
 from tests.engine.cases import Ralph, Scene
-from tests.engine.loop import ROOT, events_of, git
+from tests.engine.loop import ROOT, events_of, git, write_agent
 from tests.engine.warm import Nursery
 from tests.histories import profiles
 from tests.histories.rebuild import replay, take
@@ -156,6 +156,44 @@ def _waits_for_its_limit(scene: Scene) -> None:
     )
 
 
+SERVICE = """\
+fails() { printf '{"type":"assistant","error":"%s","message":{"content":[{"type":"text",\
+"text":"%s"}]}}\\n{"type":"result","subtype":"success","is_error":true,"result":"%s"}\\n' \
+"$1" "$2" "$2"; exit 1; }
+fills() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_tokens":%s},\
+"content":[]}}\\n' "$1" "$1"; }
+"""
+"""``fails KIND WORDS``: the agent's service refuses; ``fills TOKENS``: so full is its window."""
+
+
+def _finds_its_model_overloaded(scene: Scene) -> None:
+    settings = '[retry]\ntries = 2\nfirst = "20ms"\n'
+    scene.plan(files={".ralph/config.toml": settings}).run_claude(
+        f"{SERVICE}[ $RALPH_ITERATION -gt 2 ] || fails server_error 'API Error: 529'\n"
+        "work; commit; says s-1 0.2 'I go on.'",
+        "1",
+    )
+
+
+def _is_not_logged_in(scene: Scene) -> None:
+    scene.plan().run_claude(f"{SERVICE}fails authentication_failed 'Please run /login'", "9")
+
+
+def _falls_back(scene: Scene) -> None:
+    settings = f"fallback = ['second']\n[agents.second]\nargv = ['{scene.kept}/bin/second']\n"
+    scene.plan(files={".ralph/config.toml": settings})
+    scene.tell("allow", "--yes")
+    write_agent(scene.kept / "bin", "cat >/dev/null; echo x >>work.txt; echo Done.", name="second")
+    scene.run_claude(f"{SERVICE}fails authentication_failed 'Please run /login'", "2")
+
+
+def _fills_its_window(scene: Scene) -> None:
+    scene.plan(files={".ralph/config.toml": "context_window = 100000\n"}).run_claude(
+        f"{SERVICE}fills 50000; fills 75000; fills 99000; work; commit; says s-1 0.2 'I go on.'",
+        "1",
+    )
+
+
 def _is_not_permitted(scene: Scene) -> None:
     denied = '\',"permission_denials":[{"tool_name":"Bash","tool_use_id":"t-1"}]\''
     scene.plan().run_claude(f"work; commit; says s-1 0.1 'I go on.' {denied}", "9")
@@ -254,6 +292,10 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
         )
     },
     "waits-for-its-limit": _waits_for_its_limit,
+    "finds-its-model-overloaded": _finds_its_model_overloaded,
+    "is-not-logged-in": _is_not_logged_in,
+    "falls-back": _falls_back,
+    "fills-its-window": _fills_its_window,
     "is-not-permitted": _is_not_permitted,
     "spends-its-budget": _spends_its_budget,
     "all-blocked-at-the-start": _all_blocked_at_the_start,

@@ -69,6 +69,13 @@ export interface AgentConfig {
   readonly dialect?: Dialect;
   /** What its records mean, with the dialect `jsonl`; Absent: what the defaults there say. */
   readonly output?: JsonLinesConfig;
+  /**
+   * The mode that an agent of the adapter `acp` works in, by its id or name; Absent: one that
+   * asks nothing, where it offers one.
+   */
+  readonly sessionMode?: string;
+  /** How we log in with an agent of the adapter `acp` that wants that first, by its id. */
+  readonly loginMethod?: string;
 }
 
 /** The agent and all it started are gone. */
@@ -1011,6 +1018,8 @@ export interface IterationEnded {
 export interface IterationFacts {
   readonly iteration: number;
   readonly outcome: Outcome;
+  /** Why its agent failed; Absent where it did not. */
+  readonly failure?: AgentFailure;
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
@@ -1039,6 +1048,10 @@ export interface IterationRow {
   readonly workType?: string;
   readonly tests?: string;
   readonly costUsd?: number;
+  /** True: the cost was worked out from the table `prices`. */
+  readonly estimated?: boolean;
+  /** How its agent failed, in words; empty where it did not. */
+  readonly failure: string;
   /** What the progress was, or why there was none. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */

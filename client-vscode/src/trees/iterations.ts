@@ -25,11 +25,12 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
   const facts = [
     resultWords(row),
     row.seconds === undefined ? "" : clock(row.seconds),
-    row.costUsd === undefined ? "" : `$${row.costUsd.toFixed(2)}`,
+    row.costUsd === undefined ? "" : `${row.estimated ? "≈" : ""}$${row.costUsd.toFixed(2)}`,
     row.files === undefined ? "" : filesWords(row),
   ].filter((part) => part !== "");
   const details = [
     row.task ?? t("no task assigned"),
+    row.failure,
     row.why,
     row.status === undefined ? "" : t("report: {0}", row.status),
     row.tests === undefined ? "" : t("tests: {0}", row.tests.toLowerCase().replaceAll("_", " ")),

@@ -17,6 +17,7 @@ from ralph_ls.core.views.budgets import (
     cost_of,
     cost_words,
     duration_words,
+    is_estimated,
     tokens_words,
 )
 from ralph_ls.core.views.lines import Weight
@@ -140,7 +141,8 @@ class LiveRenderer:
         # Between two events of a long iteration time goes on.
         seconds, config = active_seconds(state, self._clock.now()), state.config
         table.add_row("Time", duration_words(seconds, config.max_duration))
-        if cost := cost_words(cost_of(state.usage), config.max_cost_usd):
+        estimated = is_estimated(state.usage)
+        if cost := cost_words(cost_of(state.usage), config.max_cost_usd, estimated=estimated):
             table.add_row("Cost", cost)
         if tokens := tokens_words(tokens_of(state.usage), config.max_tokens):
             table.add_row("Tokens", tokens)

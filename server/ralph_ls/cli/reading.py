@@ -27,7 +27,10 @@ from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
 from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.parsing import check_plan, parse_plan
 from ralph_ls.core.plan.wire import to_json as plan_to_json
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.engine.agent_choice import adapter_of
+from ralph_ls.engine.known_agents import DESCRIPTIONS
+from ralph_ls.engine.usage_files import mapping_of
+from ralph_ls.protocol.agent_config import Adapter, Dialect
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config import Config, GateRule, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
@@ -44,14 +47,8 @@ STATE_MARKS = {
     TaskState.SKIPPED: "→",
 }
 
-DIALECTS = {
-    "command": Dialect.TEXT,
-    "demo": Dialect.TEXT,
-    "claude": Dialect.CLAUDE,
-    "codex": Dialect.CODEX,
-}
-"""How each agent writes; any other is a table in the settings, and prints plain text unless that
-says otherwise."""
+PLAIN = ("command", "demo")
+"""Agents that print plain text, where the settings do not say otherwise."""
 
 SHOWN_OVERLOOKED = 20
 """Lines of one kind; a log may hold many words."""
@@ -86,31 +83,33 @@ def read_output(
 ) -> None:
     """Tell what an agent's output says: report, promise, errors, words; and what did not count."""
     config, is_given = _config_for(profile)
-    dialect = _dialect_of(agent or "command", config)
+    name = agent or "command"
+    dialect, mapping = _dialect_of(name, config), mapping_of(config, name)
     preferred = profile_of(config.profile).own_block
     complete_word = config.promise.complete
     stream = _input_of(file)
-    final = reading.decode_output(stream, dialect=dialect)
+    final = reading.decode_output(stream, dialect=dialect, mapping=mapping)
     found = reading.read_final(final, preferred=preferred, complete_word=complete_word)
     overlooked = find_overlooked(
         found,
         preferred=preferred,
         complete_word=complete_word,
-        elsewhere=find_elsewhere(stream, dialect),
+        elsewhere=find_elsewhere(stream, dialect, mapping),
     )
     if as_json:
         entries = [dataclasses.asdict(entry) for entry in overlooked]
         emit_json({**reading.to_json(found), "overlooked": entries})
         return
-    _show_reading(found)
+    _show_reading(found, dialect)
     if is_given:
         _show_gate(found, config)
     _show_overlooked(overlooked)
     if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
-        say("\nThis looks like an agent's JSON lines; read them with: --agent claude, or codex")
+        names = ", ".join([*DESCRIPTIONS, *sorted(set(config.agents) - DESCRIPTIONS.keys())])
+        say(f"\nThis looks like an agent's JSON lines; read them with: --agent, one of {names}")
 
 
-_RECORDS = re.compile(rb"\s*\{\"(?:type|msg|id)\":")
+_RECORDS = re.compile(rb"\s*\{\"[\w.-]+\": *[\[{\"\d]")
 
 
 def _config_for(profile: str | None) -> tuple[Config, bool]:
@@ -135,13 +134,18 @@ def _config_for(profile: str | None) -> tuple[Config, bool]:
 
 
 def _dialect_of(agent: str, config: Config) -> Dialect:
+    """How an agent writes: as its table says, else as the program of its description does."""
     table = config.agents.get(agent)
     if table is not None and table.dialect is not None:
         return table.dialect
-    if table is None and agent not in DIALECTS:
-        known = ", ".join(sorted({*DIALECTS, *config.agents}))
-        raise UsageError(f"--agent {agent!r}: there is no such agent here; there is: {known}")
-    return DIALECTS.get(agent, Dialect.TEXT)
+    adapter = adapter_of(agent, config)
+    if adapter is None and agent not in PLAIN:
+        names = ", ".join(sorted({*PLAIN, *DESCRIPTIONS, *config.agents}))
+        raise UsageError(f"--agent {agent!r}: there is no such agent here; there is: {names}")
+    if adapter is Adapter.ACP:
+        return Dialect.ACP
+    known = None if adapter is None else DESCRIPTIONS.get(adapter)
+    return Dialect.TEXT if known is None else known.dialect
 
 
 def _plan_text(place: PlanPlace, file: Path | None) -> str:
@@ -197,7 +201,7 @@ def _input_of(file: str) -> bytes:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from error
 
 
-def _show_reading(found: reading.Reading) -> None:
+def _show_reading(found: reading.Reading, dialect: Dialect) -> None:
     if found.report is None:
         say("Report: none")
     else:
@@ -215,7 +219,7 @@ def _show_reading(found: reading.Reading) -> None:
     say(f"Completion words: {', '.join(found.completion) or 'none'}")
     say(f"Clarification words: {', '.join(found.clarification) or 'none'}")
     say(f"Confidence: {found.confidence}")
-    _show_stream_facts(found)
+    _show_stream_facts(found, dialect)
 
 
 def _indented(value: str) -> str:
@@ -223,7 +227,7 @@ def _indented(value: str) -> str:
     return value.replace("\n", "\n    ")
 
 
-def _show_stream_facts(found: reading.Reading) -> None:
+def _show_stream_facts(found: reading.Reading, dialect: Dialect) -> None:
     """What only an agent that prints records can tell."""
     if found.failed:
         say(f"Failed: {found.why or 'the agent says so'}")
@@ -234,6 +238,23 @@ def _show_stream_facts(found: reading.Reading) -> None:
     if found.usage is not None:
         told = found.usage.model_dump(by_alias=True, exclude_none=True)
         say(f"Usage: {', '.join(f'{name} {value}' for name, value in told.items())}")
+    unknown = _unknown(found, dialect)
+    if unknown:
+        what = "plain text" if dialect is Dialect.TEXT else "this output"
+        say(f"Unknown, since {what} does not tell it: {', '.join(unknown)}")
+
+
+def _unknown(found: reading.Reading, dialect: Dialect) -> list[str]:
+    """What is known of an agent that tells more, in words."""
+    usage = found.usage
+    facts = {
+        "failure": dialect is Dialect.TEXT,
+        "tokens": usage is None or usage.input_tokens is None,
+        "cost": usage is None or usage.cost_usd is None,
+        "session": found.session_id is None,
+        "model": found.model is None,
+    }
+    return [name for name, is_unknown in facts.items() if is_unknown]
 
 
 def _until(limit: Limit) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent, Description
-from ralph_ls.engine.agents import command, demo
-from ralph_ls.engine.agents.known import DESCRIPTIONS
+from ralph_ls.engine.agents import acp, command, demo
+from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.engine.sandbox import in_sandbox
 from ralph_ls.protocol.agent_config import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
 from ralph_ls.protocol.config import Config
@@ -47,6 +47,8 @@ def adapter_of(name: str, config: Config) -> Adapter | None:
         return table.adapter
     if name in DESCRIPTIONS:
         return Adapter(name)
+    if name in acp.COMMANDS:
+        return Adapter.ACP
     return Adapter.COMMAND if table is not None or name == Adapter.COMMAND else None
 
 
@@ -56,17 +58,14 @@ def _describe(config: Config) -> Agent:
     table = config.agents.get(name, AgentConfig())
     if adapter is not None and adapter in DESCRIPTIONS:
         return compose(name, DESCRIPTIONS[adapter], table, config.tools or ToolsConfig())
+    if adapter is Adapter.ACP:
+        return acp.describe(name, table, config.tools)
     _require_no_tools(config)
     if adapter is Adapter.COMMAND:
         return command.describe(name, table)
-    if adapter is Adapter.ACP:
-        raise ConfigError(
-            f"agents.{name}.adapter is acp, which this version cannot start; "
-            "choose another agent, or remove the setting"
-        )
     if name == "demo":
         return demo.describe()
-    known = ", ".join(dict.fromkeys([*BUILT_IN, *sorted(config.agents)]))
+    known = ", ".join(dict.fromkeys([*BUILT_IN, *acp.COMMANDS, *sorted(config.agents)]))
     raise ConfigError(
         f"this version has no agent {name!r}; it has: {known}. "
         "Give any program with --agent-command, or describe it under "

@@ -18,6 +18,8 @@ class Agent:
 
     name: str
     argv: tuple[str, ...]
+    program: str = ""
+    """What has to be installed, where that is not the first of ``argv``."""
     prompt: PromptBy = PromptBy.STDIN
     env: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = Dialect.TEXT

@@ -17,7 +17,7 @@ from ralph_ls.protocol.errors import ConfigError, RalphError
 
 
 def describe_agents(config: Config) -> Mapping[str, Agent]:
-    """The run's own agent, those of its rules, and those that take over, by name.
+    """The run's own agent, those of its rules, and those that take over, by their names.
 
     Raises ``ConfigError`` for one that there is not, that cannot be given what it is to be given,
     or that takes no model where a rule gives it one.
@@ -27,8 +27,8 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
         try:
             agents[name] = choose_agent(config_for(config, name))
         except RalphError as error:
-            key = "fallback" if name in config.fallback else "models"
-            raise ConfigError(f"{key}: {error.message}") from error
+            where = "fallback" if name in config.fallback else "models"
+            raise ConfigError(f"{where}: {error.message}") from error
     for name, agent in agents.items():
         _require_taking_models(config, name, agent)
     return agents

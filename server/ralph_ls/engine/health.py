@@ -82,7 +82,8 @@ class Health:
             extra=workspace.agent.env,
             only=workspace.config.env.only,
         )
-        self._program = find_program(workspace.agent.argv[0], around, workspace.root)
+        agent = workspace.agent
+        self._program = find_program(agent.program or agent.argv[0], around, workspace.root)
 
     def _remote_of(self, branch: str) -> Remote | None:
         if not self._workspace.config.push:

@@ -14,8 +14,9 @@ from pathlib import Path
 from ralph_ls.core.agent.context import ContextWatch, window_of
 from ralph_ls.core.agent.decode.final import Final, Limit, reset_of
 from ralph_ls.core.agent.decode.told import FileTold, Told
-from ralph_ls.core.agent.failure import Failure, failure_of, remedy_of
+from ralph_ls.core.agent.failure import Failure, remedy_of
 from ralph_ls.core.agent.prices import price_for, priced
+from ralph_ls.core.agent.process_end import failure_of
 from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration

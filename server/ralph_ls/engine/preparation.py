@@ -104,7 +104,7 @@ def prepare_start(
     redactor = Redactor(secrets=secrets_around(request.environment, agents))
     for name, agent in agents.items():
         own = replace(settings, config=config_for(config, name))
-        require_program(agent.argv[0], request.environment, worktree, own)
+        require_program(agent.program or agent.argv[0], request.environment, worktree, own)
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
         worktree.root,

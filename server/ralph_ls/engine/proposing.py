@@ -95,6 +95,8 @@ def propose(
     claims = [claim for claim in claims_here(worktree, settings) if claim.agent is not None]
     trust.require_allowed(state, claims)
     agent = choose_agent(config)
+    if agent.program:
+        require_program(agent.program, request.environment, worktree, settings)
     program = require_program(agent.argv[0], request.environment, worktree, settings)
     before = _look(worktree)
     folder = make_private_folder(_folder(state, name))

@@ -85,6 +85,11 @@ class AgentConfig(StrictWireModel):
     """How its output is to be read; None: as that agent writes it, plain text for any other."""
     output: JsonLinesConfig | None = None
     """What its records mean, with the dialect ``jsonl``; None: what the defaults there say."""
+    session_mode: str | None = None
+    """The mode that an agent of the adapter ``acp`` works in, by its id or name; None: one that
+    asks nothing, where it offers one."""
+    login_method: str | None = None
+    """How we log in with an agent of the adapter ``acp`` that wants that first, by its id."""
 
     @model_validator(mode="after")
     def _require_records(self) -> AgentConfig:

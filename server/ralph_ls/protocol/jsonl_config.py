@@ -80,7 +80,7 @@ class JsonLinesFields(StrictWireModel):
     """Whether a call, or the run, went well; where nothing is said, it did."""
     failed: FieldPaths = ("failed", "is_error")
     """The opposite: true, another number than 0, or a text."""
-    message: FieldPaths = ("message", "error")
+    message: FieldPaths = ("message", "error.message", "error")
     """What went wrong, in words."""
     input_tokens: FieldPaths = ("input_tokens", "usage.input_tokens")
     output_tokens: FieldPaths = ("output_tokens", "usage.output_tokens")

@@ -162,6 +162,10 @@ class IterationRow(WireModel):
     work_type: str | None = None
     tests: str | None = None
     cost_usd: float | None = None
+    estimated: bool | None = None
+    """True: the cost was worked out from the table ``prices``."""
+    failure: str = ""
+    """How its agent failed, in words; empty where it did not."""
     why: str = ""
     """What the progress was, or why there was none."""
     changes: bool = False

@@ -23,7 +23,7 @@ from ralph_ls.protocol.events import (
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.iteration_events import AgentOut
-from ralph_ls.protocol.report import Promise, Report, Usage
+from ralph_ls.protocol.report import AgentFailure, Promise, Report, Usage
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import (
     EndReason,
@@ -101,6 +101,8 @@ class IterationFacts(WireModel):
 
     iteration: int
     outcome: Outcome
+    failure: AgentFailure | None = None
+    """Why its agent failed; None where it did not."""
     files: int = 0
     commits: int = 0
     tasks_done: int = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
 
 
@@ -36,6 +37,10 @@ class IterationMetrics(WireModel):
     output_tokens: int | None = None
     cached_tokens: int | None = None
     cost_usd: float | None = None
+    estimated: bool = False
+    """The cost was worked out from the table ``prices``."""
+    failure: AgentFailure | None = None
+    """Why its agent failed; None where it did not."""
     turns: int | None = None
     context_tokens: int | None = None
     context_window: int | None = None
@@ -77,6 +82,8 @@ class TotalMetrics(WireModel):
     tokens: int | None = None
     """In and out, as the budget counts them."""
     cost_usd: float | None = None
+    estimated: bool = False
+    """Some of the cost was worked out from the table ``prices``."""
     answers: int = 0
     resets: int = 0
     edits: int = 0
@@ -94,6 +101,8 @@ class TotalMetrics(WireModel):
     largest_context: float | None = None
     ends: dict[str, int] = Field(default_factory=dict)
     """How the runs ended, and how often each."""
+    failures: dict[str, int] = Field(default_factory=dict)
+    """How the agents failed, and how often each, in the words of ``AgentFailure``."""
 
 
 class Statistics(WireModel):

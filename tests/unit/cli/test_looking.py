@@ -176,6 +176,8 @@ class TestRead:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n")))
             assert ralph(tmp_path, "read", "-", "--agent", "command").out == (
                 "Report: none\nCompletion words: none\nClarification words: none\nConfidence: 0\n"
+                "Unknown, since plain text does not tell it: "
+                "failure, tokens, cost, session, model\n"
             )
 
     def test_a_profile_has_its_own_block(self, ralph: Ralph, tmp_path: Path) -> None:

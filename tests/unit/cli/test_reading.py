@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,7 +179,42 @@ class TestWhatIsSaid:
         assert "Report: none" in read(ralph, repository, text, "--agent", "other")
         said = ralph(repository, "read", "out.txt", "--agent", "nobody")
         assert said.code == 64
-        assert "there is: claude, codex, command, demo, mine, other" in said.err
+        assert "there is: claude, cline, codex, command, copilot, demo, gemini, " in said.err
+        assert "mine, opencode, other, qwen" in said.err
+
+    def test_json_lines_are_read_by_the_mapping_of_the_settings(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        configure(
+            repository,
+            '[agents.mine]\nargv = ["x"]\ndialect = "jsonl"\n'
+            '[agents.mine.output]\nkind = "k"\nkinds = { text = ["say"], result = ["end"] }\n'
+            'fields = { text = ["w"], input_tokens = ["n"] }\n'
+            '[agents.plain]\nargv = ["x"]\ndialect = "jsonl"\n',
+        )
+        records = stream({"k": "say", "w": BLOCK}, {"k": "say", "w": "Bye."}, {"k": "end", "n": 3})
+        lines = read(ralph, repository, records.decode(), "--agent", "mine")
+        assert "Report: ralphStatus" in lines
+        assert "Usage: inputTokens 3" in lines
+        assert "Unknown, since this output does not tell it: cost, session, model" in lines
+        found = ralph(repository, "read", "out.txt", "--agent", "mine", "--json").json
+        assert (found["usage"]["inputTokens"], found["failed"]) == (3, False)
+        other = ralph(repository, "read", "out.txt", "--agent", "plain", "--json").json
+        assert (other["text"], other["report"], other["failed"]) == ("", None, True)
+
+    @pytest.mark.parametrize(
+        ("agent", "record"),
+        [
+            ("cline", {"type": "run_result", "finishReason": "completed", "text": BLOCK}),
+            ("copilot", {"type": "assistant.message", "data": {"content": BLOCK}}),
+        ],
+    )
+    def test_each_agent_that_is_built_in_has_its_own(
+        self, ralph: Ralph, tmp_path: Path, agent: str, record: dict[str, Any]
+    ) -> None:
+        assert "Report: ralphStatus" in read(
+            ralph, tmp_path, stream(record).decode(), "--agent", agent
+        )
 
     def test_bad_bytes_are_read_too(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "out.txt").write_bytes(b"\xff\x00\x1b[31m" + BLOCK.encode() + b"\x9f")

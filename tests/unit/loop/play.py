@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -259,7 +259,8 @@ class Play:
             case order.LaunchAgent(iteration=iteration, attempt=attempt):
                 self.prompts.append(effect.context)
                 self.stopping = False
-                self.queue.append(LAUNCHED)
+                name = effect.agent or LAUNCHED.agent
+                self.queue.append(replace(LAUNCHED, agent=name))
                 self.queue.append(lambda: self._agent_ends(iteration, attempt))
             case order.StopAgent():
                 self.stopping = True

@@ -25,7 +25,15 @@ from ralph_ls.core.loop.inputs import (
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Baseline, CommitSeen
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
+from ralph_ls.protocol.report import (
+    AgentFailure,
+    Promise,
+    PromiseKind,
+    Report,
+    ReportKind,
+    SessionSeen,
+    Usage,
+)
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 
@@ -58,6 +66,8 @@ class Turn:
     notices: tuple[Notice, ...] = ()
     failure: str = ""
     """How it failed, where its structured output says so."""
+    failure_kind: AgentFailure | None = None
+    remedy: str = ""
     usage: Usage | None = None
     denied: tuple[str, ...] | None = None
     """Tools that were not permitted; None: it cannot tell."""
@@ -293,6 +303,8 @@ class World:
             said_nothing=played.silent,
             failed=bool(played.failure),
             failure=played.failure,
+            failure_kind=played.failure_kind,
+            remedy=played.remedy,
             usage=played.usage,
             denied_tools=played.denied,
             limit=played.limit,

@@ -83,7 +83,7 @@ def test_the_title_names_the_run() -> None:
         ),
         pytest.param(
             (begins(1, CHOOSE), phase(Phase.WAITING, "retry")),
-            "iteration 1 of 20 · waits: retry",
+            "iteration 1 of 20 · waits for the overloaded model",
             id="retry",
         ),
         pytest.param(

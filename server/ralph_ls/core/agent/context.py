@@ -86,12 +86,15 @@ class ContextWatch:
         """Take what it printed, and what that says; the levels that are passed now."""
         if not self._left:
             return ()
+        passed: list[ContextNotice] = []
         for one in told:
             if isinstance(one, UsageTold):
                 self._take(one.usage.context_tokens, one.usage.context_window)
+                passed.extend(self._passed())
         if self._tokens is None:
             self._characters += len(data.decode("utf-8", errors="ignore"))
-        return tuple(self._passed())
+            passed.extend(self._passed())
+        return tuple(passed)
 
     def _take(self, tokens: int | None, window: int | None) -> None:
         if window:

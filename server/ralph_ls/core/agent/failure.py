@@ -1,4 +1,4 @@
-"""Why an agent failed, told apart: by its own structured output, its exit, or what it refused.
+"""The failures of agents: what they are called, and the words and numbers by which they are known.
 
 People and the loop act on the kind: one waits out an overload, and logs in where nobody is logged
 in. So a kind comes from an agent's own word for it wherever there is one; words of the program
@@ -12,8 +12,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.protocol.events import AgentExited
 from ralph_ls.protocol.report import AgentFailure
 
 
@@ -66,49 +64,6 @@ def remedy_of(kind: AgentFailure | None, *, agent: str, login: str = "") -> str:
             return ""
 
 
-def failure_of(
-    final: Final,
-    exit_event: AgentExited | None,
-    stderr: str = "",
-    *,
-    has_result: bool,
-) -> Failure | None:
-    """How an agent's process failed; None where it did not, or where it was ended on purpose.
-
-    ``has_result``: it gave a report or a promise. A limit of the iteration that ended it is no
-    failure of the agent's.
-    """
-    if exit_event is None or exit_event.stopped or exit_event.overspent:
-        return None
-    if exit_event.timed_out:
-        return Failure(kind=AgentFailure.TIMED_OUT)
-    if exit_event.idle:
-        return Failure(kind=AgentFailure.IDLE)
-    if final.limit is not None and (final.failed or not has_result):
-        return Failure(kind=AgentFailure.LIMIT, words=final.why)
-    if final.failure is not None and final.failure is not AgentFailure.CRASHED:
-        return Failure(kind=final.failure, words=final.why)
-    if exit_event.signal is not None or (final.failed and exit_event.exit_code in _BY_SIGNAL):
-        return Failure(kind=AgentFailure.KILLED, words=final.why)
-    is_silent = not final.text.strip()
-    has_failed = final.failed or (exit_event.exit_code != 0 and not has_result)
-    if not has_failed:
-        is_nothing = is_silent and not has_result
-        return Failure(kind=AgentFailure.CRASHED, words=SAID_NOTHING) if is_nothing else None
-    refused = _refusal_in(stderr) if is_silent and final.session_id is None else None
-    if refused is not None:
-        return refused
-    is_own_word = final.failed and final.failure is None
-    kind = AgentFailure.OTHER if is_own_word else AgentFailure.CRASHED
-    return Failure(kind=kind, words=final.why)
-
-
-SAID_NOTHING = "it said nothing"
-
-_BY_SIGNAL = frozenset({129, 130, 137, 143})
-"""Exit codes by which programs and shells tell that a signal ended them."""
-
-
 def failure_of_status(status: int | None) -> AgentFailure | None:
     """What the HTTP status of a model's service means; None where it says nothing of it."""
     if status is None:
@@ -135,14 +90,14 @@ def failure_in(message: str) -> AgentFailure | None:
 
     Never give it what a model or a tool said.
     """
-    for kind, shape in _MESSAGES:
+    for kind, shape in MESSAGES:
         if shape.search(message) is not None:
             return kind
     status = _STATUS.search(message)
     return None if status is None else failure_of_status(int(status[1] or status[2]))
 
 
-_MESSAGES: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
+MESSAGES: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(shape, re.IGNORECASE))
     for kind, shape in (
         (
@@ -161,7 +116,7 @@ _MESSAGES: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
                 r"|\bmissing environment variable\b|\bauthentication[ _](?:failed|error)\b"
                 r"|\bfailed to authenticate\b|\bunauthori[sz]ed\b|\bset an auth method\b"
                 r"|\bno auth(?:entication)? (?:method|information|credentials)\b"
-                r"|\boauth token (?:has )?expired\b"
+                r"|\boauth token (?:has )?expired\b|\binvalid auth method\b"
             ),
         ),
         (
@@ -190,38 +145,4 @@ _STATUS = re.compile(
     r"\b(?:status(?: code)?:?|API error:?|HTTP(?:/[\d.]+)?|error code:?) (\d{3})\b"
     r"|\b(\d{3}) (?:Unauthorized|Forbidden|Too Many Requests|Not Found|Payload Too Large)\b",
     re.IGNORECASE,
-)
-
-
-def _refusal_in(stderr: str) -> Failure | None:
-    """Why a program that printed nothing else did not even begin, by its own last lines."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    for line in lines[-_LAST_LINES:]:
-        for kind, shape in _REFUSALS:
-            if shape.search(line) is not None:
-                return Failure(kind=kind, words=line[:_LONGEST_LINE])
-    return None
-
-
-_LAST_LINES = 10
-_LONGEST_LINE = 300
-
-_REFUSALS: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = (
-    (
-        AgentFailure.REFUSED_AS_ROOT,
-        re.compile(
-            r"\b(?:cannot|can't|must not|may not|not allowed|refus\w+)\b.{0,80}"
-            r"\b(?:as|with|by|under) (?:the )?root\b|\brunning as root is not\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        AgentFailure.WRONG_CALL,
-        re.compile(
-            r"\b(?:unknown|unrecogni[sz]ed|unexpected|invalid) (?:option|argument|arguments|flag)\b"
-            r"|\binvalid (?:value|choice)\b.*\B--",
-            re.IGNORECASE,
-        ),
-    ),
-    *((kind, shape) for kind, shape in _MESSAGES if kind is not AgentFailure.CONTEXT_FULL),
 )

@@ -24,6 +24,7 @@ from ralph_ls.core.agent.status_block import choose_report, find_blocks
 from ralph_ls.core.agent.text import clean, fence_spans, lower, merged
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from ralph_ls.protocol.report import (
     AgentFailure,
     Promise,
@@ -72,17 +73,20 @@ def read_output(
     stderr: str = "",
     *,
     dialect: Dialect = Dialect.TEXT,
+    mapping: JsonLinesConfig | None = None,
     preferred: ReportKind = ReportKind.RALPH_STATUS,
     complete_word: str = "COMPLETE",
 ) -> Reading:
     """Read the whole output of an agent that writes in ``dialect``; any bytes give a reading."""
-    final = decode_output(stdout, dialect=dialect)
+    final = decode_output(stdout, dialect=dialect, mapping=mapping)
     return read_final(final, stderr, preferred=preferred, complete_word=complete_word)
 
 
-def decode_output(stdout: bytes, *, dialect: Dialect) -> Final:
-    """Decode the whole output of an agent."""
-    decoder = decoder_for(dialect)
+def decode_output(
+    stdout: bytes, *, dialect: Dialect, mapping: JsonLinesConfig | None = None
+) -> Final:
+    """Decode the whole output of an agent; ``mapping`` is that of ``Dialect.JSONL``."""
+    decoder = decoder_for(dialect, mapping=mapping)
     for start in range(0, len(stdout), _PIECE):
         decoder.feed(stdout[start : start + _PIECE])
     decoder.finish()

@@ -55,8 +55,7 @@ def worker_of(
 def names_of_run(config: Config) -> tuple[str, ...]:
     """The agents that a run with these settings may start besides its own, each once."""
     rules = () if config.models.every is not None else config.models.others()
-    named = [rule.agent for rule in rules if rule.agent is not None]
-    named += config.fallback
+    named = [*config.fallback, *(rule.agent for rule in rules if rule.agent is not None)]
     return tuple(name for name in dict.fromkeys(named) if name != config.agent)
 
 

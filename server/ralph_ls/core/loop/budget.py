@@ -97,7 +97,8 @@ def _budgets(
         yield _budget("tokens", tokens, max_tokens, f"{tokens} of {max_tokens} tokens")
     if (max_cost := config.max_cost_usd) is not None:
         cost = 0.0 if usage is None else usage.cost_usd or 0.0
-        dollars = f"{amount(cost)} of {amount(max_cost)} US dollars"
+        about = "about " if usage is not None and usage.estimated else ""
+        dollars = f"{about}{amount(cost)} of {amount(max_cost)} US dollars"
         yield _budget("cost", cost, max_cost, dollars)
 
 

@@ -34,7 +34,7 @@ LIMITS_OF_ITS_OWN = frozenset(
 
 TOLD = {
     AgentFailure.CONTEXT_FULL: (
-        "context-full",
+        "agent-context-full",
         "the next iteration begins in a fresh session; smaller tasks need less room",
     ),
     AgentFailure.MAX_TURNS: (

@@ -18,18 +18,17 @@ from ralph_ls.protocol.state import RunState
 def agent_in_turn(run: RunState, now: datetime) -> str | None:
     """The agent to start in place of the run's own; None: the run's own."""
     found = _first_left(run.config.agent, run.config.fallback, run.agents_out, now)
-    return None if found is None or found == run.config.agent else found
+    if found is None:
+        # The wait is over, whatever the clock says: it was for the one that is back first.
+        back = [one for one in run.agents_out if one.until is not None]
+        first = min(back, key=lambda one: one.until or now, default=None)
+        found = None if first is None else first.agent
+    return None if found == run.config.agent else found
 
 
-def is_left_out(run: RunState, agent: str, now: datetime) -> bool:
-    """Whether an agent cannot be had now."""
-    return _first_left(agent, (), run.agents_out, now) is None
-
-
-def names_out(run: RunState, now: datetime) -> tuple[str, ...]:
-    """The agents that cannot be had now."""
-    names = dict.fromkeys(one.agent for one in run.agents_out)
-    return tuple(name for name in names if is_left_out(run, name, now))
+def left_out_now(run: RunState, now: datetime) -> frozenset[str]:
+    """The agents that cannot be had now, by their names."""
+    return frozenset(one.agent for one in run.agents_out if one.until is None or one.until > now)
 
 
 def leave_out(

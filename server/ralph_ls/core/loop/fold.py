@@ -310,6 +310,7 @@ def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
     return IterationFacts(
         iteration=event.iteration,
         outcome=event.outcome,
+        failure=event.failure,
         files=evidence.files,
         commits=len(evidence.commits),
         tasks_done=len(evidence.tasks_done),

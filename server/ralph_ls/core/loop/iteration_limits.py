@@ -31,7 +31,8 @@ def limit_passed(config: Config, usage: Usage | None) -> str | None:
         return f"{tokens} of {max_tokens} tokens"
     cost, max_cost = None if usage is None else usage.cost_usd, config.max_cost_per_iteration_usd
     if cost is not None and max_cost is not None and cost > max_cost:
-        return f"{amount(cost)} of {amount(max_cost)} US dollars"
+        about = "about " if usage is not None and usage.estimated else ""
+        return f"{about}{amount(cost)} of {amount(max_cost)} US dollars"
     return None
 
 

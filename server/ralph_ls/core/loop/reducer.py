@@ -29,7 +29,7 @@ from typing import assert_never
 from ralph_ls.core.loop import attempts, course, invalid, settle, steering
 from ralph_ls.core.loop.agent_choosing import worker_of
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
-from ralph_ls.core.loop.fallback import agent_in_turn, names_out
+from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
 from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -307,7 +307,7 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
         mode=given.mode,
         traits=about,
         instead=agent_in_turn(draft.run, started.at),
-        out=names_out(draft.run, started.at),
+        out=left_out_now(draft.run, started.at),
     )
     session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now, worker=worker)
     draft.order(

@@ -222,17 +222,15 @@ def _try_again(
         f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
     draft.tell(PhaseChanged, phase=Phase.RUNNING)
-    # The same one once more, which is in turn still: only an iteration's end leaves one out.
-    before = current.agent
-    name = draft.config.agent if before is None else before.agent
+    agent = None if current.agent is None else current.agent.agent
     # In a fresh session: a broken one may be what made it fail.
     draft.order(
         LaunchAgent(
             iteration=current.started.iteration,
             attempt=2,
             context=course.prompt_context(draft.run, current.started),
-            agent=None if name == draft.config.agent else name,
-            model=None if before is None else before.model,
+            agent=None if agent == draft.config.agent else agent,
+            model=None if current.agent is None else current.agent.model,
         )
     )
 

@@ -22,7 +22,7 @@ def budget_words(state: RunState) -> Iterator[str]:
     if config.max_tokens is not None and tokens is not None:
         yield f"{tokens_words(tokens, config.max_tokens)} tokens"
     if config.max_cost_usd is not None and cost is not None:
-        yield cost_words(cost, config.max_cost_usd)
+        yield cost_words(cost, config.max_cost_usd, estimated=is_estimated(state.usage))
 
 
 def duration_words(seconds: float, limit: float | None) -> str:
@@ -38,9 +38,10 @@ def tokens_words(tokens: int | None, limit: int | None) -> str:
     )
 
 
-def cost_words(cost: float | None, limit: float | None) -> str:
-    """``$0.42``, ``$0.42 of $5.00``; empty where there is nothing to tell."""
-    return _used("" if cost is None else dollars(cost), "" if limit is None else dollars(limit))
+def cost_words(cost: float | None, limit: float | None, *, estimated: bool = False) -> str:
+    """``$0.42``, ``≈$0.42 of $5.00``; empty where there is nothing to tell."""
+    used = "" if cost is None else dollars(cost, estimated=estimated)
+    return _used(used, "" if limit is None else dollars(limit))
 
 
 def limit_words(seconds: float) -> str:
@@ -55,14 +56,23 @@ def thousands(count: int) -> str:
     return f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
 
 
-def dollars(amount: float) -> str:
-    """``$0.42``; what is less than a cent keeps the digits that tell it from nothing."""
-    return f"${amount:.4f}" if 0 < amount < 0.01 else f"${amount:.2f}"
+def dollars(amount: float, *, estimated: bool = False) -> str:
+    """``$0.42``; what is less than a cent keeps the digits that tell it from nothing.
+
+    ``≈$0.42`` is an estimate out of the table ``prices``.
+    """
+    about = "≈" if estimated else ""
+    return f"{about}${amount:.4f}" if 0 < amount < 0.01 else f"{about}${amount:.2f}"
 
 
 def cost_of(usage: Usage | None) -> float | None:
     """What was paid; None where no agent has told it."""
     return None if usage is None else usage.cost_usd
+
+
+def is_estimated(usage: Usage | None) -> bool:
+    """Whether some of the cost is an estimate."""
+    return usage is not None and bool(usage.estimated)
 
 
 def _used(used: str, limit: str) -> str:

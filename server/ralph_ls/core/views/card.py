@@ -12,6 +12,7 @@ from datetime import timedelta
 from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.views import controls
+from ralph_ls.core.views.budgets import is_estimated
 from ralph_ls.core.views.diagnostic import Code
 from ralph_ls.core.views.seen import (
     Seen,
@@ -23,7 +24,7 @@ from ralph_ls.core.views.seen import (
 from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.views.waits import USAGE_LIMIT, wait_words
+from ralph_ls.core.views.waits import OVERLOAD, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.words import cut, one_line, some_lines
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
@@ -210,13 +211,18 @@ def _paused(seen: Seen, state: RunState) -> Card:
     return _made(seen, "run-ready", Tone.WARNING, "Ready to go on", text)
 
 
+NOT_COUNTED = {
+    USAGE_LIMIT: "The iteration that met the limit is not counted.",
+    OVERLOAD: "The iteration that found the model overloaded is not counted.",
+}
+
+
 def _long_wait(seen: Seen, state: RunState) -> Card | None:
     until, since = state.until, state.phase_since
     if until is None or since is None or until - since < LONG_WAIT:
         return None
     # Until when, a viewer tells from the panel: in its own time zone, and how long that is.
-    is_limit = state.phase_reason == USAGE_LIMIT
-    text = "The iteration that met the limit is not counted." if is_limit else ""
+    text = NOT_COUNTED.get(state.phase_reason or "", "")
     title = f"Waits{wait_words(state.phase_reason, None)}"
     return _made(seen, "run-waits", Tone.PLAIN, title, text)
 
@@ -254,7 +260,8 @@ def _ended(seen: Seen, state: RunState, kind: str, tone: Tone) -> Card:
     if state.request is None:
         summary.append(f"{counts.required_done} of {count_of(counts.required, 'task')} done")
     if seen.history.cost_usd is not None:
-        summary.append(f"${seen.history.cost_usd:.2f}")
+        about = "≈" if is_estimated(state.usage) else ""
+        summary.append(f"{about}${seen.history.cost_usd:.2f}")
     said = [] if state.end is None else [_shown(state.end.message)]
     made = _made(seen, kind, tone, ended_words(state.end), "\n".join((*said, " · ".join(summary))))
     return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})

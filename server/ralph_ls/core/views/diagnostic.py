@@ -53,6 +53,15 @@ class Code(StrEnum):
     BUDGET_DURATION = "budget-duration"
     BUDGET_TOKENS = "budget-tokens"
     BUDGET_COST = "budget-cost"
+    CONTEXT_50 = "context-50"
+    """So many percent of the agent's context window are used, and it still works (R §2)."""
+    CONTEXT_70 = "context-70"
+    CONTEXT_90 = "context-90"
+    AGENT_OVERLOADED = "agent-overloaded"
+    AGENT_FALLBACK = "agent-fallback"
+    AGENT_CONTEXT_FULL = "agent-context-full"
+    AGENT_MAX_TURNS = "agent-max-turns"
+    AGENT_BUDGET = "agent-budget"
     ENGINE_GONE = "engine-gone"
 
 

@@ -65,10 +65,26 @@ ASIDE_REMEDIES = {
 """By whether the plan marks it."""
 
 TOLD_WARNINGS = frozenset(
-    {Code.ASKED_WITHOUT_SIGNAL, Code.COMPLETION_NOT_GATE, Code.PERSON_COMMITTED}
+    {
+        Code.ASKED_WITHOUT_SIGNAL,
+        Code.COMPLETION_NOT_GATE,
+        Code.PERSON_COMMITTED,
+        Code.AGENT_OVERLOADED,
+        Code.AGENT_FALLBACK,
+        Code.AGENT_CONTEXT_FULL,
+        Code.AGENT_MAX_TURNS,
+        Code.AGENT_BUDGET,
+    }
 )
 """Warnings that stand at the task of their iteration; the others are shown by what they are about.
 """
+
+CONTEXT_WARNINGS: dict[str, Severity] = {
+    Code.CONTEXT_50: Severity.INFORMATION,
+    Code.CONTEXT_70: Severity.WARNING,
+    Code.CONTEXT_90: Severity.WARNING,
+}
+"""How full the context window of the newest iteration's agent is, in the order of its filling."""
 
 BUDGET_WARNINGS = frozenset(
     {Code.BUDGET_ITERATIONS, Code.BUDGET_DURATION, Code.BUDGET_TOKENS, Code.BUDGET_COST}
@@ -307,10 +323,15 @@ def _reverted(state: RunState, at: Places) -> Iterator[Diagnostic]:
 def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
     """What the loop told of its newest iteration and shows nowhere else, and of its budgets."""
     newest = {warned.code: warned for warned in state.warnings}
+    # Of what was told of the window's filling the last says everything.
+    fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
     for code, warned in newest.items():
         iteration, link = warned.iteration, _cause(warned.iteration)
         if code in TOLD_WARNINGS and iteration is not None and _is_newest(state, iteration):
             yield _at(at.of_iteration(iteration), Severity.INFORMATION, code, warned.message, link)
+        elif code == fullest and iteration == state.iteration:
+            severity = CONTEXT_WARNINGS[code]
+            yield _at(at.of_iteration(iteration), severity, code, warned.message, link)
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
     if state.phase is not Phase.ENDED:

@@ -20,6 +20,7 @@ from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.budgets import (
     cost_words,
     duration_words,
+    is_estimated,
     tokens_words,
 )
 from ralph_ls.core.views.card import breaker_reason, environment_lines
@@ -243,7 +244,7 @@ def _time(seen: Seen, state: RunState, now: datetime | None) -> Fact:
 
 def _cost(seen: Seen, state: RunState) -> Iterator[Fact]:
     cost, limit = seen.history.cost_usd, state.config.max_cost_usd
-    if text := cost_words(cost, limit):
+    if text := cost_words(cost, limit, estimated=is_estimated(state.usage)):
         yield Fact(key="cost", heading="Cost", text=text, tone=_tone_of(cost, limit))
 
 

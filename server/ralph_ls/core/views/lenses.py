@@ -16,7 +16,7 @@ from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views import controls
-from ralph_ls.core.views.budgets import cost_words, limit_words, tokens_words
+from ralph_ls.core.views.budgets import cost_words, is_estimated, limit_words, tokens_words
 from ralph_ls.core.views.controls import is_pausing, log_of
 from ralph_ls.core.views.reviews import Reviews, reviews
 from ralph_ls.core.views.seen import FileKind, Seen, places
@@ -116,7 +116,7 @@ def _used(seen: Seen, state: RunState, seconds: float) -> Iterator[str]:
     if config.max_tokens is not None and known.tokens is not None:
         yield f"{tokens_words(known.tokens, config.max_tokens)} tokens"
     if known.cost_usd is not None:
-        yield cost_words(known.cost_usd, config.max_cost_usd)
+        yield cost_words(known.cost_usd, config.max_cost_usd, estimated=is_estimated(state.usage))
 
 
 def _phase_words(seen: Seen, state: RunState) -> Iterator[str]:

@@ -21,10 +21,11 @@ from ralph_ls.core.views.tasks import aside_words
 from ralph_ls.core.views.verified import last_words, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import OUTCOME_WORDS, request_words, reverted_words, with_mode
+from ralph_ls.core.views.words import outcome_words, request_words, reverted_words, with_mode
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
 from ralph_ls.protocol.state import RunState
 
@@ -321,7 +322,9 @@ def _handed_over(event: e.Committed | e.Pushed) -> Line:
 def _iteration_ended(event: e.IterationEnded) -> Line:
     commit = f", commit {event.commit[:7]}" if event.commit else ", no commit"
     limited = event.outcome is Outcome.LIMITED
-    how = "at the usage limit" if limited else OUTCOME_WORDS[event.outcome]
+    at_limit = limited and event.failure in {None, AgentFailure.LIMIT}
+    how = "at the usage limit" if at_limit else outcome_words(event.outcome, event.failure)
+    how = how.removesuffix(", does not count")
     text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
     text += "; it does not count" if limited else ""
     good = event.outcome is Outcome.PROGRESS

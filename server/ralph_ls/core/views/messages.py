@@ -64,5 +64,5 @@ def _usage(usage: Usage | Counts) -> str:
     if usage.turns is not None:
         parts.append(count_of(usage.turns, "turn"))
     if usage.cost_usd is not None:
-        parts.append(f"${usage.cost_usd:.4f}")
+        parts.append(f"{'≈' if usage.estimated else ''}${usage.cost_usd:.4f}")
     return f"∑ {', '.join(parts)}"

@@ -14,8 +14,10 @@ from datetime import UTC, tzinfo
 from ralph_ls.core.views.statistics import context_share, tokens_used
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.words import FAILURE_WORDS
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.report import AgentFailure
 from ralph_ls.protocol.statistics import IterationMetrics, RunMetrics, TotalMetrics
 
 RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
@@ -58,6 +60,8 @@ CSV_COLUMNS = (
     "context_tokens",
     "context_window",
     "run_end",
+    "failure",
+    "cost_estimated",
 )
 """One row an iteration; columns are snake_case (SPEC §1)."""
 
@@ -74,7 +78,9 @@ def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
         str(sum(one.clean for one in run.iterations)),
         str(sum(one.tasks_done for one in run.iterations)),
         format_duration(run.seconds),
-        _dollars(sum(costs) if costs else None),
+        _dollars(
+            sum(costs) if costs else None, estimated=any(one.estimated for one in run.iterations)
+        ),
     )
 
 
@@ -90,7 +96,7 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
         str(one.files),
         UNKNOWN if tokens is None else str(tokens),
         _percent(context_share(one)),
-        _dollars(one.cost_usd),
+        _dollars(one.cost_usd, estimated=one.estimated),
         format_duration(one.seconds),
         (one.commit or "")[:7],
     )
@@ -107,6 +113,9 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
         count_of(total.commits, "commit"),
         count_of(total.files, "file") + " changed",
     )
+    failures = ", ".join(
+        f"{FAILURE_WORDS[AgentFailure(kind)]} {n}" for kind, n in total.failures.items()
+    )
     usual, most = _percent(total.average_context), _percent(total.largest_context)
     return (
         ("Runs", f"{total.runs} ({ends})" if ends else str(total.runs)),
@@ -118,8 +127,9 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
         ("Avg/task", _duration(total.average_task_seconds)),
         ("Avg/iter", _duration(total.average_iteration_seconds)),
         ("Tokens", UNKNOWN if total.tokens is None else str(total.tokens)),
-        ("Cost", _dollars(total.cost_usd)),
+        ("Cost", _dollars(total.cost_usd, estimated=total.estimated)),
         ("Context", f"{usual} of the window on average, {most} at most"),
+        *([("Failures", failures)] if failures else []),
     )
 
 
@@ -158,6 +168,8 @@ def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
         one.context_tokens,
         one.context_window,
         run.end,
+        None if one.failure is None else one.failure.value,
+        "true" if one.estimated else "false",
     )
 
 
@@ -174,8 +186,8 @@ def _percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{100 * share:.0f} %"
 
 
-def _dollars(cost: float | None) -> str:
-    return UNKNOWN if cost is None else f"${cost:.2f}"
+def _dollars(cost: float | None, *, estimated: bool) -> str:
+    return UNKNOWN if cost is None else f"{'≈' if estimated else ''}${cost:.2f}"
 
 
 def _duration(seconds: float | None) -> str:

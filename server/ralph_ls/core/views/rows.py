@@ -25,7 +25,7 @@ from ralph_ls.core.views.tasks import (
     tried_words,
 )
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.views.words import one_line
+from ralph_ls.core.views.words import FAILURE_WORDS, one_line
 from ralph_ls.protocol.events import (
     EventBase,
     EvidenceGathered,
@@ -175,6 +175,8 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
             changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
             if event.commit is not None:
                 changes["commit"] = event.commit
+            if event.failure is not None:
+                changes["failure"] = FAILURE_WORDS[event.failure]
             _change(known, number, {**changes, **_of_usage(usage)})
         case _:
             pass
@@ -208,4 +210,11 @@ def _of_evidence(evidence: Evidence) -> dict[str, object]:
 
 
 def _of_usage(usage: Usage | None) -> dict[str, object]:
-    return {} if usage is None else {"cost_usd": usage.cost_usd}
+    return (
+        {}
+        if usage is None
+        else {
+            "cost_usd": usage.cost_usd,
+            "estimated": usage.estimated,
+        }
+    )

@@ -55,6 +55,7 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
     everything = [one for run in runs for one in run.iterations]
     clean = sum(one.clean for one in counted)
     ends = Counter(run.end for run in runs)
+    failures = Counter(one.failure.value for one in everything if one.failure is not None)
     over = [run for run in runs if run.exit_code is not None]
     seconds = sum(one.seconds for one in counted)
     tasks = sum(one.tasks_done for one in everything)
@@ -73,6 +74,7 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
         tasks_done=tasks,
         tokens=sum(tokens) if tokens else None,
         cost_usd=_rounded(sum(costs)) if costs else None,
+        estimated=any(one.estimated for one in everything),
         answers=sum(run.answers for run in runs),
         resets=sum(run.resets for run in runs),
         edits=sum(run.edits for run in runs),
@@ -84,6 +86,7 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
         average_context=_share(sum(shares), len(shares)),
         largest_context=_rounded(max(shares)) if shares else None,
         ends=dict(sorted(ends.items())),
+        failures=dict(sorted(failures.items())),
     )
 
 
@@ -199,6 +202,8 @@ def _measure(ended: IterationEnded, told: Sequence[EventBase]) -> IterationMetri
         output_tokens=usage.output_tokens,
         cached_tokens=usage.cached_tokens,
         cost_usd=usage.cost_usd,
+        estimated=bool(usage.estimated),
+        failure=ended.failure,
         turns=usage.turns,
         context_tokens=usage.context_tokens,
         context_window=usage.context_window,

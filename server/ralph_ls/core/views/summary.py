@@ -140,5 +140,6 @@ def frame_foot(ended: IterationEnded, completed: datetime) -> str:
             f"Context: {usage.context_tokens}/{usage.context_window} tokens ({share:.1f}%)"
         )
     if usage is not None and usage.cost_usd is not None:
-        lines.append(f"Cost: ${usage.cost_usd:.2f}")
+        about = "≈" if usage.estimated else ""
+        lines.append(f"Cost: {about}${usage.cost_usd:.2f}")
     return "\n".join([*lines, FRAME, "", ""])

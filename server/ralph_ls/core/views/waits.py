@@ -19,7 +19,14 @@ USAGE_LIMIT = "limit"
 CALL_LIMIT = "calls"
 """The reason of a wait for ``max_calls_per_minute`` (SPEC §9.6)."""
 
-NAMED = {USAGE_LIMIT: " for the usage limit", CALL_LIMIT: " for the limit of calls a minute"}
+OVERLOAD = "retry"
+"""The reason of a wait for a model that is overloaded or out of reach."""
+
+NAMED = {
+    USAGE_LIMIT: " for the usage limit",
+    OVERLOAD: " for the overloaded model",
+    CALL_LIMIT: " for the limit of calls a minute",
+}
 """Waits that are more than their name."""
 
 
@@ -34,10 +41,10 @@ def wait_words(
     if reason == CALL_LIMIT:
         # It lasts a minute at most, of which no clock of hours and minutes tells anything.
         return NAMED[CALL_LIMIT]
-    if reason != USAGE_LIMIT:
+    if reason not in {USAGE_LIMIT, OVERLOAD}:
         return f": {one_line(reason or 'for a while', limit=SHOWN_REASON)}"
     end = "" if until is None else f" until {clock_words(until, since=since, zone=zone)}"
-    return f"{NAMED[USAGE_LIMIT]}{end}"
+    return f"{NAMED[reason]}{end}"
 
 
 def deadline(state: RunState) -> datetime | None:

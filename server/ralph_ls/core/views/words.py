@@ -14,7 +14,7 @@ from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import GuardReverted
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.report import AgentFailure, Report
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, Outcome
 from ralph_ls.protocol.state import IterationFacts
@@ -35,6 +35,32 @@ OUTCOME_WORDS = {
     Outcome.LIMITED: "usage limit, does not count",
     Outcome.LOST: "lost with its engine",
 }
+
+FAILURE_WORDS = {
+    AgentFailure.NOT_LOGGED_IN: "not logged in",
+    AgentFailure.LIMIT: "usage limit",
+    AgentFailure.OVERLOADED: "model overloaded",
+    AgentFailure.CONTEXT_FULL: "context window full",
+    AgentFailure.MAX_TURNS: "out of turns",
+    AgentFailure.BUDGET: "out of its budget",
+    AgentFailure.REFUSED_AS_ROOT: "refused as root",
+    AgentFailure.WRONG_CALL: "called wrongly",
+    AgentFailure.CRASHED: "crashed",
+    AgentFailure.KILLED: "killed",
+    AgentFailure.IDLE: "silent for too long",
+    AgentFailure.TIMED_OUT: "out of time",
+    AgentFailure.OTHER: "agent failed",
+}
+"""How an agent failed, beside how its iteration came out."""
+
+
+def outcome_words(outcome: Outcome, failure: AgentFailure | None) -> str:
+    """``progress, out of time``; ``model overloaded, does not count``."""
+    if failure is None:
+        return OUTCOME_WORDS[outcome]
+    if outcome is Outcome.LIMITED:
+        return f"{FAILURE_WORDS[failure]}, does not count"
+    return f"{OUTCOME_WORDS[outcome]}, {FAILURE_WORDS[failure]}"
 
 
 def one_line(text: str, *, limit: int) -> str:
@@ -131,7 +157,8 @@ def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:
     for one in sorted(recent, key=lambda facts: facts.iteration, reverse=True):
         counts = ((one.files, "file"), (one.commits, "commit"), (one.tasks_done, "task"))
         seen = [count_of(number, noun) for number, noun in counts if number]
-        yield f"iteration {one.iteration}: {', '.join((OUTCOME_WORDS[one.outcome], *seen))}"
+        how = outcome_words(one.outcome, one.failure)
+        yield f"iteration {one.iteration}: {', '.join((how, *seen))}"
 
 
 _JOINER = "\u200d"

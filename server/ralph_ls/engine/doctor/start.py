@@ -47,7 +47,7 @@ def _agent(
     config = settings.config
     try:
         agent = choose_agent(config)
-        program = require_program(agent.argv[0], environment, worktree, settings)
+        program = require_program(agent.program or agent.argv[0], environment, worktree, settings)
     except RalphError as error:
         return [told_as("agent", error.message)]
     return [well("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]

@@ -66,8 +66,8 @@ def decoder_for(
 
             return JsonLinesDecoder(iteration, mapping=mapping, folder=folder)
         case Dialect.ACP:
-            from ralph_ls.core.agent.decode.plain import PlainDecoder
+            from ralph_ls.core.agent.decode.acp import AcpDecoder
 
-            return PlainDecoder(iteration)
+            return AcpDecoder(iteration, folder=folder, earlier_cost_usd=earlier_cost_usd)
         case _:
             assert_never(dialect)

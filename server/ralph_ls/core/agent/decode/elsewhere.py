@@ -17,12 +17,20 @@ from typing import Any, Literal
 
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.codex_tools import TOOL_ITEMS
+from ralph_ls.core.agent.decode.elsewhere_places import (
+    BELOW,
+    places_of_any,
+    places_of_cline,
+    places_of_copilot,
+    texts_in,
+)
 from ralph_ls.core.agent.decode.lines import LONGEST_LINE
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.promises import find_promise_tags
 from ralph_ls.core.agent.status_block import find_blocks
 from ralph_ls.core.agent.text import clean
 from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 
 KEPT = 100
 """Findings; the last ones of a stream tell most."""
@@ -43,7 +51,9 @@ class Elsewhere:
     """Its beginning, in one line."""
 
 
-def find_elsewhere(stream: bytes, dialect: Dialect) -> tuple[Elsewhere, ...]:
+def find_elsewhere(
+    stream: bytes, dialect: Dialect, mapping: JsonLinesConfig | None = None
+) -> tuple[Elsewhere, ...]:
     """Give the signals that do not count where they stand and stand nowhere else, in their order.
 
     Plain text has no such place: all of it is the agent's own words. A signal which the final text
@@ -52,7 +62,7 @@ def find_elsewhere(stream: bytes, dialect: Dialect) -> tuple[Elsewhere, ...]:
     places = _PLACES.get(dialect)
     if places is None:
         return ()
-    decoder = decoder_for(dialect)
+    decoder = decoder_for(dialect, mapping=mapping)
     for start in range(0, len(stream), PIECE):
         decoder.feed(stream[start : start + PIECE])
     decoder.finish()
@@ -116,7 +126,7 @@ def _places_of_claude(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
             where = _WHERE_IN_CLAUDE.get((kind, shape)) if isinstance(shape, str) else None
             if where is not None:
                 is_said_below = kind == "assistant" and not is_main and shape != "tool_use"
-                yield from _told(_BELOW if is_said_below else where, block)
+                yield from texts_in(BELOW if is_said_below else where, block)
 
 
 def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -125,30 +135,30 @@ def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         return
     kind = item.get("type")
     if kind == "collab_tool_call":
-        yield from _told(_BELOW, item)
+        yield from texts_in(BELOW, item)
         return
     if kind in TOOL_ITEMS:
         given = {key: item.get(key) for key in ("command", "arguments", "query")}
         back = {key: item.get(key) for key in ("aggregated_output", "result", "error")}
-        yield from _told("a tool's call", given)
-        yield from _told("a tool's result", back)
+        yield from texts_in("a tool's call", given)
+        yield from texts_in("a tool's result", back)
     elif kind in _WHERE_IN_CODEX:
-        yield from _told(_WHERE_IN_CODEX[kind], item)
+        yield from texts_in(_WHERE_IN_CODEX[kind], item)
 
 
 def _places_of_gemini(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a record, but for the model's own words, of which it has only a piece."""
     match record.get("type"):
         case "message" if record.get("role") == "user":
-            yield from _told("the prompt", record.get("content"))
+            yield from texts_in("the prompt", record.get("content"))
         case "message" if not record.get("delta"):
-            yield from _told("an earlier text", record.get("content"))
+            yield from texts_in("an earlier text", record.get("content"))
         case "tool_use":
-            yield from _told("a tool's call", record.get("parameters"))
+            yield from texts_in("a tool's call", record.get("parameters"))
         case "tool_result":
-            yield from _told("a tool's result", [record.get("output"), record.get("error")])
+            yield from texts_in("a tool's result", [record.get("output"), record.get("error")])
         case "error":
-            yield from _told("a warning", record.get("message"))
+            yield from texts_in("a warning", record.get("message"))
         case _:
             pass
 
@@ -159,35 +169,35 @@ def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         return
     kind, state = event.get("type"), part.get("state")
     if kind == "tool_use" and isinstance(state, dict):
-        yield from _told("a tool's call", state.get("input"))
-        where = _BELOW if part.get("tool") == "task" else "a tool's result"
-        yield from _told(where, [state.get("output"), state.get("error")])
+        yield from texts_in("a tool's call", state.get("input"))
+        where = BELOW if part.get("tool") == "task" else "a tool's result"
+        yield from texts_in(where, [state.get("output"), state.get("error")])
     elif kind in _WHERE_IN_OPENCODE:
-        yield from _told(_WHERE_IN_OPENCODE[kind], part.get("text"))
+        yield from texts_in(_WHERE_IN_OPENCODE[kind], part.get("text"))
 
 
-def _told(where: str, value: object) -> Iterator[tuple[str, str]]:
-    """Every text in a value, however deep, in order."""
-    waiting = [value]
-    while waiting:
-        given = waiting.pop()
-        match given:
-            case str():
-                yield where, given
-            case dict():
-                waiting.extend(reversed(given.values()))
-            case list():
-                waiting.extend(reversed(given))
-            case _:
-                pass
+def _places_of_acp(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of a text that comes in pieces, what stands in one of them."""
+    params = record.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if not isinstance(update, dict):
+        return
+    match update.get("sessionUpdate"):
+        case "tool_call" | "tool_call_update":
+            yield from texts_in("a tool's call", update.get("rawInput"))
+            yield from texts_in("a tool's result", [update.get("rawOutput"), update.get("content")])
+        case "agent_message_chunk":
+            yield from texts_in("an earlier text", update.get("content"))
+        case "agent_thought_chunk":
+            yield from texts_in("the reasoning", update.get("content"))
+        case _:
+            pass
 
 
 _NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
 """The mark before ``promise`` may be written as an escape."""
 
 _NAMES_IN_TEXT = re.compile(r"promise>|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
-
-_BELOW = "a sub-agent's words"
 
 _WHERE_IN_CLAUDE = {
     ("assistant", "text"): "an earlier text",
@@ -211,7 +221,11 @@ _PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]
     Dialect.CLAUDE: _places_of_claude,
     Dialect.QWEN: _places_of_claude,
     Dialect.CODEX: _places_of_codex,
+    Dialect.CLINE: places_of_cline,
+    Dialect.COPILOT: places_of_copilot,
+    Dialect.JSONL: places_of_any,
     Dialect.GEMINI: _places_of_gemini,
     Dialect.OPENCODE: _places_of_opencode,
+    Dialect.ACP: _places_of_acp,
 }
 """The texts of a record of each dialect, each with where it stands; none of a dialect not here."""

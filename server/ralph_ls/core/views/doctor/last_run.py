@@ -170,7 +170,8 @@ def _costs(run: LastRun) -> Iterable[CheckResult]:
         "the prompt where to look; max_cost_usd ends a run in time"
     )
     if costs and sum(costs) / len(costs) >= COSTLY_USD:
-        each = dollars(sum(costs) / len(costs))
+        estimated = any(usage.estimated for usage in usages)
+        each = dollars(sum(costs) / len(costs), estimated=estimated)
         yield warning("costly", f"an iteration costs {each} on average", remedy)
     shares = [
         usage.context_tokens / usage.context_window

@@ -1,0 +1,367 @@
+"""What our client of the Agent Client Protocol prints, decoded as it comes.
+
+Each line is a message of the agent, as it came, or a record of the client's own with the key
+``client``. Five things about it are easily got wrong. Text comes in pieces that make one message.
+A call is told bit by bit, and by some agents only when it has ended. What stands under another
+session is a sub-agent's. An answer says which request it belongs to by a number alone. And
+``codex`` ends a turn that failed as one that went well: the state of its thread is what tells.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ralph_ls.core.agent.decode.acp_failures import failure_in, stop_failure, words_of
+from ralph_ls.core.agent.decode.acp_records import (
+    OWN,
+    Record,
+    read_line,
+    record_at,
+    rows_at,
+    text_at,
+)
+from ralph_ls.core.agent.decode.acp_sums import Sums
+from ralph_ls.core.agent.decode.acp_tools import DONE, FAILED, Call, todos_in
+from ralph_ls.core.agent.decode.claude_tools import path_in
+from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.said import (
+    KEPT_CALLS,
+    KEPT_CHARACTERS,
+    Errors,
+    Said,
+    forget_oldest,
+    is_asking,
+    question_in,
+)
+from ralph_ls.core.agent.decode.told import Teller, Todo, Told, usage_of
+from ralph_ls.protocol.messages import FileAction, ToolState
+from ralph_ls.protocol.report import AgentFailure
+
+NO_END = "its output ended before its turn did"
+
+LONGEST_REST = 1 << 16
+"""Characters of a line that are held for its end; a longer one is told in parts."""
+
+
+class AcpDecoder:
+    """Reads one process of the client."""
+
+    def __init__(self, iteration: int, *, folder: str = "", earlier_cost_usd: float = 0.0) -> None:
+        self._folder = folder
+        self._lines = LineSplitter()
+        self._tell = Teller(iteration)
+        self._asked_for: dict[str, str] = {}
+        """The method of each request of ours that was not answered."""
+        self._session: str | None = None
+        self._model: str | None = None
+        self._logins = ""
+        """How one logs in with this agent."""
+        self._message = _Message()
+        self._said = Said()
+        self._asked = ""
+        self._calls: dict[str, Call] = {}
+        self._ended: dict[str, None] = {}
+        """Calls that have ended; agents tell more of some."""
+        self._todos: tuple[Todo, ...] = ()
+        self._errors = Errors()
+        self._denied: list[str] = []
+        self._sums = Sums(earlier_cost_usd)
+        self._why: str | None = NO_END
+        """Why the turn failed; None where it ended well."""
+        self._failure: AgentFailure | None = AgentFailure.CRASHED
+        self._limit: Limit | None = None
+        self._is_in_error = False
+        """Whether ``codex`` says that its thread is; what it says then is the error."""
+        self._error_text = ""
+
+    def feed(self, data: bytes) -> list[Told]:
+        """The messages of the lines that these bytes complete."""
+        return self._read(*self._lines.feed(data))
+
+    def finish(self) -> list[Told]:
+        told = self._read(*self._lines.finish())
+        self._end_message()
+        return told + self._tell.take()
+
+    def final(self) -> Final:
+        self._end_message()
+        counts = self._sums.counts()
+        return Final(
+            text=self._said.text,
+            earlier=self._said.earlier,
+            asked=self._asked,
+            errors=self._errors.lines,
+            usage=None if counts is None else usage_of(counts),
+            session_cost_usd=self._sums.session_cost,
+            session_id=self._session,
+            model=self._model,
+            failed=self._why is not None,
+            why=self._why or "",
+            failure=self._failure,
+            denied_tools=tuple(self._denied),
+            limit=self._limit,
+        )
+
+    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            record = read_line(line)
+            if record is not None:
+                self._take(record)
+        return self._tell.take()
+
+    def _take(self, record: Record) -> None:
+        if OWN in record:
+            self._take_own(record)
+            return
+        match record.get("method"):
+            case "session/update":
+                self._take_update(record_at(record, "params"))
+            case "session/request_permission":
+                self._take_call(record_at(record, "params", "toolCall"), is_asked=True)
+            case None:
+                method = self._asked_for.pop(str(record.get("id")), "")
+                error = record_at(record, "error")
+                if error:
+                    self._take_error(method, error)
+                else:
+                    self._take_answer(method, record_at(record, "result"))
+            case _:
+                pass
+
+    # What our own client says.
+
+    def _take_own(self, record: Record) -> None:
+        match record[OWN]:
+            case "request":
+                self._asked_for[str(record.get("id"))] = text_at(record, "method")
+                forget_oldest(self._asked_for)
+                self._session = text_at(record, "session") or self._session
+            case "denied":
+                if len(self._denied) < KEPT_CALLS:
+                    self._denied.append(text_at(record, "tool") or "tool")
+            case "wrote":
+                self._tell.file(path_in(text_at(record, "path"), self._folder), FileAction.CHANGED)
+            case "question":
+                self._asked = question_in({"question": text_at(record, "text")})
+            case "fresh":
+                self._session, self._why, self._failure = None, NO_END, AgentFailure.CRASHED
+                self._tell.text(f"A fresh session: {text_at(record, 'why')}")
+            case "failed":
+                named = text_at(record, "failure")
+                known = named in AgentFailure.__members__.values()
+                self._fail(text_at(record, "why"), AgentFailure(named) if known else None)
+            case "noise":
+                self._tell.text(text_at(record, "text"))
+            case _:
+                pass
+
+    # What the agent answers.
+
+    def _take_answer(self, method: str, answer: Record) -> None:
+        match method:
+            case "initialize":
+                methods = rows_at(answer, "authMethods")
+                names = [text_at(row, "name") or text_at(row, "id") for row in methods]
+                self._logins = ", ".join(name for name in names if name)
+            case "session/new" | "session/load" | "session/resume":
+                self._session = text_at(answer, "sessionId") or self._session
+                self._model = _model_in(answer) or self._model
+            case "session/set_config_option":
+                self._model = _model_in(answer) or self._model
+            case "session/prompt":
+                self._end_turn(answer)
+            case _:
+                pass
+
+    def _end_turn(self, answer: Record) -> None:
+        self._sums.take_answer(answer)
+        used = rows_at(answer, "_meta", "quota", "model_usage")
+        self._model = next((text_at(row, "model") for row in used), "") or self._model
+        failed = stop_failure(text_at(answer, "stopReason"))
+        if self._is_in_error:
+            self._end_message()
+            words = self._error_text.strip() or "its thread came to an error"
+            self._limit = limit_in(words)
+            failed = (words, None if self._limit is None else AgentFailure.LIMIT)
+        if failed is None:
+            self._why = self._failure = None
+        else:
+            self._fail(*failed)
+        counts = self._sums.counts()
+        if counts is not None:
+            self._tell.usage(counts)
+
+    def _take_error(self, method: str, error: Record) -> None:
+        if method not in _NEEDED:
+            # A mode or a model that is not to be had: the client goes on, or says why it does not.
+            return
+        why, failure = words_of(error), failure_in(error)
+        if method == "authenticate":
+            failure = AgentFailure.NOT_LOGGED_IN
+        if failure is AgentFailure.NOT_LOGGED_IN and self._logins:
+            why = f"{why} (it offers: {self._logins})"
+        self._fail(why, failure)
+
+    def _fail(self, why: str, failure: AgentFailure | None) -> None:
+        self._end_message()
+        self._why, self._failure = why or "it failed", failure
+        if failure is AgentFailure.LIMIT and self._limit is None:
+            self._limit = Limit()
+        line = self._why.strip().split("\n", 1)[0]
+        self._errors.add([line])
+        self._tell.text(line)
+
+    # What the agent tells on the way.
+
+    def _take_update(self, params: Record) -> None:
+        if self._session is not None and text_at(params, "sessionId") != self._session:
+            return
+        update = record_at(params, "update")
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                self._take_chunk(update)
+            case "tool_call" | "tool_call_update":
+                self._take_call(update)
+            case "plan":
+                todos = todos_in(update)
+                if todos != self._todos:
+                    self._todos = todos
+                    self._tell.todos(todos)
+            case "usage_update":
+                self._sums.take_update(update)
+                self._model = text_at(update, "_meta", "_claude/model") or self._model
+                self._tell_usage()
+            case "config_option_update":
+                self._model = _model_in(update) or self._model
+            case "session_info_update":
+                state = text_at(update, "_meta", "codex", "threadStatus", "type")
+                if state:
+                    self._end_message()
+                    self._is_in_error = state == "systemError"
+            case "user_message_chunk":
+                self._end_message()
+            case _:
+                pass
+
+    def _take_chunk(self, update: Record) -> None:
+        if self._sums.take_call(record_at(update, "_meta", "usage")):
+            self._tell_usage()
+        text = text_at(update, "content", "text")
+        if not text or text_at(update, "_meta", "claudeCode", "parentToolUseId"):
+            return
+        if self._is_in_error:
+            self._error_text = (self._error_text + text)[-LONGEST_REST:]
+            return
+        message = text_at(update, "messageId")
+        if message != self._message.id:
+            self._end_message()
+            self._message.id = message
+        for lines in self._message.take(text):
+            self._tell.text(lines)
+
+    def _take_call(self, told: Record, *, is_asked: bool = False) -> None:
+        number = text_at(told, "toolCallId")
+        if not number or number in self._ended:
+            return
+        call = self._calls.get(number)
+        is_first = call is None
+        if call is None:
+            self._end_message()
+            self._said.tool_called()
+            call = self._calls[number] = Call()
+            forget_oldest(self._calls)
+        state = call.take(told)
+        if not call.is_told and (is_asked or not is_first or call.is_clear or state in _GOING):
+            self._tell_start(number, call, told)
+        if state in {DONE, FAILED}:
+            self._end_call(number, call, state)
+
+    def _tell_start(self, number: str, call: Call, told: Record) -> None:
+        call.is_told = True
+        self._asked = ""
+        if is_asking(call.name):
+            self._asked = question_in(record_at(told, "rawInput"))
+        self._tell.tool(number, call.name, call.summary(self._folder), ToolState.STARTED)
+
+    def _end_call(self, number: str, call: Call, state: str) -> None:
+        self._calls.pop(number, None)
+        self._ended[number] = None
+        forget_oldest(self._ended)
+        summary = call.summary(self._folder)
+        if call.has_failed(state):
+            self._tell.tool(number, call.name, summary, ToolState.FAILED)
+            self._errors.add(call.error_lines())
+            return
+        self._tell.tool(number, call.name, summary, ToolState.DONE)
+        for path, action in call.files(self._folder):
+            self._tell.file(path, action)
+
+    def _tell_usage(self) -> None:
+        counts = self._sums.counts()
+        if counts is not None:
+            self._tell.usage(counts)
+
+    def _end_message(self) -> None:
+        text, rest = self._message.end()
+        if text.strip():
+            self._said.add(text)
+        if rest.strip():
+            self._tell.text(rest)
+
+
+class _Message:
+    """One message of the agent, which comes in pieces."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self._pieces: list[str] = []
+        self._n_characters = 0
+        self._rest = ""
+
+    def take(self, text: str) -> list[str]:
+        """Take a piece; the lines that are whole with it, as one text, or none."""
+        self._pieces.append(text)
+        self._n_characters += len(text)
+        if self._n_characters > 2 * KEPT_CHARACTERS:
+            self._pieces = ["".join(self._pieces)[-KEPT_CHARACTERS:]]
+            self._n_characters = KEPT_CHARACTERS
+        self._rest += text
+        end = self._rest.rfind("\n")
+        end = len(self._rest) if end < 0 and len(self._rest) > LONGEST_REST else end
+        if end < 0:
+            return []
+        lines, self._rest = self._rest[:end], self._rest[end + 1 :]
+        return [lines] if lines.strip() else []
+
+    def end(self) -> tuple[str, str]:
+        """The whole message, and what was not told of it yet."""
+        found = ("".join(self._pieces), self._rest)
+        self._pieces, self._n_characters, self._rest = [], 0, ""
+        return found
+
+
+def _model_in(session: Record) -> str:
+    """The model that a session works with."""
+    for option in rows_at(session, "configOptions"):
+        if "model" in {text_at(option, "category"), text_at(option, "id")}:
+            return text_at(option, "currentValue")
+    return text_at(session, "models", "currentModelId")
+
+
+_NEEDED = frozenset(
+    {
+        "initialize",
+        "authenticate",
+        "session/new",
+        "session/load",
+        "session/resume",
+        "session/prompt",
+    }
+)
+"""Requests that a turn cannot do without."""
+
+_GOING: frozenset[Any] = frozenset({"in_progress", DONE, FAILED})

@@ -1,0 +1,254 @@
+"""One prompt to one agent, from the first message to the answer.
+
+What the agent asks on the way is answered by policy. Every answer of ours that the agent's own
+messages do not show is told as a record of our own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from acp import PROTOCOL_VERSION, RequestError
+from acp.connection import Connection
+from acp.schema import ClientCapabilities, FileSystemCapabilities
+
+from ralph_ls import __version__
+from ralph_ls.engine.acp import files
+from ralph_ls.engine.acp.choices import (
+    Offer,
+    mode_to_choose,
+    offer_of,
+    permission_requests,
+)
+from ralph_ls.engine.acp.options import Options
+from ralph_ls.engine.acp.policy import Call, call_of, option_for
+from ralph_ls.engine.acp.telling import Telling
+from ralph_ls.engine.acp.transport import AgentPipes
+
+FIRST_ANSWER = 120.0
+"""Seconds until an agent has answered the first message; one that speaks otherwise never does."""
+
+LAST_ANSWER = 1.0
+"""Seconds that an agent gets to end its turn when it is told to; then it is ended."""
+
+AUTH_REQUIRED = -32000
+
+
+class GivenUp(Exception):
+    """The conversation has come to nothing; why was told."""
+
+
+class Conversation:
+    """Speaks with one agent, in one session."""
+
+    def __init__(self, options: Options, pipes: AgentPipes, root: Path, telling: Telling) -> None:
+        self._options = options
+        self._root = root
+        self._telling = telling
+        self._connection = Connection(self._answer, pipes)
+        self._session: str | None = None
+        self._turn: asyncio.Task[dict[str, Any]] | None = None
+        self._is_cancelled = False
+
+    async def run(self, prompt: str) -> bool:
+        """Have the agent do what the prompt says; whether its turn ended by itself.
+
+        Raises ``GivenUp``, and ``RequestError`` or ``ConnectionError`` where the agent failed; it
+        told that itself.
+        """
+        able = await self._begin()
+        session = await self._open(able)
+        self._session = str(session["sessionId"])
+        await self._choose_mode(session)
+        await self._choose_model(session)
+        if self._is_cancelled:
+            return False
+        given = {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt}]}
+        self._turn = asyncio.ensure_future(self._request("session/prompt", given))
+        answer = await self._turn
+        return answer.get("stopReason") == "end_turn"
+
+    async def cancel(self) -> None:
+        """Tell the agent to end its turn, and wait a moment for it to do so."""
+        self._is_cancelled = True
+        if self._session is not None and self._turn is not None and not self._turn.done():
+            with contextlib.suppress(ConnectionError, OSError):
+                params = {"sessionId": self._session}
+                await self._connection.send_notification("session/cancel", params)
+                await asyncio.wait({self._turn}, timeout=LAST_ANSWER)
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    # What we ask the agent.
+
+    async def _begin(self) -> Mapping[str, Any]:
+        """Say hello; what the agent is able to."""
+        # Files are read and written by the agent itself, as without us.
+        able = ClientCapabilities(
+            fs=FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
+        )
+        hello = {
+            "protocolVersion": PROTOCOL_VERSION,
+            "clientCapabilities": able.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "clientInfo": {"name": "ralph-ls", "title": "Ralph Loop", "version": __version__},
+        }
+        try:
+            async with asyncio.timeout(FIRST_ANSWER):
+                answer = await self._request("initialize", hello)
+        except TimeoutError as error:
+            why = (
+                f"it did not answer the first message in {FIRST_ANSWER:.0f} s; "
+                "is it started so that it speaks the Agent Client Protocol?"
+            )
+            self._telling.own("failed", why=why, failure="wrongCall")
+            raise GivenUp from error
+        version = answer.get("protocolVersion")
+        if version != PROTOCOL_VERSION:
+            why = (
+                f"it speaks version {version} of the Agent Client Protocol, "
+                f"and we speak {PROTOCOL_VERSION}"
+            )
+            self._telling.own("failed", why=why, failure="wrongCall")
+            raise GivenUp
+        found = answer.get("agentCapabilities")
+        return found if isinstance(found, dict) else {}
+
+    async def _open(self, able: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Go on in the session that we are told to, or begin one."""
+        where = {"cwd": str(self._root), "mcpServers": []}
+        wanted, method = self._options.session, _way_back(able)
+        if wanted is not None and method is not None:
+            try:
+                found = await self._logged_in(method, {**where, "sessionId": wanted})
+                return {**found, "sessionId": wanted}
+            except RequestError as error:
+                if error.code == AUTH_REQUIRED:
+                    raise
+                self._telling.own("fresh", why=f"it cannot go on in session {wanted}: {error}")
+        elif wanted is not None:
+            self._telling.own("fresh", why="it cannot go on in any session")
+        session = await self._logged_in("session/new", where)
+        if not isinstance(session.get("sessionId"), str):
+            self._telling.own("failed", why="it began no session", failure="other")
+            raise GivenUp
+        return session
+
+    async def _logged_in(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask for something that an agent gives to those alone who have logged in."""
+        try:
+            return await self._request(method, params)
+        except RequestError as error:
+            if error.code != AUTH_REQUIRED or self._options.login is None:
+                raise
+        await self._request("authenticate", {"methodId": self._options.login})
+        return await self._request(method, params)
+
+    async def _choose_mode(self, session: Mapping[str, Any]) -> None:
+        offer, wanted = offer_of(session, "mode"), self._options.mode
+        asks, name = self._options.policy.has_rules, self._session or ""
+        if wanted is not None:
+            await self._set("mode", offer, wanted)
+            return
+        requests = [] if asks else list(permission_requests(session, name))
+        found = None if offer is None else mode_to_choose(offer, asks=asks)
+        if offer is not None and found is not None:
+            requests.append(offer.request("mode", name, found))
+        for request in requests:
+            # It may refuse, for root for example; what it asks then is answered all the same.
+            with contextlib.suppress(RequestError):
+                await self._request(*request)
+
+    async def _choose_model(self, session: Mapping[str, Any]) -> None:
+        if self._options.model is not None:
+            await self._set("model", offer_of(session, "model"), self._options.model)
+
+    async def _set(self, sort: str, offer: Offer | None, wanted: str) -> None:
+        """Choose what a setting names; gives up where it cannot be had."""
+        value = None if offer is None else offer.find(wanted)
+        if offer is None:
+            why = f"its {sort} was to be {wanted!r}, but it lets nobody choose a {sort}"
+        elif value is None:
+            offered = ", ".join(value for value, _ in offer.values[:_MOST_NAMED])
+            why = f"it has no {sort} {wanted!r}; it has: {offered}"
+        else:
+            try:
+                await self._request(*offer.request(sort, self._session or "", value))
+            except RequestError as error:
+                why = f"it did not take the {sort} {wanted!r}: {error}"
+            else:
+                self._telling.own("chosen", sort=sort, value=value)
+                return
+        self._telling.own("failed", why=why, failure="wrongCall")
+        raise GivenUp
+
+    async def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        answer = await self._connection.send_request(method, params)
+        return answer if isinstance(answer, dict) else {}
+
+    # What the agent asks us.
+
+    async def _answer(self, method: str, params: Any, _is_notification: bool, /) -> Any:  # noqa: FBT001
+        """Answer a request of the agent."""
+        given = params if isinstance(params, dict) else {}
+        match method:
+            case "session/request_permission":
+                return self._permit(given)
+            case "fs/read_text_file" | "fs/write_text_file":
+                return await asyncio.to_thread(self._serve, method, given)
+            case "elicitation/create":
+                message = given.get("message")
+                self._telling.own("question", text=message if isinstance(message, str) else "")
+                return {"action": "decline"}
+            case _:
+                raise RequestError.method_not_found(method)
+
+    def _permit(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        tool_call = given.get("toolCall")
+        call = call_of(tool_call if isinstance(tool_call, dict) else {})
+        permits = not self._is_cancelled and self._options.policy.permits(call)
+        option = None if self._is_cancelled else option_for(given.get("options"), allowed=permits)
+        if not permits or option is None:
+            self._tell_denial(call)
+        if option is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        return {"outcome": {"outcome": "selected", "optionId": option}}
+
+    def _serve(self, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        is_write = method == "fs/write_text_file"
+        call = Call(
+            name=method,
+            kind="edit" if is_write else "read",
+            paths=tuple(path for path in [given.get("path")] if isinstance(path, str)),
+        )
+        try:
+            if not self._options.policy.permits(call):
+                raise files.Refused(f"{call.kind} is not permitted here")
+            if not is_write:
+                return {"content": files.read_text(self._root, given)}
+            path = files.write_text(self._root, given)
+        except files.Refused as error:
+            self._tell_denial(call)
+            raise RequestError(_REFUSED, str(error)) from error
+        self._telling.own("wrote", path=str(path))
+        return {}
+
+    def _tell_denial(self, call: Call) -> None:
+        if not self._is_cancelled:
+            self._telling.own("denied", tool=call.shown, title=call.title)
+
+
+def _way_back(able: Mapping[str, Any]) -> str | None:
+    """How an agent goes on in a session: without telling it all again, where it can."""
+    more = able.get("sessionCapabilities")
+    if isinstance(more, dict) and more.get("resume") is not None:
+        return "session/resume"
+    return "session/load" if able.get("loadSession") is True else None
+
+
+_REFUSED = -32602
+_MOST_NAMED = 20

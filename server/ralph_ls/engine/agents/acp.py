@@ -1,0 +1,94 @@
+"""Any agent that speaks the Agent Client Protocol, through our own client of it (SPEC §10).
+
+What is started is the client, which starts the agent; the agent's command line is the last of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from ralph_ls.engine.agent_description import Agent
+from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy, ToolsConfig
+from ralph_ls.protocol.errors import ConfigError
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "claude-acp": ("claude-agent-acp",),
+    "codex-acp": ("codex-acp",),
+    "gemini-acp": ("gemini", "--acp"),
+    "opencode-acp": ("opencode", "acp"),
+    "qwen-acp": ("qwen", "--acp"),
+    "copilot-acp": ("copilot", "--acp"),
+    "cline-acp": ("cline", "--acp"),
+}
+"""What those are called with that are known by name."""
+
+CLIENT = ("-P", "-m", "ralph_ls.engine.acp")
+"""``-P`` keeps the work tree off the client's import path."""
+
+
+def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
+    """The agent with the settings of ``[agents.NAME]`` and ``[tools]``.
+
+    Raises ``ConfigError`` where there is nothing to start, or where the prompt is to go elsewhere.
+    """
+    argv = config.argv or COMMANDS.get(name, ())
+    if not argv:
+        raise ConfigError(
+            f"the agent {name!r} has no command; set argv under [agents.{name}] in "
+            ".ralph/config.toml to what starts it as an agent of the Agent Client Protocol, "
+            'such as ["gemini", "--acp"]'
+        )
+    if config.prompt is not PromptBy.STDIN:
+        raise ConfigError(
+            f"agents.{name}.prompt is {config.prompt.value!r}, but an agent of the Agent Client "
+            "Protocol is given its prompt by the protocol; remove the setting"
+        )
+    return Agent(
+        name=name,
+        argv=(sys.executable, *CLIENT, *_settings(config), *_rules(tools)),
+        program=argv[0],
+        env={**_for_root(argv[0]), **config.env},
+        dialect=config.dialect or Dialect.ACP,
+        resume=("--session", "{session}"),
+        login=_LOGINS.get(argv[0], ""),
+        preface=config.system_prompt or "",
+        model=config.model,
+        model_flags=("--model={model}",),
+        tail=("--", *argv, *config.args),
+    )
+
+
+_LOGINS = {
+    "claude-agent-acp": "claude, and /login in it",
+    "codex-acp": "codex login",
+    "gemini": "gemini, and /auth in it",
+    "opencode": "opencode auth login",
+    "qwen": "qwen, and /auth in it",
+    "copilot": "copilot login",
+    "cline": "cline auth",
+}
+"""How one logs in with the account that the agent of a program uses."""
+
+
+def _settings(config: AgentConfig) -> tuple[str, ...]:
+    mode, login = config.session_mode, config.login_method
+    return (
+        *(() if mode is None else (f"--mode={mode}",)),
+        *(() if login is None else (f"--login={login}",)),
+    )
+
+
+def _rules(tools: ToolsConfig | None) -> tuple[str, ...]:
+    """What the client answers when it is asked for permission."""
+    if tools is None:
+        return ()
+    only = () if tools.allow is None else ("--only", *(f"--allow={one}" for one in tools.allow))
+    return (*only, *(f"--deny={one}" for one in tools.deny or ()))
+
+
+def _for_root(program: str) -> Mapping[str, str]:
+    """As root the one of ``claude`` asks for everything, unless it is told of a sandbox."""
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return {"IS_SANDBOX": "1"} if is_root and program == COMMANDS["claude-acp"][0] else {}

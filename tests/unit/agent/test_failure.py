@@ -1,0 +1,216 @@
+"""Failures of agents told apart, in tables: statuses, messages, and how processes ended."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.failure import (
+    WORDS,
+    Failure,
+    failure_in,
+    failure_of_status,
+    remedy_of,
+)
+from ralph_ls.core.agent.process_end import SAID_NOTHING, failure_of
+from ralph_ls.protocol.events import AgentExited
+from ralph_ls.protocol.report import AgentFailure as Kind
+
+NOT_LOGGED_IN, LIMIT, OVERLOADED = Kind.NOT_LOGGED_IN, Kind.LIMIT, Kind.OVERLOADED
+ROOT, WRONG, FULL = Kind.REFUSED_AS_ROOT, Kind.WRONG_CALL, Kind.CONTEXT_FULL
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (None, None),
+        (200, None),
+        (400, None),
+        (401, NOT_LOGGED_IN),
+        (403, NOT_LOGGED_IN),
+        (404, WRONG),
+        (408, OVERLOADED),
+        (413, FULL),
+        (429, LIMIT),
+        (500, OVERLOADED),
+        (503, OVERLOADED),
+        (529, OVERLOADED),
+    ],
+)
+def test_a_status_of_the_service(status: int | None, kind: Kind | None) -> None:
+    assert failure_of_status(status) is kind
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Not logged in · Please run /login", NOT_LOGGED_IN),
+        ("Failed to authenticate. API Error: 401 stub failure 401", NOT_LOGGED_IN),
+        ("Invalid API key · Fix external API key", NOT_LOGGED_IN),
+        ("unexpected status 401 Unauthorized: no, url: http://h/v1/responses", NOT_LOGGED_IN),
+        ("unexpected status 403 Forbidden: no", NOT_LOGGED_IN),
+        ("Missing environment variable: `STUB_KEY`.", NOT_LOGGED_IN),
+        ("Please set an Auth method in your settings.json", NOT_LOGGED_IN),
+        ("No authentication information found.", NOT_LOGGED_IN),
+        ("Invalid auth method selected.", NOT_LOGGED_IN),
+        ("API key not valid. Please pass a valid API key.", NOT_LOGGED_IN),
+        ("API Error: 529 busy. This is a server-side issue", OVERLOADED),
+        ("We\u2019re currently experiencing high demand, which may cause errors.", OVERLOADED),
+        ("unexpected status 503 Service Unavailable: no", OVERLOADED),
+        ("unexpected status 529 <unknown status code>: no", OVERLOADED),
+        ("API Error: Connection refused (ECONNREFUSED)", OVERLOADED),
+        ("Reconnecting... (Connection failed: error sending request)", OVERLOADED),
+        ("Prompt is too long", FULL),
+        ("Your input exceeds the context window of this model.", FULL),
+        ("There's an issue with the selected model (x). It may not exist", WRONG),
+        ("The model `gpt-9` does not exist or you do not have access to it.", WRONG),
+        ("exceeded retry limit, last status: 429 Too Many Requests", LIMIT),
+        ("429 Too Many Requests", LIMIT),
+        ("HTTP 502", OVERLOADED),
+        ("status code: 418", None),
+        ("it reached its limit of turns", None),
+        ("stub failure 400", None),
+        ("", None),
+    ],
+)
+def test_the_message_of_a_failure(message: str, kind: Kind | None) -> None:
+    assert failure_in(message) is kind
+
+
+def test_every_failure_has_words_and_only_what_needs_a_person_has_a_remedy() -> None:
+    assert set(WORDS) == set(Kind)
+    remedies = {kind: remedy_of(kind, agent="codex") for kind in (None, *Kind)}
+    assert {kind for kind, words in remedies.items() if words} == {NOT_LOGGED_IN, ROOT, WRONG}
+    assert remedies[NOT_LOGGED_IN] == "log in with codex, or give it a key"
+    assert remedy_of(NOT_LOGGED_IN, agent="x", login="codex login") == "log in with: codex login"
+
+
+def exited(**fields: Any) -> AgentExited:
+    stamp = {"seq": 1, "at": datetime(2026, 1, 31, tzinfo=UTC), "run": "r", "iteration": 1}
+    return AgentExited.model_validate({**stamp, "exitCode": 1, **fields})
+
+
+TEXT = Final(text="I did it.")
+NO_END = Final(failed=True, why="it had no end", failure=Kind.CRASHED, session_id="s")
+SAYS = Final(failed=True, why="it is odd", session_id="s")
+LOGGED_OUT = Final(failed=True, why="Not logged in", failure=NOT_LOGGED_IN)
+AS_ROOT = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security"
+UNKNOWN_OPTION = "error: unknown option '--nonsense'"
+CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir "/root/tmp"\n'
+
+
+@pytest.mark.parametrize(
+    ("final", "fields", "stderr", "has_result", "failure"),
+    [
+        pytest.param(TEXT, {"exitCode": 0}, "", False, None, id="well"),
+        pytest.param(TEXT, {"exitCode": 0}, UNKNOWN_OPTION, True, None, id="well-with-a-report"),
+        pytest.param(TEXT, {}, "", True, None, id="bad-exit-with-a-report"),
+        pytest.param(SAYS, {"stopped": True}, "", False, None, id="stopped-by-a-person"),
+        pytest.param(NO_END, {"overspent": True}, "", False, None, id="past-our-own-limit"),
+        pytest.param(TEXT, {"timedOut": True}, "", True, Failure(kind=Kind.TIMED_OUT), id="time"),
+        pytest.param(TEXT, {"idle": True}, "", False, Failure(kind=Kind.IDLE), id="idle"),
+        pytest.param(
+            Final(limit=Limit(), failed=True, why="429"),
+            {},
+            "",
+            False,
+            Failure(kind=LIMIT, words="429"),
+            id="limit",
+        ),
+        pytest.param(
+            Final(limit=Limit(), text="done"), {"exitCode": 0}, "", True, None, id="over-its-limit"
+        ),
+        pytest.param(
+            LOGGED_OUT,
+            {},
+            "",
+            False,
+            Failure(kind=NOT_LOGGED_IN, words="Not logged in"),
+            id="its-own-word",
+        ),
+        pytest.param(TEXT, {"signal": 9}, "", False, Failure(kind=Kind.KILLED), id="killed"),
+        pytest.param(
+            NO_END,
+            {"exitCode": 143},
+            "",
+            False,
+            Failure(kind=Kind.KILLED, words="it had no end"),
+            id="killed-as-a-shell-says-it",
+        ),
+        pytest.param(
+            NO_END, {}, "", False, Failure(kind=Kind.CRASHED, words="it had no end"), id="no-end"
+        ),
+        pytest.param(
+            SAYS, {"exitCode": 0}, "", False, Failure(kind=Kind.OTHER, words="it is odd"), id="odd"
+        ),
+        pytest.param(TEXT, {}, UNKNOWN_OPTION, False, Failure(kind=Kind.CRASHED), id="it-printed"),
+        pytest.param(
+            Final(),
+            {"exitCode": 0},
+            "",
+            False,
+            Failure(kind=Kind.CRASHED, words=SAID_NOTHING),
+            id="nothing",
+        ),
+        pytest.param(
+            Final(), {"exitCode": 0}, UNKNOWN_OPTION, True, None, id="nothing-but-a-report"
+        ),
+        pytest.param(
+            Final(), {}, AS_ROOT, False, Failure(kind=ROOT, words=AS_ROOT), id="refused-as-root"
+        ),
+        pytest.param(
+            Final(failed=True, why="no result", failure=Kind.CRASHED),
+            {},
+            f"\n{UNKNOWN_OPTION}\n\nUsage: claude\n",
+            False,
+            Failure(kind=WRONG, words=UNKNOWN_OPTION),
+            id="unknown-flag",
+        ),
+        pytest.param(
+            Final(),
+            {"exitCode": 2},
+            f"{CODEX_WARNING}error: unexpected argument '--no' found",
+            False,
+            Failure(kind=WRONG, words="error: unexpected argument '--no' found"),
+            id="unknown-flag-behind-a-warning",
+        ),
+        pytest.param(
+            Final(),
+            {},
+            "Please run /login",
+            False,
+            Failure(kind=NOT_LOGGED_IN, words="Please run /login"),
+            id="not-logged-in-on-stderr",
+        ),
+        pytest.param(
+            Final(), {}, "Segmentation fault", False, Failure(kind=Kind.CRASHED), id="crashed"
+        ),
+        pytest.param(
+            NO_END,
+            {"exitCode": 53},
+            "Reached max session turns for this session.",
+            False,
+            Failure(kind=Kind.MAX_TURNS, words="Reached max session turns for this session."),
+            id="out-of-turns-on-stderr",
+        ),
+        pytest.param(
+            NO_END,
+            {},
+            UNKNOWN_OPTION,
+            False,
+            Failure(kind=Kind.CRASHED, words="it had no end"),
+            id="what-others-print-while-it-works",
+        ),
+    ],
+)
+def test_how_a_process_failed(
+    final: Final, fields: Any, stderr: str, has_result: bool, failure: Failure | None
+) -> None:
+    assert failure_of(final, exited(**fields), stderr, has_result=has_result) == failure
+
+
+def test_an_agent_whose_engine_died_has_not_failed() -> None:
+    assert failure_of(SAYS, None, has_result=False) is None
