@@ -15,7 +15,7 @@ from ralph_ls.core.loop.agent_choosing import (
     worker_of,
     worker_words,
 )
-from ralph_ls.core.loop.fallback import names_out
+from ralph_ls.core.loop.fallback import left_out_now
 from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.iteration_events import AgentOut
@@ -153,4 +153,4 @@ def test_who_takes_over_may_be_started_too_and_who_is_out_is_known() -> None:
             AgentOut(agent="qwen"),
         ),
     )
-    assert names_out(run, NOW) == ("claude", "qwen")
+    assert left_out_now(run, NOW) == {"claude", "qwen"}
