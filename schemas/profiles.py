@@ -81,6 +81,9 @@ def _settings() -> str:
 
 def _model_in(kind: Any) -> type[BaseModel] | None:
     """The table that a field holds, or of which it holds one under each name."""
+    if len(_alternatives(kind)) > 1:
+        # A word will do as well.
+        return None
     for one in _alternatives(kind):
         if isinstance(one, type) and issubclass(one, BaseModel):
             return one
@@ -97,11 +100,13 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def _type_of(kind: Any, field: FieldInfo) -> str:
-    (only,) = _alternatives(kind)
+    only, *others = _alternatives(kind)
+    if others:
+        return "text, or a table"
     if get_origin(only) is tuple:
         return f"list of {_type_of(get_args(only)[0], field)}"
     if get_origin(only) is dict:
-        return "table of texts"
+        return "table of texts" if len(_alternatives(get_args(only)[1])) == 1 else "table of these"
     if isinstance(only, type) and issubclass(only, StrEnum):
         return ", ".join(f"`{member.value}`" for member in only)
     # A mark such as the one of a duration stands at the field, or inside of an optional one.

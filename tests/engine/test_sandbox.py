@@ -80,7 +80,7 @@ def test_model_session_and_tools_stand_where_they_cannot_take_the_prompt_in() ->
 
 CODEX = Agent(name="codex", argv=("codex", "exec"), dialect=Dialect.CODEX, tail=("-",))
 ACP = Agent(
-    name="x", argv=("python", "-m", "c"), dialect=Dialect.ACP, tail=("--", "codex-acp", "--fast")
+    name="x", argv=("python", "-m", "c"), dialect=Dialect.ACP, tail=("--", "gemini", "--acp")
 )
 
 
@@ -94,11 +94,11 @@ ACP = Agent(
         pytest.param(
             ACP,
             {"prefix": ["box", "--"]},
-            ("python", "-m", "c", "--", "box", "--", "codex-acp", "--fast"),
+            ("python", "-m", "c", "--", "box", "--", "gemini", "--acp"),
             id="our own client stays outside",
         ),
         pytest.param(
-            ACP, {"name": "box"}, ("python", "-m", "c", "--", *BOX, "--fast"), id="in docker"
+            ACP, {"name": "box"}, ("python", "-m", "c", "--", *BOX, "--acp"), id="in docker"
         ),
     ],
 )
@@ -110,8 +110,11 @@ def test_the_command_line_of_other_agents(
 
 def test_a_program_that_docker_does_not_know_needs_a_prefix() -> None:
     own = {"agent": "mine", "agents": {"mine": {"argv": ["./mine"]}}}
-    with pytest.raises(ConfigError, match="docker sandbox run knows no agent 'mine'"):
-        choose_agent(config(**own, sandbox={"name": "box"}))
+    for settings in (own, {"agent": "codex-acp"}):
+        with pytest.raises(
+            ConfigError, match=r"docker sandbox run knows no agent '(mine|codex-acp)'"
+        ):
+            choose_agent(config(**settings, sandbox={"name": "box"}))
     assert choose_agent(config(**own, sandbox={"prefix": ["box"]})).argv == ("box", "./mine")
     by_file = Agent(name="f", argv=("f",), prompt=PromptBy.FILE)
     with pytest.raises(ConfigError, match="a file of the run is not in the sandbox"):

@@ -39,6 +39,11 @@ class TestActive:
         (started,) = told(ran, "iterationStarted")
         assert active["timestamp"][:19] == started.at.strftime("%Y-%m-%dT%H:%M:%S")
 
+    def test_it_says_that_the_agent_works_in_a_sandbox(self, shop: Shop) -> None:
+        shop.stories(story(1)).agent("print('so')\n")
+        shop.run("1", env={"RALPH_SANDBOX_PREFIX": "env"})
+        assert shop.active(1)["mode"] == "sandbox"
+
     def test_a_plan_with_a_secret_is_in_no_other_file(self, shop: Shop) -> None:
         shop.stories(story(1, notes="the key is hunter2hunter2")).agent("print('so')\n")
         shop.run("1", env={"SHOP_KEY": "hunter2hunter2"})

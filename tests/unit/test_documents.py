@@ -403,7 +403,7 @@ class TestProfiles:
             name, _, last = key.rpartition(".")
             (nested.setdefault(name, {}) if name else nested)[last] = value
         assert settings_of(nested) == Config()
-        assert dotted(Config().model_dump()) - {"agents", "tools"} <= set(listed)
+        assert dotted(Config().model_dump()) - {"agents", "tools", "prices"} <= set(listed)
         tables: dict[str, type[BaseModel]] = {"agents.NAME": AgentConfig, "tools": ToolsConfig}
         for name, model in tables.items():
             inside = {key.rpartition(".")[2] for key in listed if key.startswith(f"{name}.")}

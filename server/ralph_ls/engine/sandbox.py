@@ -34,10 +34,8 @@ STOP: Mapping[SandboxKind, tuple[str, ...]] = {
     SandboxKind.SBX: ("sbx", "stop"),
 }
 
-_OF_THE_PROGRAM = frozenset(
-    {Dialect.CLAUDE, Dialect.CODEX, Dialect.COPILOT, Dialect.GEMINI, Dialect.OPENCODE}
-)
-"""Whose agents those programs know; each is called there as it is called here."""
+KNOWN = frozenset({"claude", "codex", "copilot", "gemini", "opencode"})
+"""The agents that those programs know, by their own programs' names."""
 
 
 def in_sandbox(agent: Agent, config: Config) -> Agent:
@@ -48,23 +46,25 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
     sandbox = config.sandbox
     if not sandbox.is_on:
         return agent
+    # Of an agent of the Agent Client Protocol our own client stays outside.
+    is_behind = agent.dialect is Dialect.ACP and agent.tail[:1] == ("--",)
+    inner = agent.tail[1:] if is_behind else agent.argv
     kind = sandbox.program
-    if kind is not None and agent.dialect not in {*_OF_THE_PROGRAM, Dialect.ACP}:
+    if kind is not None and Path(inner[0]).name not in KNOWN:
         raise ConfigError(
-            f"sandbox: {' '.join(RUN[kind])} knows no agent {config.agent!r}; write the whole "
-            f"command with prefix under [sandbox], or choose another agent"
+            f"sandbox: {' '.join(RUN[kind])} knows no agent {Path(inner[0]).name!r}; write the "
+            "whole command with prefix under [sandbox], or choose another agent"
         )
     if agent.prompt is PromptBy.FILE:
         raise ConfigError(
             f"agents.{config.agent}.prompt is file, and a file of the run is not in the sandbox; "
             "set it to stdin or argument"
         )
-    if agent.dialect is Dialect.ACP and agent.tail[:1] == ("--",):
-        # Our own client stays outside, and the agent behind the -- goes in.
-        inside = _around(sandbox, config.agent, agent.tail[1:])
-        return replace(agent, tail=("--", *inside))
+    if is_behind:
+        inside = _around(sandbox, inner)
+        return replace(agent, tail=("--", *inside), program=inside[0])
     agent = _with_prompt(agent, sandbox)
-    return replace(agent, argv=_around(sandbox, config.agent, agent.argv))
+    return replace(agent, argv=_around(sandbox, agent.argv), program="")
 
 
 def stop_command(sandbox: SandboxConfig) -> tuple[str, ...]:
@@ -137,8 +137,8 @@ def _with_prompt(agent: Agent, sandbox: SandboxConfig) -> Agent:
     return replace(agent, prompt=wanted, argv=argv, tail=tail)
 
 
-def _around(sandbox: SandboxConfig, name: str, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _around(sandbox: SandboxConfig, argv: tuple[str, ...]) -> tuple[str, ...]:
     kind = sandbox.program
     if kind is None:
         return (*sandbox.prefix, *argv)
-    return (*RUN[kind], sandbox.name or Path(argv[0]).name or name, "--", *argv[1:])
+    return (*RUN[kind], sandbox.name or Path(argv[0]).name, "--", *argv[1:])

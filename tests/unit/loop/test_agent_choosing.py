@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,11 +15,16 @@ from ralph_ls.core.loop.agent_choosing import (
     worker_of,
     worker_words,
 )
+from ralph_ls.core.loop.fallback import left_out_now
 from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.iteration_events import AgentOut
 from ralph_ls.protocol.models_config import ModelsConfig
 from ralph_ls.protocol.plan import Priority
 from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.state import RunState
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 RULES: dict[str, Any] = {
     "tag": {
@@ -71,6 +77,8 @@ def test_the_first_rule_that_fits_is_taken(
 def test_one_model_for_every_iteration_comes_before_all_rules() -> None:
     settings = config(every="mine", **RULES)
     assert worker_of(settings, mode=Mode.BUILD, traits=traits("docs")) == Worker(model="mine")
+    other = worker_of(settings, mode=Mode.BUILD, traits=None, instead="codex")
+    assert other == Worker(agent="codex")
     assert names_of_run(settings) == ()
     assert models_for(settings, "claude") == ("mine",)
     assert models_for(settings, "codex") == ()
@@ -131,3 +139,18 @@ def test_who_works_is_said_where_it_is_not_plain(agent: str, model: str | None, 
 def test_a_rule_that_chooses_nothing_or_reads_as_a_flag_is_none(models: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ModelsConfig.model_validate(models)
+
+
+def test_who_takes_over_may_be_started_too_and_who_is_out_is_known() -> None:
+    settings = Config.model_validate({"agent": "claude", "fallback": ["qwen", "claude"]})
+    assert names_of_run(settings) == ("qwen",)
+    later = NOW + timedelta(hours=1)
+    run = RunState(
+        config=settings,
+        agents_out=(
+            AgentOut(agent="claude", until=later),
+            AgentOut(agent="codex", until=NOW),
+            AgentOut(agent="qwen"),
+        ),
+    )
+    assert left_out_now(run, NOW) == {"claude", "qwen"}

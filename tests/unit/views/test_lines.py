@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView
+from ralph_ls.protocol.state import RunState
 from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,
@@ -468,3 +470,31 @@ class TestPeople:
     @pytest.mark.parametrize("name", [Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.ENDED])
     def test_other_phases_are_not(self, name: Phase) -> None:
         assert line_of(phase(name)) is None
+
+
+@pytest.mark.parametrize(
+    ("agent", "model", "before", "text"),
+    [
+        ("claude", None, RunState(), None),
+        ("claude", "haiku", RunState(), "Agent: claude, model haiku"),
+        ("codex", None, RunState(), "Agent: codex"),
+        ("codex", None, None, None),
+        ("codex", "m", None, "Agent: codex, model m"),
+    ],
+)
+def test_who_works_is_told_where_it_is_not_the_runs_agent_as_it_is(
+    agent: str, model: str | None, before: RunState | None, text: str | None
+) -> None:
+    event = e.AgentStarted(
+        seq=1,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        run="r",
+        iteration=1,
+        agent=agent,
+        argv=(agent,),
+        pid=1,
+        process_start_time=0.0,
+        model=model,
+    )
+    line = line_of(event, before=before)
+    assert (line and line.text) == text

@@ -40,8 +40,8 @@ PLACES: Mapping[str, HookPlace] = {
     "codex": HookPlace(
         path=".codex/hooks.json",
         event="Stop",
-        note="codex runs a project's hooks only once you have trusted them: start codex here, "
-        "and look at /hooks",
+        note="codex runs hooks only of a project that you trust, and only those that you have "
+        "trusted: start codex here, and look at /hooks",
     ),
     "gemini": HookPlace(
         path=".gemini/settings.json",
