@@ -364,7 +364,7 @@ class IterationWork:
     async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
         ended = await started.wait()
         self._process = None
-        self._log_messages(self._hearing.flush())
+        self._log_messages(self._hearing.end())
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
         return tell_end(ended)
