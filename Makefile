@@ -17,6 +17,8 @@ ARGS ?=
 IN_MEMORY = $(shell file=$$(mktemp /dev/shm/ralph-XXXXXX 2>/dev/null) && printf '#!/bin/sh\n' >"$$file" \
 	&& chmod +x "$$file" && "$$file" 2>/dev/null \
 	&& df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }'; rm -f "$$file")
+# Which agents `make agents` runs; all of them if unset.
+AGENTS ?=
 # Where `make demo` puts its project; a scratch folder if unset.
 DIR ?=
 
@@ -30,7 +32,7 @@ WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
 .PHONY: help demo test check format-check lint types imports generated client fix generate bench \
-	mutants e2e vsix build changelog lock clean
+	mutants e2e agents vsix build changelog lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -93,9 +95,15 @@ mutants: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
 mutants: $(READY) ## change the rules in small ways; list what no test minds
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
-e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (440 MB, once)
+e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (840 MB, once)
 	@$(BIN)/python tests/e2e/vscode/install.py
 	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e $(ARGS)
+
+agents: $(READY) ## run every real agent there is, and record what each prints (3 GB, once)
+	@RALPH_E2E_AGENTS="$(or $(AGENTS),claude codex gemini qwen opencode cline copilot)" \
+		$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e/test_agents.py \
+		$(wildcard tests/e2e/test_acp.py) $(ARGS)
+	@$(BIN)/python -m tests.e2e.recordings $(AGENTS)
 
 vsix: $(READY) $(CLIENT_READY) ## make the VS Code extension, the server inside, in dist/
 	@$(WITH_NODE) node client-vscode/scripts/package.mjs

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import inspect
 import itertools
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +47,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")
 FOREIGN_NAMES = ("EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
 
-# A busy machine is not a bug. HYPOTHESIS_PROFILE=night looks for much longer.
-settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is not a bug. Each run on a desk looks at other examples, so few of them do;
+# HYPOTHESIS_PROFILE=night looks for much longer.
+settings.register_profile(
+    "dev", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.register_profile("night", settings.get_profile("dev"), max_examples=2000)
 settings.load_profile(
@@ -60,6 +64,20 @@ CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "setup", "vi
 CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
 
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let no collection of garbage look at what stays to the end: thousands of tests and modules.
+
+    It would, again and again, while they are made and while they run.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -30,6 +30,7 @@ from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.core.agent.reading import read_final
 from ralph_ls.protocol.agent_config import Dialect
 from tests.bench.figures import Figure
+from tests.bench.more_streams import gemini_stream, opencode_stream, qwen_stream
 from tests.bench.streams import (
     MIXES,
     SESSION,
@@ -54,6 +55,8 @@ BY_HAND = (
 
 KINDS = ((b'{"type":"assistant"', AssistantRecord), (b'{"type":"user"', UserRecord))
 
+MORE = (Dialect.GEMINI, Dialect.QWEN, Dialect.OPENCODE)
+
 TARGET = ">= 400 MB/s"
 
 
@@ -61,11 +64,11 @@ def measure() -> Iterator[Figure]:
     """Each mix of ``claude``, the other dialects, memory over 1 GB, and what is left at the end."""
     for mix in MIXES:
         yield _of_mix(mix)
-    for dialect in (Dialect.CODEX, Dialect.TEXT):
+    for dialect in (Dialect.CODEX, Dialect.TEXT, *MORE):
         yield _of_dialect(dialect)
     for dialect in (Dialect.CLAUDE, Dialect.CODEX, Dialect.TEXT):
         yield _of_memory(dialect)
-    for dialect in (Dialect.CLAUDE, Dialect.CODEX, Dialect.TEXT):
+    for dialect in (Dialect.CLAUDE, Dialect.CODEX, Dialect.TEXT, *MORE):
         yield _of_the_end(dialect)
 
 
@@ -157,6 +160,12 @@ def _stream(dialect: Dialect, n_bytes: int) -> Iterator[bytes]:
             return claude_stream(SESSION, n_bytes)
         case Dialect.CODEX:
             return codex_stream(SESSION, n_bytes)
+        case Dialect.GEMINI:
+            return gemini_stream(SESSION, n_bytes)
+        case Dialect.QWEN:
+            return qwen_stream(SESSION, n_bytes)
+        case Dialect.OPENCODE:
+            return opencode_stream(SESSION, n_bytes)
         case _:
             return plain_stream(n_bytes)
 

@@ -52,31 +52,32 @@ MIXES = (SESSION, SMALL, LARGE)
 
 def claude_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
     """The turns of ``claude``, and at the end its report and result."""
-    yield _line(_CLAUDE_INIT)
+    yield line_of(_CLAUDE_INIT)
     turns = [
-        b"".join(map(_line, _claude_turn(number, size))) for number, size in enumerate(mix.outputs)
+        b"".join(map(line_of, _claude_turn(number, size)))
+        for number, size in enumerate(mix.outputs)
     ]
-    yield from _up_to(turns, n_bytes)
-    yield _line(_assistant("msg_last", {"type": "text", "text": REPORT}))
-    yield _line({**_RESULT, "result": REPORT, "type": "result"})
+    yield from up_to(turns, n_bytes)
+    yield line_of(_assistant("msg_last", {"type": "text", "text": REPORT}))
+    yield line_of({**_RESULT, "result": REPORT, "type": "result"})
 
 
 def codex_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
     """The same work, as ``codex`` tells it."""
-    yield _line({"type": "thread.started", "thread_id": "0199-a-thread"})
-    yield _line({"type": "turn.started"})
+    yield line_of({"type": "thread.started", "thread_id": "0199-a-thread"})
+    yield line_of({"type": "turn.started"})
     turns = [
-        b"".join(map(_line, _codex_turn(number, size))) for number, size in enumerate(mix.outputs)
+        b"".join(map(line_of, _codex_turn(number, size))) for number, size in enumerate(mix.outputs)
     ]
-    yield from _up_to(turns, n_bytes)
-    yield _line(_completed(id="item_last", type="agent_message", text=REPORT))
+    yield from up_to(turns, n_bytes)
+    yield line_of(_completed(id="item_last", type="agent_message", text=REPORT))
     counts = {"input_tokens": 3600, "cached_input_tokens": 2400, "output_tokens": 102}
-    yield _line({"type": "turn.completed", "usage": counts})
+    yield line_of({"type": "turn.completed", "usage": counts})
 
 
 def plain_stream(n_bytes: int) -> Iterator[bytes]:
     """Words and code, line by line, and at the end a report."""
-    yield from _up_to([SOURCE.encode()], n_bytes)
+    yield from up_to([SOURCE.encode()], n_bytes)
     yield REPORT.encode()
 
 
@@ -91,12 +92,14 @@ def in_pieces(stream: Iterator[bytes], size: int) -> Iterator[bytes]:
     yield bytes(held)
 
 
-def _up_to(turns: list[bytes], n_bytes: int) -> Iterator[bytes]:
+def up_to(turns: list[bytes], n_bytes: int) -> Iterator[bytes]:
+    """So many turns, one after the other, that they are about as many bytes."""
     n_turns = n_bytes * len(turns) // sum(map(len, turns))
     return islice(cycle(turns), n_turns)
 
 
-def _line(record: Any) -> bytes:
+def line_of(record: Any) -> bytes:
+    """A record as a line."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -104,7 +107,7 @@ def _claude_turn(number: int, size: int) -> Iterator[dict[str, Any]]:
     message, call = f"msg_5e66503350334dd6{number:04}", f"toolu_869fafd31f74428b{number:04}"
     words = f"I look at part {number} of the parser, then I mend what is wrong in it."
     given = {"command": f"sed -n 1,80p src/part_{number}.py", "description": "Show a file"}
-    output = _output(size)
+    output = output_of(size)
     yield _assistant(message, {"type": "text", "text": words})
     yield _assistant(message, {"type": "tool_use", "id": call, "name": "Bash", "input": given})
     back = {"tool_use_id": call, "type": "tool_result", "content": output, "is_error": False}
@@ -160,7 +163,7 @@ def _codex_turn(number: int, size: int) -> Iterator[dict[str, Any]]:
     command = f"/bin/bash -lc 'sed -n 1,80p src/part_{number}.py'"
     going = {"aggregated_output": "", "exit_code": None, "status": "in_progress"}
     yield {"type": "item.started", "item": {**shared, "command": command, **going}}
-    done = {"aggregated_output": _output(size), "exit_code": 0, "status": "completed"}
+    done = {"aggregated_output": output_of(size), "exit_code": 0, "status": "completed"}
     yield _completed(**shared, command=command, **done)
 
 
@@ -168,7 +171,8 @@ def _completed(**item: Any) -> dict[str, Any]:
     return {"type": "item.completed", "item": item}
 
 
-def _output(size: int) -> str:
+def output_of(size: int) -> str:
+    """What a tool prints, in so many characters."""
     return (SOURCE * (size // len(SOURCE) + 1))[:size]
 
 

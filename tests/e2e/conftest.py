@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,39 @@ def output_folder() -> Path:
     folder = Path(named).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+_SEEN: dict[str, dict[str, str]] = defaultdict(dict)
+"""By agent, what was seen of it in each scene."""
+
+
+@pytest.fixture
+def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Say in a few words what a test has seen, for the table at the end."""
+
+    def keep(words: str) -> None:
+        request.node.user_properties.append(("seen", words))
+
+    return keep
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Remember how each scene of ``RALPH_E2E_AGENTS`` ended."""
+    report: pytest.TestReport = yield  # type: ignore[assignment]
+    if report.when == "call" and "[" in item.name:
+        scene, _, agent = item.name.rstrip("]").partition("[")
+        seen = dict(report.user_properties).get("seen", "")
+        _SEEN[agent][scene.removeprefix("test_")] = f"{report.outcome}; {seen}".rstrip("; ")
+    return report  # type: ignore[return-value]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was seen of each agent, where somebody asked for certain ones."""
+    if not CALLERS_ENVIRONMENT.get("RALPH_E2E_AGENTS"):
+        return
+    terminalreporter.section("agents")
+    for agent, scenes in _SEEN.items():
+        terminalreporter.line(f"{agent}")
+        for scene, seen in scenes.items():
+            terminalreporter.line(f"  {scene:<10} {seen}")

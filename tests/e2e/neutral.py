@@ -69,6 +69,8 @@ def without_chance(value: Any, names: Names, key: str = "") -> Any:
 
 
 def _of_field(key: str, value: Any, names: Names) -> Any:
+    if key == "retry_delay_ms":
+        return 500
     if _TIMES.search(key) and isinstance(value, str | int | float):
         return TIME if isinstance(value, str) else 1
     if key == "memory_paths":

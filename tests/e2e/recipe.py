@@ -51,10 +51,14 @@ class Recipe:
     """Ask the person who sits there; None where it has no such tool without one."""
     by_argument: bool = False
     """The prompt is the last word of its command line instead."""
-    model: str | None = None
-    """What ``model`` under ``[agents.NAME]`` must say; None: its own choice will do."""
     overloaded: int = 503
     """The status with which its API says that it has too much to do."""
+    tries: int = 1
+    """How often it asks a model that says that its limit is reached, before it ends."""
+    knows_limits: bool = True
+    """It says that its limit is reached in a way that cannot be mistaken."""
+    uncached: int = 1300
+    """Input of one answer by default that no cache had, as its API and it count."""
     fatal: int = 500
     """A status that it does not get past."""
     gives_up: bool = True

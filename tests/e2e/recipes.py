@@ -39,6 +39,8 @@ CLAUDE = Recipe(
     read=lambda path: call("Read", file_path=str(path)),
     shell=lambda command: call("Bash", command=command),
     overloaded=529,
+    tries=2,
+    uncached=1200,
 )
 
 _CODEX_SETTINGS = """\
@@ -100,6 +102,8 @@ def _set_up_gemini(url: str, home: Path) -> Environment:
     return {
         "GOOGLE_GEMINI_BASE_URL": url,
         "GEMINI_API_KEY": KEY,
+        # Without a model it asks another one first which to take.
+        "GEMINI_MODEL": "gemini-2.5-pro",
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
     }
 
@@ -130,12 +134,13 @@ GEMINI = Recipe(
     read=lambda path: call("read_file", file_path=str(path)),
     shell=lambda command: call("run_shell_command", command=command),
     todo=_gemini_todo,
-    model="gemini-2.5-pro",
+    tries=2,
 )
 
 
 def _set_up_qwen(url: str, home: Path) -> Environment:
     settings = {
+        "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
         "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
@@ -163,6 +168,7 @@ QWEN = Recipe(
     edit=lambda path, old, new: call("edit", file_path=str(path), old_string=old, new_string=new),
     read=lambda path: call("read_file", file_path=str(path)),
     shell=lambda command: call("run_shell_command", command=command),
+    tries=7,
 )
 
 
@@ -238,6 +244,8 @@ CLINE = Recipe(
     shell=lambda command: call("run_commands", commands=[command]),
     ask=lambda question: call("ask_question", question=question, options=["Tabs", "Spaces"]),
     by_argument=True,
+    tries=6,
+    knows_limits=False,
 )
 
 
@@ -264,6 +272,7 @@ COPILOT = Recipe(
     edit=lambda path, old, new: call("edit", path=str(path), old_str=old, new_str=new),
     read=lambda path: call("view", path=str(path)),
     shell=lambda command: call("bash", command=command, description="Run it"),
+    tries=6,
 )
 
 RECIPES = {

@@ -25,11 +25,13 @@ from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.protocol.agent_config import Dialect
 from tests.conftest import GIT_CONFIG
 from tests.e2e.neutral import Names, without_chance
-from tests.e2e.recipe import GOES_ON, Recipe, call
+from tests.e2e.recipe import Recipe, call, report
 from tests.e2e.recipes import CLAUDE, RECIPES
 from tests.e2e.scene import Scene
 from tests.engine.loop import make_repository
 from tests.fakes.model_stub import Answer, ModelStub
+
+GOES_ON = report("STATUS: IN_PROGRESS", "EXIT_SIGNAL: false")
 
 FOLDER = Path(__file__).resolve().parents[1] / "data"
 

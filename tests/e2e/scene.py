@@ -24,11 +24,13 @@ from tests.engine.loop import (
 )
 from tests.fakes.model_stub import Answer, ModelStub
 
-FOREIGN = ("ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "QWEN_")
-FOREIGN += ("OPENCODE", "COPILOT_", "GITHUB_", "GH_", "CLINE_")
+FOREIGN = (
+    *("ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "QWEN_"),
+    *("OPENCODE", "COPILOT_", "GITHUB_", "GH_", "CLINE_"),
+)
 """What would lead an agent into its caller's settings: beginnings of names."""
 
-LONG = 300.0
+LONG = 400.0
 """Seconds after which a run that should have ended has failed its test."""
 
 
@@ -52,13 +54,11 @@ class Scene:
         """Answers that do a task of the plan and commit it."""
         return does_task(self.recipe, self.repository, title, file)
 
-    def settle(self, settings: str = "") -> None:
-        """Commit these settings, with what the agent needs in its own table."""
-        model = self.recipe.model
-        table = f'\n[agents.{self.recipe.name}]\nmodel = "{model}"\n' if model else ""
+    def settle(self, settings: str) -> None:
+        """Commit these settings."""
         config = self.repository / ".ralph" / "config.toml"
         config.parent.mkdir(exist_ok=True)
-        config.write_text(settings + table, encoding="utf-8")
+        config.write_text(settings, encoding="utf-8")
         git(self.repository, "add", "-A")
         git(self.repository, "commit", "-q", "-m", "Settings")
 
@@ -67,6 +67,10 @@ class Scene:
         return run_ralph(
             self.repository, "run", *arguments, *self._named(), env=self.environment, seconds=LONG
         )
+
+    def tell(self, *arguments: str) -> Completed:
+        """Any other command of ``ralph``."""
+        return run_ralph(self.repository, *arguments, env=self.environment)
 
     @contextmanager
     def start(self, *arguments: str) -> Iterator[Running]:

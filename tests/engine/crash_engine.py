@@ -4,7 +4,7 @@ Run by the tests as ``python -m tests.engine.crash_engine``. It has imported all
 needs, reads one order a line from its stdin, and forks a process of its own for each, so that
 hundreds of engines cost little more than what they do. An order is one JSON object:
 
-- ``folder`` and ``arguments``: where and how ``ralph`` is called;
+- ``folder``, ``arguments`` and ``environment``: where and how ``ralph`` is called;
 - ``killAt``: the ``seq`` of the event with which the process kills itself; 0: none;
 - ``bytes``: how much of that event's line is written before; null: the whole line;
 - ``output``: the file that gets what it prints.
@@ -52,6 +52,8 @@ def _be_ralph(order: dict[str, Any]) -> NoReturn:
         os.setsid()
         _redirect(Path(order["output"]))
         os.chdir(order["folder"])
+        os.environ.clear()
+        os.environ.update(order["environment"])
         if order["killAt"]:
             Journal.append = _deadly(order["killAt"], order["bytes"])  # type: ignore[method-assign]
         exit_code = ralph(order["arguments"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import signal
@@ -30,6 +32,7 @@ class Driver:
         order = {
             "folder": str(folder),
             "arguments": arguments,
+            "environment": dict(os.environ),
             "killAt": kill_at,
             "bytes": n_bytes,
             "output": str(self.output),
@@ -43,16 +46,28 @@ class Driver:
 
 @contextmanager
 def driver(output: Path) -> Iterator[Driver]:
-    with subprocess.Popen(
+    """What the engines print goes to ``output``."""
+    yield Driver(_engines(), output)
+
+
+@functools.cache
+def _engines() -> subprocess.Popen[str]:
+    """The one process that forks dying engines for all tests of this one."""
+    process = subprocess.Popen(
         [sys.executable, "-m", "tests.engine.crash_engine"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "server"), str(ROOT)])},
-    ) as process:
-        try:
-            yield Driver(process, output)
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
+    )
+    atexit.register(_end, process)
+    return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.stdout.close()
+    process.wait()

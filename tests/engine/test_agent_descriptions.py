@@ -14,10 +14,11 @@ import pytest
 from ralph_ls.engine import agent_choice
 from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for, prompt_for
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.agents.known import DESCRIPTIONS, install_of
+from ralph_ls.engine.known_agents import DESCRIPTIONS, install_of
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
+from ralph_ls.store.setting_up import KNOWN_AGENTS
 
 STANDING = {
     "claude": "claude -p --dangerously-skip-permissions --output-format stream-json --verbose",
@@ -58,6 +59,7 @@ def told(agent: Agent, session: str | None = None, model: str | None = None) -> 
 
 def test_every_known_agent_is_in_the_tables_here() -> None:
     assert list(STANDING) == list(DESCRIPTIONS) == list(RESUME)
+    assert {*DESCRIPTIONS, "demo"} == KNOWN_AGENTS
 
 
 @pytest.mark.parametrize("name", STANDING)

@@ -1,5 +1,6 @@
-"""The engine is killed after every event of a recorded run, and goes on as if nothing happened.
+"""The engine is killed after each event of a recorded run, and goes on as if nothing happened.
 
+What comes again in the same place is left to the core's ``test_kill``, which skips none.
 Each engine is a real one in a process of its own (``crash_engine``); its agent is a script that
 looks at the repository to see what comes next, as a real agent does. The person in these tests
 answers, resolves and resumes, and never looks into the journal.
@@ -36,6 +37,9 @@ from tests.engine.loop import git, make_repository, marked_processes, newest_run
 
 PARTS = 2
 """Into how many tests the moments of one recorded run are dealt."""
+
+ALWAYS = {"agentStarted", "agentExited", "iterationEnded"}
+"""Events that each iteration leaves other work behind; the engine dies after every one of them."""
 
 MOST_ENGINES = 8
 """More than any of these runs needs to come to its end."""
@@ -234,6 +238,22 @@ def check_way(script: str, recorded: Story) -> None:
         assert recorded.exit_codes == [3, 2, 0]
 
 
+def moments(script: str, recorded: Story) -> list[int]:
+    """The events after which to kill: each where it first stands before what comes next.
+
+    Until its first agent has ended, ``halts`` does what ``breaker`` does.
+    """
+    kinds = [getattr(event, "kind", "") for event in recorded.events]
+    begin = kinds.index("agentExited") + 1 if script == "halts" else 0
+    found: list[int] = []
+    seen = set()
+    for index, place in enumerate(zip(kinds, [*kinds[1:], ""], strict=True)):
+        if index >= begin and (place not in seen or place[0] in ALWAYS):
+            found.append(index + 1)
+            seen.add(place)
+    return found
+
+
 def summed(logs: Path) -> list[int]:
     """The iterations that have a row in the summary."""
     with (logs / "summary.csv").open(encoding="utf-8") as file:
@@ -251,7 +271,7 @@ def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
         check(recorded, recorded)
         check_way(script, recorded)
         n_events, n_engines = len(recorded.events), len(recorded.exit_codes)
-        for seq in range(1 + part, n_events + 1, PARTS):
+        for seq in moments(script, recorded)[part::PARTS]:
             story = stage.play(f"killed-{seq}", kill_at=seq)
             assert story.exit_codes.count(KILLED) == 1, f"killed at {seq}"
             is_over = seq == n_events

@@ -30,7 +30,9 @@ WORKS = r"""
 case $RALPH_ITERATION in 1) mark x '\[P0\]';; 2) mark x Rename;; 4) mark x Do;; esac
 work; commit; says s1 0.1 done
 """
-WRITES = r"cat >/dev/null; sed -i 's/\[ \] Tell/[x] Tell/' @fix_plan.md; git commit -qam Docs; echo Told."
+WRITES = r"""
+cat >/dev/null; sed -i 's/\[ \] Tell/[x] Tell/' @fix_plan.md; git commit -qam Docs; echo Told.
+"""
 
 
 def config(agent: str = "claude", **settings: Any) -> Config:

@@ -161,46 +161,55 @@ def load() -> None:
 
 
 def serve(connection: socket.socket) -> None:
-    """Fork on request until nobody can ask any more."""
+    """Fork on request until nobody can ask any more, and tell how each ended."""
     load()
     # What is here stays here: no collection need look at it, nor copy the pages it lies in.
     gc.freeze()
+    ended, has_ended = socket.socketpair()
+    for end in (ended, has_ended):
+        end.setblocking(False)
+    # Each child that ends writes here, so that the one wait below is for both.
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(has_ended.fileno())
+    statuses: dict[int, int] = {}
     while True:
-        _reap()
+        ready, _, _ = select.select([connection, ended], [], [])
+        if ended in ready:
+            ended.recv(1 << 12)
+            _tell_ends(statuses)
+        if connection not in ready:
+            continue
         request, fds, _, _ = socket.recv_fds(connection, 1 << 16, 4)
         if not request:
             return
         while not request.endswith(b"\n"):
             request += connection.recv(1 << 16)
-        if os.fork() == 0:
-            connection.close()
-            _keep(json.loads(request), fds)
-        for descriptor in fds:
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (connection, ended, has_ended):
+                end.close()
+            for descriptor in (fds[3], *statuses.values()):
+                os.close(descriptor)
+            _become_program(json.loads(request), fds[:3])
+        for descriptor in fds[:3]:
             os.close(descriptor)
+        statuses[pid] = fds[3]
+        os.write(fds[3], b"%d\n" % pid)
 
 
-def _reap() -> None:
-    """Let the keepers go which have nobody to keep any more."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
-def _keep(request: Request, fds: list[int]) -> NoReturn:
-    """Be the parent of one ``ralph``: tell its pid, then how it ended."""
-    status = fds[3]
-    pid = os.fork()
-    if pid == 0:
+def _tell_ends(statuses: dict[int, int]) -> None:
+    """Tell of every child that is gone."""
+    while statuses:
+        pid, how = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        status = statuses.pop(pid)
+        # Whoever asked for it may be gone as well.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
         os.close(status)
-        _become_program(request, fds[:3])
-    for descriptor in fds[:3]:
-        os.close(descriptor)
-    os.write(status, b"%d\n" % pid)
-    _, how = os.waitpid(pid, 0)
-    os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
-    os._exit(0)
 
 
 def _become_program(request: Request, fds: list[int]) -> NoReturn:

@@ -31,7 +31,13 @@ export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams
     step: 2,
     placeholder: t("Which agent? Type another name that .ralph/config.toml has"),
     asSetUp: config === undefined ? "" : t("last time {0}", config.agent),
-    names: [...new Set(["claude", ...Object.keys(config?.agents ?? {}), "demo"])],
+    names: [
+      ...new Set([
+        ..."claude codex cline gemini opencode qwen copilot".split(" "),
+        ...Object.keys(config?.agents ?? {}),
+        "demo",
+      ]),
+    ],
     wished: wishes.agent,
     mayBeOther: true,
   });

@@ -588,6 +588,7 @@ export interface Config {
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
   readonly models: ModelsConfig;
+  readonly sandbox: SandboxConfig;
   readonly beads: BeadsConfig;
 }
 
@@ -1986,6 +1987,32 @@ export interface RunState {
   readonly warnings: readonly Warned[];
   readonly end?: End;
 }
+
+/** Where the agent works: with none of it, here. */
+export interface SandboxConfig {
+  /** Absent: no sandbox, or `docker` where there is a name. */
+  readonly kind?: SandboxKind;
+  /** The sandbox; Absent: the one that the program has, or makes, for the agent and this folder. */
+  readonly name?: string;
+  /** Any other program and its arguments, put in front of the agent's whole command line. */
+  readonly prefix: readonly string[];
+  /** How the prompt gets there; Absent: as the agent has it, with `kind` and claude as argument. */
+  readonly prompt?: PromptBy;
+  /**
+   * What ends the agent in there when it had to be ended: program and arguments. Absent: with
+   * `kind` and `name` that program's own `stop`, else nothing.
+   */
+  readonly stop?: readonly string[];
+}
+
+/** Programs that run an agent in a sandbox of their own, and know how it is called there. */
+export const SANDBOX_KINDS = [
+  /** `docker sandbox run NAME -- ARGUMENTS`. */
+  "docker",
+  /** `sbx run NAME -- ARGUMENTS`. */
+  "sbx",
+] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
 /** The agent's session that the next iteration may go on in (A, Pattern 5). */
 export interface Session {

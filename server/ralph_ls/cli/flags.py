@@ -19,7 +19,7 @@ Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Description = Annotated[
     str | None, typer.Option(help="What is to be done; - reads standard input.")
 ]
-AgentName = Annotated[str | None, typer.Option(help="The agent, such as claude.")]
+AgentName = Annotated[str | None, typer.Option(help="The agent, such as claude or codex.")]
 AgentCommand = Annotated[
     str | None, typer.Option(help="Any program as agent, such as './agent.sh --fast'.")
 ]

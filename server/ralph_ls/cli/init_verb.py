@@ -69,6 +69,9 @@ def init(
     from_existing: Annotated[
         bool, typer.Option("--from-existing", help="Use what another tool left; shows it first.")
     ] = False,
+    hooks: Annotated[
+        bool, typer.Option("--hooks", help="Put the stop hook into the agent's settings.")
+    ] = False,
     choices: Annotated[
         bool, typer.Option("--choices", help="Show as JSON what can be chosen; write nothing.")
     ] = False,
@@ -78,6 +81,11 @@ def init(
 ) -> None:
     """Set up a loop here; what is already there is kept, or added to."""
     place = here()
+    if hooks:
+        from ralph_ls.cli.init_hooks import init_hooks
+
+        init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
+        return
     if from_existing:
         _init_from_existing(place.worktree.root, yes=yes, as_json=as_json)
         return

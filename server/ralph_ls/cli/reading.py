@@ -28,7 +28,7 @@ from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.plan.parsing import check_plan, parse_plan
 from ralph_ls.core.plan.wire import to_json as plan_to_json
 from ralph_ls.engine.agent_choice import adapter_of
-from ralph_ls.engine.agents.known import DESCRIPTIONS
+from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.engine.usage_files import mapping_of
 from ralph_ls.protocol.agent_config import Adapter, Dialect
 from ralph_ls.protocol.base import to_wire_time

@@ -46,7 +46,9 @@ def run_verb(
     profile: Annotated[
         str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
     ] = None,
-    agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="claude, codex, cline, …, demo, or a name from [agents]")
+    ] = None,
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
     ] = None,
@@ -132,7 +134,9 @@ def run_verb(
 def replan_verb(
     n: Iterations = None,
     profile: Annotated[str | None, typer.Option(help="spec, fixplan")] = None,
-    agent: Annotated[str | None, typer.Option(help="demo, or a name from [agents]")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="claude, codex, cline, …, demo, or a name from [agents]")
+    ] = None,
     agent_command: Annotated[
         str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
     ] = None,

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent, Description
 from ralph_ls.engine.agents import acp, command, demo
-from ralph_ls.engine.agents.known import DESCRIPTIONS
+from ralph_ls.engine.known_agents import DESCRIPTIONS
+from ralph_ls.engine.sandbox import in_sandbox
 from ralph_ls.protocol.agent_config import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
@@ -33,7 +34,7 @@ def choose_agent(config: Config) -> Agent:
             f"session.resume is set, but the agent {config.agent!r} has no session that can be "
             f"gone on in; choose one that has, such as --agent {able}, or remove the setting"
         )
-    return agent
+    return in_sandbox(agent, config)
 
 
 def adapter_of(name: str, config: Config) -> Adapter | None:

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.engine.agent_choice import BUILT_IN, choose_agent
+from ralph_ls.engine.known_agents import install_of
 from ralph_ls.engine.preparation import claims_here, require_program
 from ralph_ls.protocol.config import SessionConfig
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import AgentUnavailable, RalphError
 from ralph_ls.protocol.setup import AgentChoice
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import Settings
@@ -54,6 +55,9 @@ def _choice(
         program = require_program(agent.program or agent.argv[0], environment, worktree, own)
     except RalphError as error:
         first = error.message.splitlines()[0].removesuffix(", which holds:")
+        install = install_of(name)
+        if install is not None and isinstance(error, AgentUnavailable):
+            first = f"{first}; install it with {install}"
         return AgentChoice(name=name, found=False, detail=first, needs_allow=needs_allow)
     return AgentChoice(name=name, found=True, detail=_told(program), needs_allow=needs_allow)
 

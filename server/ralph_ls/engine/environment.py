@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ralph_ls.engine.agents.known import install_of
+from ralph_ls.engine.known_agents import install_of
 from ralph_ls.protocol.errors import AgentUnavailable
 from ralph_ls.store.git_command import without_git_redirections
 

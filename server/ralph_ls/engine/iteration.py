@@ -45,7 +45,13 @@ from ralph_ls.engine.guarding import Guarding
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
 from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
-from ralph_ls.engine.launching import launch_of, prompt_of, tell_end, tell_launch
+from ralph_ls.engine.launching import (
+    launch_of,
+    leave_sandbox,
+    prompt_of,
+    tell_end,
+    tell_launch,
+)
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.notices import Notices
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
@@ -365,6 +371,8 @@ class IterationWork:
         ended = await started.wait()
         self._process = None
         self._log_messages(self._hearing.end())
+        if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
+            self._notices.add("sandbox-not-ended", problem)
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
         return tell_end(ended)

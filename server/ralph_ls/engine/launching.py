@@ -14,6 +14,7 @@ from ralph_ls.engine.agent_choice import fill_argv, flags_for, prompt_for
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.prompts import fill_template, which_wins
+from ralph_ls.engine.sandbox import end_in_sandbox
 from ralph_ls.engine.usage_files import asking_for_usage
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect, PromptBy
@@ -99,6 +100,17 @@ def tell_launch(
         dialect=None if agent.dialect is Dialect.TEXT else agent.dialect,
         model=effect.model or agent.model,
     )
+
+
+def leave_sandbox(workspace: Workspace, ended: process.ProcessExit) -> str | None:
+    """End what an agent that was cut off left running in a sandbox; what went wrong, in words.
+
+    No process in there is a child of ours, so that ending ours may leave them alive.
+    """
+    is_cut_off = ended.stopped or ended.timed_out or ended.idle or ended.overspent
+    if not is_cut_off and ended.signal is None:
+        return None
+    return end_in_sandbox(workspace.config, workspace.root, workspace.environment)
 
 
 def tell_end(ended: process.ProcessExit) -> AgentFinished:

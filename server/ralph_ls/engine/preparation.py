@@ -31,6 +31,7 @@ from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
 from ralph_ls.engine.legacy import tell_legacy
 from ralph_ls.engine.progress_log import archive_progress
+from ralph_ls.engine.sandbox import end_in_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
@@ -50,7 +51,7 @@ from ralph_ls.store.layout import (
 )
 from ralph_ls.store.notes import take_notes, take_resets
 from ralph_ls.store.project_state import keeps_project_state, open_project
-from ralph_ls.store.runs import find_run
+from ralph_ls.store.runs import FoundRun, find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def prepare_start(
     """
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
-    orphans = end_orphans(found.state) if found is not None else 0
+    orphans, problem = _end_earlier(found, worktree, request)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
@@ -136,7 +137,7 @@ def prepare_start(
         written_at_start=archived[1],
     )
     read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
-    notices = [*_exclude(workspace), *_torn(read)]
+    notices = [*_exclude(workspace), *_torn(read), *problem]
     if not earlier:
         notices += tell_orphans(orphans)
         notices += put_logs_aside(worktree.root, config.paths.logs, found)
@@ -164,6 +165,21 @@ def prepare_start(
         journal_size=read.size,
         recalled=ended,
     )
+
+
+def _end_earlier(
+    found: FoundRun | None, worktree: Worktree, request: RunRequest
+) -> tuple[int, list[Notice]]:
+    """End what the agent of a killed engine left running, also in its sandbox."""
+    if found is None:
+        return 0, []
+    current = found.state.current
+    problem = None
+    if current is not None and current.agent is not None and current.exit is None:
+        problem = end_in_sandbox(found.state.config, worktree.root, request.environment)
+    code = "sandbox-not-ended"
+    notices = [] if problem is None else [Notice(code=code, message=problem)]
+    return end_orphans(found.state), notices
 
 
 _NOTHING_READ = JournalRead(events=(), size=0, torn=0, unreadable=())

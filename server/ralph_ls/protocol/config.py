@@ -19,6 +19,7 @@ from ralph_ls.protocol.prices_config import PriceConfig
 from ralph_ls.protocol.request import FORMS, read_reference
 from ralph_ls.protocol.retry_config import RetryConfig
 from ralph_ls.protocol.review_config import ReviewPointsConfig
+from ralph_ls.protocol.sandbox_config import SandboxConfig
 from ralph_ls.protocol.setting_types import Duration, SignalWord, TreePath
 
 CONFIG_FILE = ".ralph/config.toml"
@@ -377,4 +378,5 @@ class Config(StrictWireModel):
     """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()
     models: ModelsConfig = ModelsConfig()
+    sandbox: SandboxConfig = SandboxConfig()
     beads: BeadsConfig = BeadsConfig()

@@ -29,6 +29,22 @@ class CheckResult(WireModel):
     """What to do about it; absent where it is well."""
 
 
+class AgentSeen(WireModel):
+    """One of the agents that are known by name, and what of it is here."""
+
+    name: str
+    program: str | None = None
+    """Where it lies; absent where it is not installed."""
+    version: str | None = None
+    """What it says of itself; absent where it gave no answer in time."""
+    account: str | None = None
+    """What tells that somebody has logged in, such as a variable; absent where nothing does."""
+    install: str
+    """The command that installs it."""
+    login: str
+    """How one logs in with it."""
+
+
 class DoctorReport(WireModel):
     """All that was looked at, in the order of a start; the last run comes last."""
 
@@ -39,3 +55,5 @@ class DoctorReport(WireModel):
     run: str | None = None
     """The newest run here; absent where there was never one."""
     checks: tuple[CheckResult, ...] = ()
+    agents: tuple[AgentSeen, ...] = ()
+    """Those that are known by name, installed or not."""

@@ -23,7 +23,7 @@ from ralph_ls.core.loop.profiles import (
 from ralph_ls.core.setup.request import REQUEST_FILE, issue_key
 from ralph_ls.core.setup.rules import check_draft, errors_of
 from ralph_ls.core.setup.settings import duration_text, with_values
-from ralph_ls.protocol.agent_config import PromptBy
+from ralph_ls.protocol.agent_config import Adapter, PromptBy
 from ralph_ls.protocol.config import CONFIG_FILE, Config, LogForm, PathsConfig, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
 from ralph_ls.protocol.setting_types import to_seconds
@@ -44,6 +44,8 @@ STARTER_CONFIG = """\
 # max_iterations = 20
 # timeout = "30m"
 
+# claude, codex, cline, gemini, opencode, qwen, copilot, or demo; which are here says: ralph doctor
+# agent = "claude"
 # Any program can be the agent. What stands here runs only after: ralph allow
 # agent = "command"
 # [agents.command]
@@ -54,7 +56,7 @@ STARTER_CONFIG = """\
 WITHOUT_ITEMS = frozenset({ProfileName.BEADS, ProfileName.ISSUE})
 """Profiles whose plan is not written by a set-up, so that none of its items is needed."""
 
-KNOWN_AGENTS = frozenset({"claude", "demo"})
+KNOWN_AGENTS = frozenset({*Adapter, "demo"} - {Adapter.ACP, Adapter.COMMAND})
 """Agents that need no table of their own."""
 
 

@@ -38,6 +38,9 @@ from ralph_ls.store.validation_files import validation_files
 COMMANDS = ("on_pr_ready", "on_question")
 """Settings that name a command which is run beside the agent."""
 
+SANDBOX = "sandbox"
+"""The settings of what is put around an agent."""
+
 LARGEST_FILE = 64 << 20
 """Bytes of a file that can be shown and allowed."""
 
@@ -84,6 +87,8 @@ def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple
             _claim(f"agents.{name}: {path}", data, agent=name, path=path)
             for path, data in _files_named_by(root, table)
         )
+    if from_file.get(SANDBOX):
+        claims.extend(_claims_of_sandbox(root, from_file[SANDBOX]))
     for key in COMMANDS:
         if from_file.get(key):
             claims.extend(_claims_of_command(root, key, tuple(from_file[key])))
@@ -223,6 +228,15 @@ def _words(table: Mapping[str, Any]) -> Iterator[str]:
 def _told(path: str) -> str:
     """A path as a key, also where its bytes are no UTF-8."""
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
+
+
+def _claims_of_sandbox(root: Path, table: Mapping[str, Any]) -> Iterator[Claim]:
+    """What is put around every agent, and what ends it, with the files of the tree they name."""
+    text = json.dumps(table, ensure_ascii=False, indent=2, sort_keys=True)
+    yield _claim(SANDBOX, text.encode())
+    words = {"argv": (*table.get("prefix", ()), *table.get("stop", ()))}
+    for path, data in _files_named_by(root, words):
+        yield _claim(f"{SANDBOX}: {path}", data, path=path)
 
 
 def _claims_of_command(root: Path, key: str, argv: tuple[str, ...]) -> Iterator[Claim]:

@@ -243,7 +243,7 @@ class RunUnderChance(RuleBasedStateMachine):
 
 @pytest.mark.slow
 class TestRunUnderChance(RunUnderChance.TestCase):  # type: ignore[misc,valid-type]
-    settings = hypothesis_settings(max_examples=80, stateful_step_count=20)
+    settings = hypothesis_settings(max_examples=40, stateful_step_count=20)
 
 
 def test_a_late_command_is_rejected_and_changes_nothing() -> None:

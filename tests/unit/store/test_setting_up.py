@@ -226,7 +226,7 @@ class TestSettings:
         self, tree: Worktree, state: StateFolder
     ) -> None:
         config = set_up(tree, state, order(profile=ProfileName.SPEC)).config
-        assert (config.commits.value, config.push, config.agent) == ("loop", True, "claude")
+        assert (config.commits.value, config.push, config.agent) == ("loop", True, "cline")
         assert load_settings(tree.root, {}, {}).config == config
 
     def test_the_profile_that_lies_there_is_taken(self, tree: Worktree, state: StateFolder) -> None:

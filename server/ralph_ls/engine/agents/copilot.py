@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from ralph_ls.engine.agent_description import Description, ToolFlags
 from ralph_ls.protocol.agent_config import Dialect
 
@@ -22,5 +20,4 @@ COPILOT = Description(
     install="npm install -g @github/copilot",
     login="copilot login, or set COPILOT_GITHUB_TOKEN",
     keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
-    homes=MappingProxyType({"COPILOT_HOME": ".copilot"}),
 )

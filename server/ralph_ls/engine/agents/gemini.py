@@ -24,5 +24,5 @@ GEMINI = Description(
     install="npm install -g @google/gemini-cli",
     login="gemini (it asks at its first start), or set GEMINI_API_KEY",
     keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    accounts=(".gemini/oauth_creds.json",),
+    accounts=(".gemini/oauth_creds.json", ".gemini/gemini-credentials.json"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from ralph_ls.engine.agent_description import Description, ToolFlags
 from ralph_ls.protocol.agent_config import Dialect
 
@@ -26,4 +28,5 @@ QWEN = Description(
     login="qwen (then /auth), or set OPENAI_API_KEY",
     keys=("OPENAI_API_KEY",),
     accounts=(".qwen/oauth_creds.json",),
+    homes=MappingProxyType({"QWEN_HOME": ".qwen"}),
 )

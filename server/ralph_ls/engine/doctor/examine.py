@@ -11,13 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ralph_ls.core.views.doctor.agents import check_agents
 from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
 from ralph_ls.core.views.doctor.results import is_well, told_as, well
+from ralph_ls.engine.doctor.agents import look_for_agents
 from ralph_ls.engine.doctor.leavings import check_leavings
 from ralph_ls.engine.doctor.network import check_network
 from ralph_ls.engine.doctor.place import check_place, check_programs
 from ralph_ls.engine.doctor.start import check_start
-from ralph_ls.protocol.doctor import CheckResult, DoctorReport
+from ralph_ls.protocol.doctor import AgentSeen, CheckResult, DoctorReport
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
 from ralph_ls.store.journal import read_journal
@@ -52,10 +54,13 @@ def examine(
         checks += _looked("start", lambda: check_start(worktree, state, settings, environment))
         if network:
             checks += _looked("remote", lambda: check_network(worktree, environment))
+    only = None if config is None else config.env.only
+    agents = look_for_agents(worktree.root, environment, only=only)
+    checks += check_agents(agents)
     found, about_run = _last_run(worktree, state)
     checks += about_run
     checks += _looked("leavings", lambda: check_leavings(worktree, state, found))
-    return _report(checks, worktree, None if found is None else found.state.run)
+    return _report(checks, worktree, None if found is None else found.state.run, agents)
 
 
 def _looked(code: str, look: Callable[[], list[CheckResult]]) -> list[CheckResult]:
@@ -67,13 +72,17 @@ def _looked(code: str, look: Callable[[], list[CheckResult]]) -> list[CheckResul
 
 
 def _report(
-    checks: list[CheckResult], worktree: Worktree | None = None, run: str | None = None
+    checks: list[CheckResult],
+    worktree: Worktree | None = None,
+    run: str | None = None,
+    agents: tuple[AgentSeen, ...] = (),
 ) -> DoctorReport:
     return DoctorReport(
         ok=is_well(checks),
         workspace=None if worktree is None else str(worktree.root),
         run=run,
         checks=tuple(checks),
+        agents=agents,
     )
 
 

@@ -10,6 +10,7 @@ from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.doctor.sandbox import check_sandbox
 from ralph_ls.engine.health import require_specs
 from ralph_ls.engine.preparation import claims_here, require_program
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
@@ -49,7 +50,7 @@ def _agent(
         program = require_program(agent.program or agent.argv[0], environment, worktree, settings)
     except RalphError as error:
         return [told_as("agent", error.message)]
-    return [well("agent", f"{config.agent} ({program})")]
+    return [well("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]
 
 
 def _allowed(worktree: Worktree, state: StateFolder, settings: Settings) -> list[CheckResult]:

@@ -13,6 +13,17 @@ from ralph_ls.core.agent.decode.lines import LONGEST_LINE
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from tests.unit.agent.decode.codex_streams import STARTED, done, ended, ran, said
+from tests.unit.agent.decode.other_streams import (
+    gemini,
+    gemini_back,
+    gemini_call,
+    gemini_end,
+    opencode,
+    opencode_call,
+    opencode_said,
+    opencode_step,
+    piece,
+)
 from tests.unit.agent.decode.streams import answer, came_back, init, result, stream, use
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---"
@@ -206,3 +217,68 @@ def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
     for dialect in Dialect:
         for found in find_elsewhere(data, dialect):
             assert 1 <= found.line <= data.count(b"\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("record", "where"),
+    [
+        (gemini("message", role="user", content=TAG), "the prompt"),
+        (gemini("message", role="assistant", content=TAG), "an earlier text"),
+        (gemini_call("run_shell_command", command=f"echo {TAG}"), "a tool's call"),
+        (gemini_back(output=TAG), "a tool's result"),
+        (gemini("error", severity="warning", message=TAG), "a warning"),
+        (gemini("new_kind", content=TAG), None),
+        # Of what is said in pieces a record has only a part.
+        (piece(TAG), None),
+    ],
+)
+def test_places_in_the_stream_of_gemini(record: Any, where: str | None) -> None:
+    records = (record, gemini_call("glob"), piece("Done."), gemini_end())
+    found = find_elsewhere(stream(*records), Dialect.GEMINI)
+    expected = [] if where is None else [(1, where, "promise")]
+    assert [(each.line, each.where, each.what) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("event", "where"),
+    [
+        (opencode_call("bash", {"command": f"echo {TAG}"}), "a tool's call"),
+        (opencode_call("bash", {}, output=TAG), "a tool's result"),
+        (opencode_call("bash", {}, error=TAG), "a tool's result"),
+        (opencode_call("task", {}, output=TAG), "a sub-agent's words"),
+        (opencode_said(TAG), "an earlier text"),
+        (opencode("reasoning", part={"text": TAG}), "the reasoning"),
+        (opencode("step_start", part={"text": TAG}), None),
+        (opencode("tool_use", part={"text": TAG}), None),
+        (opencode("error", error=TAG), None),
+    ],
+)
+def test_places_in_the_stream_of_opencode(event: Any, where: str | None) -> None:
+    events = (event, opencode_call("glob", {}), opencode_said("Done."), opencode_step())
+    found = find_elsewhere(stream(*events), Dialect.OPENCODE)
+    expected = [] if where is None else [(1, where, "promise")]
+    assert [(each.line, each.where, each.what) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("update", "where"),
+    [
+        ({"sessionUpdate": "tool_call", "rawInput": {"command": TAG}}, "a tool's call"),
+        ({"sessionUpdate": "tool_call_update", "rawOutput": {"output": TAG}}, "a tool's result"),
+        (
+            {"sessionUpdate": "tool_call_update", "content": [{"content": {"text": TAG}}]},
+            "a tool's result",
+        ),
+        ({"sessionUpdate": "agent_thought_chunk", "content": {"text": TAG}}, "the reasoning"),
+        ({"sessionUpdate": "agent_message_chunk", "content": {"text": TAG}}, "an earlier text"),
+        ({"sessionUpdate": "plan", "entries": [{"content": TAG}]}, None),
+        (TAG, None),
+    ],
+)
+def test_places_in_the_messages_of_the_agent_client_protocol(
+    update: Any, where: str | None
+) -> None:
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c"}
+    records = [{"method": "session/update", "params": {"update": one}} for one in (update, call)]
+    found = find_elsewhere(stream(*records, {"params": TAG}), Dialect.ACP)
+    assert [(one.line, one.where) for one in found] == ([] if where is None else [(1, where)])

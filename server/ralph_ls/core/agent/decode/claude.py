@@ -51,7 +51,7 @@ from ralph_ls.core.agent.decode.said import (
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Teller, Told, usage_of
+from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.protocol.messages import ToolState
 
@@ -99,6 +99,8 @@ class ClaudeDecoder:
         """The kind of the last failure that the program itself told in the model's place."""
         self._asked = ""
         self._meter: Counting = meter or Meter()
+        self._counted: Counts | None = None
+        """What was told last of what is used up."""
         self._tools = tools or {}
         self._result: ResultRecord | None = None
 
@@ -279,7 +281,8 @@ class ClaudeDecoder:
 
     def _tell_usage(self, cost_usd: float | None) -> None:
         counts = self._meter.counts(cost_usd)
-        if counts is not None:
+        if counts is not None and counts != self._counted:
+            self._counted = counts
             self._tell.usage(counts)
 
     def _take_limit(self, record: LimitRecord) -> None:

@@ -178,7 +178,7 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
     """
     result = _RESULT.match(line) if line.startswith(_USER) else None
     if result is None or not line.endswith(_ENDS):
-        return None
+        return _went_well_in_qwen(line, is_lone=is_lone)
     behind, end = result.end(), len(line)
     flag = line.find(_ERROR_KEY, behind)
     while flag >= 0:
@@ -194,6 +194,20 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
     return result[1].decode()
 
 
+def _went_well_in_qwen(line: bytes, *, is_lone: bool) -> str | None:
+    """The same for ``qwen``, which tells how a call went in front of what it brought back."""
+    result = _RESULT_OF_QWEN.match(line)
+    if result is None or not line.endswith(_ENDS):
+        return None
+    has_more = not is_lone and line.find(_ID_KEY, result.end()) >= 0
+    return None if has_more else result[1].decode()
+
+
+_RESULT_OF_QWEN = re.compile(
+    rb'\{"type":"user","uuid":"[\w-]*","session_id":"[\w-]*","parent_tool_use_id":'
+    rb'(?:null|"[\w-]*"),"message":\{"role":"user","content":\['
+    rb'\{"type":"tool_result","tool_use_id":"([\w-]+)","is_error":false,"content":'
+)
 _USER = b'{"type":"user"'
 _RESULT = re.compile(
     rb'\{"type":"user","message":\{"role":"user","content":\['

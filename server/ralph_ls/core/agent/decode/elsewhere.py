@@ -176,6 +176,40 @@ def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from texts_in(_WHERE_IN_OPENCODE[kind], part.get("text"))
 
 
+def _places_of_acp(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of a text that comes in pieces, what stands in one of them."""
+    params = record.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if not isinstance(update, dict):
+        return
+    match update.get("sessionUpdate"):
+        case "tool_call" | "tool_call_update":
+            yield from texts_in("a tool's call", update.get("rawInput"))
+            yield from texts_in("a tool's result", [update.get("rawOutput"), update.get("content")])
+        case "agent_message_chunk":
+            yield from texts_in("an earlier text", update.get("content"))
+        case "agent_thought_chunk":
+            yield from texts_in("the reasoning", update.get("content"))
+        case _:
+            pass
+
+
+def texts_in(where: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every text in a value, however deep, in order."""
+    waiting = [value]
+    while waiting:
+        given = waiting.pop()
+        match given:
+            case str():
+                yield where, given
+            case dict():
+                waiting.extend(reversed(given.values()))
+            case list():
+                waiting.extend(reversed(given))
+            case _:
+                pass
+
+
 _NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
 """The mark before ``promise`` may be written as an escape."""
 
@@ -208,5 +242,6 @@ _PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]
     Dialect.JSONL: places_of_any,
     Dialect.GEMINI: _places_of_gemini,
     Dialect.OPENCODE: _places_of_opencode,
+    Dialect.ACP: _places_of_acp,
 }
 """The texts of a record of each dialect, each with where it stands; none of a dialect not here."""

@@ -13,7 +13,7 @@ from ralph_ls.core.agent.decode.claude import ClaudeDecoder
 from ralph_ls.core.agent.decode.claude_records import Content, ResultRecord, Tokens
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.told import Counts, Told, usage_of
-from ralph_ls.core.agent.usage import add_known, add_usage
+from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.protocol.report import AgentFailure, Usage
 
 
@@ -51,26 +51,24 @@ class QwenMeter:
 
     def __init__(self, earlier: Usage | None) -> None:
         self._earlier = earlier or Usage()
-        self._answered = Counts()
-        """The main agent's answers, as they came."""
+        self._n_answers = self._n_new = self._n_cached = self._n_said = 0
+        """Of the main agent's answers, as they came."""
         self.whole: Counts | None = None
         """What the session used; None until a result tells."""
         self._turns: int | None = None
         self._context: int | None = None
 
     def begin_answer(self, content: Content) -> bool:
-        """Count an answer, which is one record here; False for one without counts."""
+        """Count an answer; False for the part of one that has no counts of its own."""
         tokens = content.usage
         if tokens is None or not tokens.input_tokens:
             return False
+        cached = tokens.cache_read_input_tokens or 0
         self._context = tokens.input_tokens
-        new, known = _normalised(tokens), self._answered
-        self._answered = Counts(
-            input_tokens=add_known(known.input_tokens, new.input_tokens),
-            output_tokens=add_known(known.output_tokens, new.output_tokens),
-            cached_tokens=add_known(known.cached_tokens, new.cached_tokens),
-            turns=(known.turns or 0) + 1,
-        )
+        self._n_answers += 1
+        self._n_new += max(0, tokens.input_tokens - cached)
+        self._n_cached += cached
+        self._n_said += tokens.output_tokens or 0
         return True
 
     def end_turn(self, record: ResultRecord, _model: str | None) -> None:
@@ -82,24 +80,24 @@ class QwenMeter:
 
     def counts(self, cost_usd: float | None) -> Counts | None:
         """What this process used; None where nothing is known."""
-        whole, earlier, answered = self.whole, self._earlier, self._answered
-        turns = self._turns or answered.turns
-        if whole is None and turns is None:
-            return None
-        if whole is None:
-            known = answered
-        else:
-            known = Counts(
+        whole, earlier = self.whole, self._earlier
+        if whole is not None:
+            return Counts(
                 input_tokens=_less(whole.input_tokens, earlier.input_tokens),
                 output_tokens=_less(whole.output_tokens, earlier.output_tokens),
                 cached_tokens=_less(whole.cached_tokens, earlier.cached_tokens),
+                cost_usd=cost_usd,
+                turns=self._turns or self._n_answers or None,
+                context_tokens=self._context,
             )
+        if not self._n_answers:
+            return None
         return Counts(
-            input_tokens=known.input_tokens,
-            output_tokens=known.output_tokens,
-            cached_tokens=known.cached_tokens,
+            input_tokens=self._n_new,
+            output_tokens=self._n_said,
+            cached_tokens=self._n_cached,
             cost_usd=cost_usd,
-            turns=turns,
+            turns=self._n_answers,
             context_tokens=self._context,
         )
 

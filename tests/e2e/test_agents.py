@@ -1,0 +1,208 @@
+"""What every real agent does in a whole run: the same scenes for all of them.
+
+CI runs those of its lock; ``make agents`` all that there are, named in ``RALPH_E2E_AGENTS``.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.messages import ToolMessage, ToolState
+from tests.e2e import agents
+from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
+from tests.e2e.recipe import DONE, GOES_ON, KEY
+from tests.e2e.recipes import RECIPES
+from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
+from tests.e2e.scene import Scene, scene_of
+from tests.engine.cases import told, warnings
+from tests.engine.loop import Completed, git, marked_processes
+from tests.fakes.model_stub import Answer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
+
+NAMES = CALLERS_ENVIRONMENT.get("RALPH_E2E_AGENTS", " ".join(sorted(agents.CI_PROGRAMS))).split()
+
+RESUMING = [name for name in NAMES if RECIPES[name].resume]
+
+Note = Callable[[str], None]
+"""Says in a word what was seen, for the table of ``make agents``."""
+
+LATER = Answer(text=f"Nothing today.\n\n{GOES_ON}")
+
+
+@pytest.fixture
+def scene(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Scene]:
+    """A repository with two tasks, and the real program beside it."""
+    need(agents.what_is_missing())
+    with scene_of(RECIPES[request.param], tmp_path, monkeypatch) as made:
+        yield made
+
+
+each = pytest.mark.parametrize("scene", NAMES, indirect=True)
+
+
+@each
+def test_work(scene: Scene, note: Note) -> None:
+    """Two tasks are done by its tools, committed and reported, and what it says is understood."""
+    scene.stub.say(
+        *scene.does_task("First", "one.txt"),
+        Answer(text=f"The first is done.\n\n{GOES_ON}"),
+        *scene.does_task("Second", "two.txt"),
+        Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
+    )
+    done = scene.run()
+    assert done.exit_code == 0, said(done)
+    assert scene.stub.n_left == 0
+    subjects = git(scene.repository, "log", "--format=%s").split("\n")
+    assert subjects[:2] == ["Add two.txt", "Add one.txt"]
+    reports = [event.report for event in told(done, "ralphStatusUpdate")]
+    assert [found.status for found in reports] == ["IN_PROGRESS", "COMPLETE"]
+    tools = [found.state for found in scene.messages() if isinstance(found, ToolMessage)]
+    assert tools == [ToolState.STARTED, ToolState.DONE] * 4
+    for ended in told(done, "iterationEnded"):
+        assert counts(ended) == (3 * scene.recipe.uncached, 2400, 102)
+    for path in scene.run_folder().iterdir():
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+    note(f"{counts(told(done, 'iterationEnded')[0])} in, cached, out")
+
+
+@each
+def test_question(scene: Scene) -> None:
+    """A question ends the run; the answer reaches the agent when the run goes on."""
+    scene.stub.say(Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"))
+    done = scene.run()
+    assert done.exit_code == 3, said(done)
+    assert told(done, "questionAsked")[0].question == "Tabs or spaces?"
+    assert scene.tell("answer", "Use tabs, of course").exit_code == 0
+    scene.stub.say(LATER)
+    done = scene.run("2", "--resume")
+    assert done.exit_code == 1, said(done)
+    assert "Use tabs, of course" in str(scene.stub.requests[-1])
+
+
+@each
+def test_error(scene: Scene, note: Note) -> None:
+    """What its API says ends up in the reason, and the run does not go on for ever."""
+    scene.settle("[retry]\ntries = 0\n")
+    scene.stub.say(*[Answer(status=scene.recipe.fatal, text="Out of order")] * 99)
+    done = scene.run()
+    assert done.exit_code == 5, said(done)
+    ended = told(done, "iterationEnded")
+    assert ended[0].errors, said(done)
+    note(f"{ended[0].failure}: {ended[0].errors[0][:60]}")
+
+
+@each
+def test_limit(scene: Scene, note: Note) -> None:
+    """A limit of its API is waited for, and the iteration counts for nothing."""
+    if not scene.recipe.gives_up:
+        note("none: it tries again in silence, for ever")
+        return
+    scene.settle('limit_wait = "100ms"\n')
+    scene.stub.say(
+        *[Answer(status=429, text="Slow down")] * scene.recipe.tries,
+        *scene.does_task("First", "one.txt"),
+        Answer(text=f"Done.\n\n{GOES_ON}"),
+    )
+    done = scene.run("1")
+    assert done.exit_code == 1, said(done)
+    outcomes = [event.outcome.value for event in told(done, "iterationEnded")]
+    note(" then ".join(outcomes))
+    assert outcomes == (["limited", "progress"] if scene.recipe.knows_limits else ["progress"])
+
+
+@each
+def test_stop(scene: Scene, note: Note, tmp_path: Path) -> None:
+    """Ctrl-C in the middle of its words ends it, with all that it has started."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    reader = os.open(gate, os.O_RDONLY | os.O_NONBLOCK)
+    command = scene.recipe.shell(f"echo here >{gate}; sleep 300")
+    scene.stub.say(Answer(text="I wait.", tools=(command,)), LATER)
+    with scene.start() as running:
+        run = str(getattr(running.wait_for("agentStarted"), "run", ""))
+        assert select.select([reader], [], [], 120)[0], "its command never ran"
+        os.close(reader)
+        living = len(marked_processes(run))
+        begun = time.monotonic()
+        running.signal(signal.SIGINT)
+        done = running.wait()
+        seconds = time.monotonic() - begun
+    assert done.exit_code == 130, said(done)
+    assert marked_processes(run) == []
+    note(f"{living} processes gone in {seconds:.1f} s")
+    assert told(done, "agentExited")[0].stopped
+
+
+@each
+def test_silence(scene: Scene, note: Note) -> None:
+    """One that hangs in the middle of a sentence is ended by the idle timeout."""
+    scene.settle('idle_timeout = "10s"\n')
+    scene.stub.say(Answer(text="I think about it for long. " * 8, hangs=True))
+    with scene.start("1") as running:
+        run = str(getattr(running.wait_for("agentStarted"), "run", ""))
+        exited = running.wait_for("agentExited")
+        assert getattr(exited, "idle", False)
+        scene.stub.say(*[LATER] * 3)
+        done = running.wait(300)
+    assert marked_processes(run) == []
+    outcomes = [event.outcome.value for event in told(done, "iterationEnded")]
+    note(" then ".join(outcomes))
+    scene.stub.problems.clear()
+
+
+@pytest.mark.parametrize("scene", RESUMING, indirect=True)
+def test_session(scene: Scene, note: Note) -> None:
+    """It goes on in its session, whose earlier use is not counted again."""
+    scene.settle("[session]\nresume = true\n")
+    scene.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
+    done = scene.run("2")
+    first, second = told(done, "agentStarted")
+    assert [counts(ended) for ended in told(done, "iterationEnded")] == [
+        (scene.recipe.uncached, 800, 34)
+    ] * 2
+    more = [word for word in second.argv if word not in first.argv]
+    assert more, said(done)
+    assert "I look 1." in str(scene.stub.requests[1])
+    note("its own session, counted by iteration")
+
+
+@pytest.mark.parametrize(
+    ("scene", "name"),
+    [
+        (agent, name)
+        for agent in NAMES
+        for name in sorted(scenarios_of(RECIPES[agent]).keys() - BY_CHANCE)
+        # Those of claude have a test of their own; others may take minutes to fail.
+        if agent in agents.CI_PROGRAMS and agent != "claude"
+    ],
+    indirect=["scene"],
+)
+def test_what_is_recorded_of_it_is_what_it_still_says(scene: Scene, name: str) -> None:
+    """Run ``python -m tests.e2e.recordings`` where the program says something new."""
+    recipe = scene.recipe
+    recorded = path_of(recipe, name).read_bytes()
+    assert understood(record(scene, name), recipe.dialect) == understood(recorded, recipe.dialect)
+
+
+def counts(ended: object) -> tuple[int, int, int]:
+    """Input without cache, what a cache had, output."""
+    usage = getattr(ended, "usage", None)
+    assert usage is not None
+    return usage.input_tokens, usage.cached_tokens, usage.output_tokens
+
+
+def said(done: Completed) -> str:
+    """For a failed test: how it ended, in the run's own words."""
+    ends = [ended.message for ended in told(done, "runEnded")]
+    return f"{done.exit_code}: {ends} {warnings(done)} {done.stdout[-2000:]} {done.stderr[-2000:]}"

@@ -1,0 +1,39 @@
+"""What ``ralph doctor`` says of the agents that are known by name."""
+
+from __future__ import annotations
+
+from ralph_ls.core.views.doctor.agents import check_agents
+from ralph_ls.core.views.doctor.results import is_well
+from ralph_ls.protocol.doctor import AgentSeen
+
+
+def seen(name: str, program: str | None = None, **more: str) -> AgentSeen:
+    return AgentSeen(
+        name=name, program=program, install=f"get {name}", login=f"{name} login", **more
+    )
+
+
+def test_each_that_is_here_has_a_line_and_all_others_share_one() -> None:
+    results = check_agents(
+        [
+            seen("claude", "/bin/claude", version="2.1", account="A_KEY is set"),
+            seen("codex"),
+            seen("qwen", "/bin/qwen"),
+            seen("cline"),
+        ]
+    )
+    assert [one.message for one in results] == [
+        "claude 2.1 (/bin/claude), logged in as far as can be seen: A_KEY is set",
+        (
+            "qwen of a version that it does not tell (/bin/qwen), "
+            "no sign of a login was seen; log in with: qwen login"
+        ),
+        "not installed: codex (get codex), cline (get cline)",
+    ]
+    assert {one.code for one in results} == {"agents"}
+    assert is_well(results)
+
+
+def test_nothing_is_said_of_missing_ones_where_all_are_here() -> None:
+    assert len(check_agents([seen("claude", "/bin/claude")])) == 1
+    assert check_agents([]) == []
