@@ -194,22 +194,6 @@ def _places_of_acp(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
             pass
 
 
-def texts_in(where: str, value: object) -> Iterator[tuple[str, str]]:
-    """Every text in a value, however deep, in order."""
-    waiting = [value]
-    while waiting:
-        given = waiting.pop()
-        match given:
-            case str():
-                yield where, given
-            case dict():
-                waiting.extend(reversed(given.values()))
-            case list():
-                waiting.extend(reversed(given))
-            case _:
-                pass
-
-
 _NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
 """The mark before ``promise`` may be written as an escape."""
 
