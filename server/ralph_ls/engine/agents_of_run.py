@@ -17,7 +17,7 @@ from ralph_ls.protocol.errors import ConfigError, RalphError
 
 
 def describe_agents(config: Config) -> Mapping[str, Agent]:
-    """The run's own agent, those of its rules, and those that take over, by their names in the settings.
+    """The run's own agent, those of its rules, and those that take over, by their names.
 
     Raises ``ConfigError`` for one that there is not, that cannot be given what it is to be given,
     or that takes no model where a rule gives it one.
