@@ -406,7 +406,8 @@ class TestProfiles:
         assert dotted(Config().model_dump()) - {"agents", "tools", "prices"} <= set(listed)
         tables: dict[str, type[BaseModel]] = {"agents.NAME": AgentConfig, "tools": ToolsConfig}
         for name, model in tables.items():
-            inside = {key.rpartition(".")[2] for key in listed if key.startswith(f"{name}.")}
+            within = [key.removeprefix(f"{name}.") for key in listed if key.startswith(f"{name}.")]
+            inside = {key.partition(".")[0] for key in within}
             assert inside == set(model.model_fields)
 
 

@@ -1096,6 +1096,7 @@ export interface JsonLinesConfig {
 
 /** Where in a record things stand. */
 export interface JsonLinesFields {
+  /** What is said. */
   readonly text: readonly string[];
   /** What joins a call and what it came to; without one, the oldest call that is open. */
   readonly call: readonly string[];
@@ -1111,12 +1112,19 @@ export interface JsonLinesFields {
   readonly failed: readonly string[];
   /** What went wrong, in words. */
   readonly message: readonly string[];
+  /** Tokens that the model read. */
   readonly inputTokens: readonly string[];
+  /** Tokens that it wrote. */
   readonly outputTokens: readonly string[];
+  /** Tokens that a cache gave. */
   readonly cachedTokens: readonly string[];
+  /** Dollars. */
   readonly costUsd: readonly string[];
+  /** How often the model was asked. */
   readonly turns: readonly string[];
+  /** The session, in a record of it or in the result. */
   readonly sessionId: readonly string[];
+  /** The model, in the same records. */
   readonly model: readonly string[];
 }
 

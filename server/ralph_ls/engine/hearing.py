@@ -30,6 +30,7 @@ from ralph_ls.engine.sources.source import Watched
 from ralph_ls.engine.usage_files import mapping_of, with_usage_file
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode
 from ralph_ls.protocol.state import RunState
@@ -90,6 +91,8 @@ class Hearing:
         """The model that the agent was given which was begun last."""
         self._before: Usage | None = None
         """What the session had used in which the agent went on that was begun last."""
+        self._mapping: JsonLinesConfig | None = None
+        """What the records of that agent mean."""
 
     @property
     def has_overspent(self) -> bool:
@@ -116,13 +119,14 @@ class Hearing:
         self._context = ContextWatch(window=window, prompt_characters=prompt_characters)
         self.dialect = agent.dialect
         self._before = self._earlier_usage(effect)
+        self._mapping = mapping_of(config, agent.name)
         self._messages.begin(
             effect.iteration,
             self.dialect,
             folder=str(self._workspace.root),
             earlier_cost_usd=self._earlier_cost(effect),
             earlier_usage=self._before,
-            mapping=mapping_of(config, agent.name),
+            mapping=self._mapping,
         )
         self._heard = (effect.iteration, effect.attempt)
 
@@ -143,6 +147,17 @@ class Hearing:
             if self._tell is not None:
                 told = Announced(code=notice.code, message=notice.message, iteration=iteration)
                 self._tell(told)
+
+    def end(self) -> list[Told]:
+        """The last messages of a process that has ended, with what a file of its own tells."""
+        told = self._messages.flush()
+        if self._heard is None:
+            return told
+        final = self._messages.final()
+        usage = self._with_file(final).usage
+        if usage is not None and usage != final.usage:
+            told = [*told, *self._messages.tell_usage(usage)]
+        return told
 
     def flush(self) -> list[Told]:
         """The messages that a last line without an end holds."""
@@ -191,15 +206,15 @@ class Hearing:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
         agent = None if run.current is None else run.current.agent
         dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
+        if self._heard == (effect.iteration, effect.attempt):
+            return self._with_file(self._messages.final())
         mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
         files = self._workspace.files
-        if self._heard == (effect.iteration, effect.attempt):
-            usage = files.usage(*self._heard)
-            final = self._messages.final()
-            return with_usage_file(final, usage, self.dialect, mapping, self._before)
         self._touched.clear()
         known = run.session
-        is_resumed = known is not None and agent is not None and known.id in agent.argv
+        argv = () if agent is None else agent.argv
+        # Some take the id and its flag as one argument.
+        is_resumed = known is not None and any(known.id in part.split("=") for part in argv)
         cost = known.cost_usd if known is not None and is_resumed else None
         before = known.usage if known is not None and is_resumed else None
         finals: list[Final] = []
@@ -222,6 +237,13 @@ class Hearing:
             price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
             self._spent = add_usage(self._spent, priced(final.usage, price))
         return finals[-1]
+
+    def _with_file(self, final: Final) -> Final:
+        """What the agent came to that this engine listened to, with what its file tells."""
+        if self._heard is None:
+            return final
+        path = self._workspace.files.usage(*self._heard)
+        return with_usage_file(final, path, self.dialect, self._mapping, self._before)
 
     def _model_of(self, run: RunState) -> str | None:
         """The model that the open iteration's agent was given, where it told none itself."""

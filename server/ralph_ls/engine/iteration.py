@@ -370,7 +370,7 @@ class IterationWork:
     async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
         ended = await started.wait()
         self._process = None
-        self._log_messages(self._hearing.flush())
+        self._log_messages(self._hearing.end())
         if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
             self._notices.add("sandbox-not-ended", problem)
         if ended.write_error is not None:

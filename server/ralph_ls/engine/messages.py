@@ -12,7 +12,7 @@ from pathlib import Path
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Decoder, Final
 from ralph_ls.core.agent.decode.plain import PlainDecoder
-from ralph_ls.core.agent.decode.told import Told, lines_of
+from ralph_ls.core.agent.decode.told import Counts, Told, UsageTold, lines_of
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from ralph_ls.protocol.report import Usage
@@ -52,6 +52,8 @@ class MessageLog:
         self._path = path
         self._descriptor: int | None = None
         self._decoder: Decoder = PlainDecoder(1)
+        self._iteration = 1
+        self._n_bytes = 0
         self.problem: str | None = None
         """The first failure to write, in words."""
 
@@ -71,6 +73,7 @@ class MessageLog:
         and used before, ``mapping`` says what JSON lines mean.
         """
         self.flush()
+        self._iteration, self._n_bytes = iteration, 0
         self._decoder = decoder_for(
             dialect,
             iteration,
@@ -82,11 +85,18 @@ class MessageLog:
 
     def write(self, data: bytes) -> list[Told]:
         """Take bytes of standard output as they come; what they complete is written at once."""
+        self._n_bytes += len(data)
         return self._write(self._decoder.feed(data))
 
     def flush(self) -> list[Told]:
         """Write what a last line holds that has no end."""
         return self._write(self._decoder.finish())
+
+    def tell_usage(self, usage: Usage) -> list[Told]:
+        """Write what the process used, which its output does not tell."""
+        counts = Counts(**usage.model_dump())
+        told = UsageTold(iteration=self._iteration, offset=self._n_bytes, usage=counts)
+        return self._write([told])
 
     def final(self) -> Final:
         """What the process came to; call it once it has ended and ``flush`` was called."""

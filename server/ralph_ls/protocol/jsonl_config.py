@@ -68,6 +68,7 @@ class JsonLinesFields(StrictWireModel):
     """Where in a record things stand."""
 
     text: FieldPaths = ("text",)
+    """What is said."""
     call: FieldPaths = ("id",)
     """What joins a call and what it came to; without one, the oldest call that is open."""
     tool: FieldPaths = ("tool", "name")
@@ -83,12 +84,19 @@ class JsonLinesFields(StrictWireModel):
     message: FieldPaths = ("message", "error.message", "error")
     """What went wrong, in words."""
     input_tokens: FieldPaths = ("input_tokens", "usage.input_tokens")
+    """Tokens that the model read."""
     output_tokens: FieldPaths = ("output_tokens", "usage.output_tokens")
+    """Tokens that it wrote."""
     cached_tokens: FieldPaths = ("cached_tokens", "usage.cached_tokens")
+    """Tokens that a cache gave."""
     cost_usd: FieldPaths = ("cost_usd", "usage.cost_usd")
+    """Dollars."""
     turns: FieldPaths = ("turns", "usage.turns")
+    """How often the model was asked."""
     session_id: FieldPaths = ("session_id",)
+    """The session, in a record of it or in the result."""
     model: FieldPaths = ("model",)
+    """The model, in the same records."""
 
 
 class JsonLinesConfig(StrictWireModel):
