@@ -99,7 +99,7 @@ SAYS = Final(failed=True, why="it is odd", session_id="s")
 LOGGED_OUT = Final(failed=True, why="Not logged in", failure=NOT_LOGGED_IN)
 AS_ROOT = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security"
 UNKNOWN_OPTION = "error: unknown option '--nonsense'"
-CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir "/root/tmp"\n'
+CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir "/scratch"\n'
 
 
 @pytest.mark.parametrize(

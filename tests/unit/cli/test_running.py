@@ -158,7 +158,8 @@ class TestDryRun:
     def test_programs_get_the_same(self, ralph: Ralph, repository: Path) -> None:
         shown = ralph(repository, "run", "--agent", "demo", "--dry-run", "--json").json
         told = {"argv", "mode", "task", "plan", "prompt", "template", "instead", "settings"}
-        assert set(shown) == {*told, "notAllowed"}
+        assert set(shown) == {*told, "agent", "model", "notAllowed"}
+        assert (shown["agent"], shown["model"]) == ("demo", None)
         assert (shown["template"], shown["instead"]) == (None, None)
         assert (shown["task"], shown["plan"]) == ("First task", "@fix_plan.md")
         assert shown["notAllowed"] == []

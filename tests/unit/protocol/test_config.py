@@ -169,7 +169,7 @@ class TestConfig:
             ({"session": {"continue": True}}, ("session", "continue")),
             ({"log_retention": {"weeks": 4}}, ("log_retention", "weeks")),
             ({"promise": {"blocked": "STOP"}}, ("promise", "blocked")),
-            ({"agents": {"mine": {"args": []}}}, ("agents", "mine", "args")),
+            ({"agents": {"mine": {"flags": []}}}, ("agents", "mine", "flags")),
         ],
     )
     def test_a_key_that_is_not_known_is_refused_and_named(

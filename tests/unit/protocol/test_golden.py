@@ -90,7 +90,7 @@ def empty_fields(model: BaseModel, at: str = "") -> list[str]:
     empty: list[str] = []
     for name in type(model).model_fields:
         # Settings have tests of their own; an example shows those of one run.
-        if name in {"agents", "overrides"}:
+        if name in {"agents", "models", "sandbox", "overrides"}:
             continue
         value = getattr(model, name)
         for number, item in enumerate(value if isinstance(value, tuple) else [value]):
