@@ -29,7 +29,7 @@ def tell_failure(draft: Draft, settlement: Settlement) -> None:
     elif replaced is not None:
         message = crashed_words(replaced, given, times=CRASHES_TO_FATAL)
         warn_once(draft, number, FALLBACK, message)
-    elif kind in TOLD:
+    elif kind is not None and kind in TOLD:
         code, advice = TOLD[kind]
         said = f": {given.failure}" if given.failure else ""
         warn_once(draft, number, code, f"the agent {WORDS[kind]}{said}; {advice}")
