@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.process_end import SAID_NOTHING
 from ralph_ls.core.loop.effects import CommitWork, NoteSetAside, UndoWork
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
@@ -110,7 +111,7 @@ claims_all = turn(EXIT_SIGNAL="true", words=("done", "finished"))
 """Says that everything is complete, and changes nothing."""
 nothing_left = turn(STATUS="COMPLETE", EXIT_SIGNAL="true", words=("done", "nothing-left"))
 crash = turn(fields=None, end=AgentFinished(exit_code=3, seconds=0.1))
-silence = turn(fields=None, silent=True)
+silence = turn(fields=None, silent=True, failure=SAID_NOTHING, failure_kind=AgentFailure.CRASHED)
 timeout = turn(fields=None, end=AgentFinished(signal=9, timed_out=True, killed=True, seconds=9.0))
 
 
