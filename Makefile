@@ -20,7 +20,7 @@ IN_MEMORY = $(shell file=$$(mktemp /dev/shm/ralph-XXXXXX 2>/dev/null) && printf 
 # Which agents `make agents` runs; all of them if unset.
 AGENTS ?=
 ALL_AGENTS = claude codex gemini qwen opencode cline copilot \
-	claude-acp codex-acp gemini-acp opencode-acp qwen-acp
+	claude-acp codex-acp gemini-acp opencode-acp qwen-acp copilot-acp
 # Where `make demo` puts its project; a scratch folder if unset.
 DIR ?=
 

@@ -115,7 +115,7 @@ def scene_of(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
     repository = make_repository(folder / "repository", ["First", "Second"])
     with ModelStub() as stub:
         yield Scene(recipe, repository, stub)
-    assert stub.problems == []
+    assert stub.problems == [], stub.problems
 
 
 def _until(

@@ -15,9 +15,9 @@ from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.messages import FileMessage, ToolMessage
 from tests.e2e import agents
 from tests.e2e.recipe import DONE, GOES_ON
-from tests.e2e.recipes import CLAUDE, CODEX, GEMINI, OPENCODE, QWEN
+from tests.e2e.recipes import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN
 from tests.e2e.scene import Scene, scene_of
-from tests.engine.cases import told
+from tests.engine.cases import told, warnings
 from tests.engine.loop import marked_processes
 from tests.fakes.model_stub import Answer
 
@@ -25,9 +25,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 RECIPES = {
     f"{one.name}-acp": replace(one, name=f"{one.name}-acp", dialect=Dialect.ACP)
-    for one in (CLAUDE, CODEX, GEMINI, OPENCODE, QWEN)
+    for one in (CLAUDE, CODEX, GEMINI, OPENCODE, QWEN, COPILOT)
 }
-"""They are led to the stub as the command lines of the same agents are."""
+"""They are led to the stub as the command lines of the same agents are.
+
+That of cline is not among them: it works with no provider but its own, logged in by a browser.
+"""
 
 NAMES = [
     name
@@ -75,3 +78,4 @@ def test_what_the_rules_do_not_permit_is_not_done(scene: Scene) -> None:
     done = scene.run("1")
     assert told(done, "iterationEnded")
     assert not (scene.repository / "one.txt").exists()
+    assert "permission-denied" in warnings(done)

@@ -320,3 +320,8 @@ class TestDescription:
             monkeypatch.setattr(os, "geteuid", lambda user=user: user)
             assert choose_agent(Config(agent="claude-acp")).env == env
             assert choose_agent(Config(agent="gemini-acp")).env == {}
+
+    def test_one_that_has_no_mode_that_asks_is_told_to_ask(self) -> None:
+        asks = Config.model_validate({"agent": "opencode-acp", "tools": {"allow": []}})
+        assert choose_agent(asks).env == {"OPENCODE_PERMISSION": '{"*": "ask"}'}
+        assert choose_agent(Config(agent="opencode-acp")).env == {}

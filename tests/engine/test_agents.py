@@ -359,3 +359,9 @@ def test_the_environment_is_the_callers_without_what_is_ours(scene: Scene) -> No
     assert not {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"} & found.keys()
     assert "RALPH_STATE_DIR" not in found
     assert "RALPH_BREAKER_NO_PROGRESS_OPEN" not in found
+
+
+def test_its_folder_is_also_in_the_variable_that_some_agents_go_by(scene: Scene) -> None:
+    scene.plan().command = "env"
+    done = scene.run("1", env={"PWD": "/elsewhere"})
+    assert f"PWD={scene.repository.resolve()}\n" in done.stdout

@@ -66,6 +66,8 @@ def launch_of(
         extra=agent.env,
         only=workspace.config.env.only,
     )
+    # Some agents go by it, not by their own folder; the caller's may be anywhere.
+    environment["PWD"] = str(workspace.root)
     environment = looking.traced(environment, effect.iteration)
     more = flags_for(agent, session=effect.session, model=effect.model)
     asks = asking_for_usage(agent, workspace.files.usage(effect.iteration, effect.attempt))

@@ -49,7 +49,7 @@ def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -
         name=name,
         argv=(sys.executable, *CLIENT, *_settings(config), *_rules(tools)),
         program=argv[0],
-        env={**_around(argv[0]), **config.env},
+        env={**_around(argv[0], tools), **config.env},
         dialect=config.dialect or Dialect.ACP,
         resume=("--session", "{session}"),
         login=_LOGINS.get(argv[0], ""),
@@ -88,12 +88,15 @@ def _rules(tools: ToolsConfig | None) -> tuple[str, ...]:
     return (*only, *(f"--deny={one}" for one in tools.deny or ()))
 
 
-def _around(program: str) -> Mapping[str, str]:
-    """What the one of ``claude`` has to be told by variables.
+def _around(program: str, tools: ToolsConfig | None) -> Mapping[str, str]:
+    """What some have to be told by variables.
 
-    It asks its model what a person might say next, after each turn, and nobody reads that. As root
-    it does not work without asking, unless it is told of a sandbox.
+    That of ``claude`` asks its model what a person might say next, after each turn, and nobody
+    reads that. As root it does not work without asking, unless it is told of a sandbox. ``opencode``
+    has no mode that asks: with rules, it is told to ask for all that it does.
     """
+    if program == COMMANDS["opencode-acp"][0] and tools is not None:
+        return {"OPENCODE_PERMISSION": '{"*": "ask"}'}
     if program != COMMANDS["claude-acp"][0]:
         return {}
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
