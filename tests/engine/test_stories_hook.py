@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.engine.cases import told, wait_until
-from tests.engine.loop import git
+from tests.engine.loop import end_marked, git
 from tests.engine.stories import Shop, story
 
 
@@ -141,4 +141,5 @@ class TestHook:
             text=True,
             check=False,
         )
+        end_marked(shop.repository)
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

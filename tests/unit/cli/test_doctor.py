@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.engine.loop import git, make_repository, start_ralph, worktree_of, write_agent
+from tests.engine.loop import (
+    end_marked,
+    git,
+    make_repository,
+    start_ralph,
+    worktree_of,
+    write_agent,
+)
 from tests.fakes.bd import install, seed
 from tests.unit.cli.agents import ASKER, BLOCKED, IDLER
 from tests.unit.cli.calling import Ralph, Said
@@ -328,6 +335,7 @@ class TestLastRun:
             dead = ralph(well, "doctor", "--json", "--agent", "demo")
             assert statuses(dead) == {"engine": "problem", "orphans": "problem"}
             assert checks(dead)["engine"]["remedy"] == "go on with it: ralph run --resume"
+            end_marked(well)
         assert worktree_of(well).root == well
 
     def test_what_it_ran_into(self, ralph: Ralph, well: Path, tmp_path: Path) -> None:
