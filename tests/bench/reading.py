@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.claude_records import AssistantRecord, UserRecord
+from ralph_ls.core.agent.decode.claude.records import AssistantRecord, UserRecord
 from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.core.agent.reading import read_final
 from ralph_ls.protocol.agent_config import Dialect

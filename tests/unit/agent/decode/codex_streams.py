@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from ralph_ls.core.agent.decode.codex import CodexDecoder
+from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.protocol.messages import Message
 from tests.unit.agent.decode.streams import message_of, stream

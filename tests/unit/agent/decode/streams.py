@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude import ClaudeDecoder
+from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.protocol.messages import MESSAGE_ADAPTER, Message

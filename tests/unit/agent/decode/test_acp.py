@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.agent.decode.acp import LONGEST_REST, AcpDecoder
+from ralph_ls.core.agent.decode.acp.decoder import LONGEST_REST, AcpDecoder
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS

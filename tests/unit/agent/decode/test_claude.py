@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.claude import ClaudeDecoder
+from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS, KEPT_ERRORS
 from ralph_ls.protocol.messages import Message

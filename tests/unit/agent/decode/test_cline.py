@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.cline import NO_END, ClineDecoder
+from ralph_ls.core.agent.decode.cline.decoder import NO_END, ClineDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.protocol.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.codex import NO_END, CodexDecoder
+from ralph_ls.core.agent.decode.codex.decoder import NO_END, CodexDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.said import KEPT_CALLS
 from ralph_ls.protocol.report import Usage

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Limit, reset_of
 
 ON_THE_WALL = datetime.fromisoformat("2026-09-22T23:55")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.copilot import NO_END, CopilotDecoder
+from ralph_ls.core.agent.decode.copilot.decoder import NO_END, CopilotDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.usage_file import add_usage_file
 from ralph_ls.protocol.agent_config import Dialect

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.gemini import NO_END
+from ralph_ls.core.agent.decode.gemini.decoder import NO_END
 from ralph_ls.core.agent.decode.joined import LONGEST_HELD, Joined
 from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS
 from ralph_ls.protocol.agent_config import Dialect

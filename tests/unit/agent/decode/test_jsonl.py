@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.jsonl import NO_END
+from ralph_ls.core.agent.decode.jsonl.decoder import NO_END
 from ralph_ls.core.agent.decode.usage_file import add_usage_file
 from ralph_ls.core.agent.reading import read_output
 from ralph_ls.protocol.agent_config import Dialect

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.opencode import NO_END
+from ralph_ls.core.agent.decode.opencode.decoder import NO_END
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.messages import Message
 from ralph_ls.protocol.report import AgentFailure, Usage

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.claude import ClaudeDecoder
-from ralph_ls.core.agent.decode.codex import CodexDecoder
+from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
+from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.plain import LONGEST_MESSAGE, PlainDecoder
 from ralph_ls.core.agent.decode.told import TextTold

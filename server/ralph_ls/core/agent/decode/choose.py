@@ -34,15 +34,15 @@ def decoder_for(
 
             return PlainDecoder(iteration)
         case Dialect.CLAUDE:
-            from ralph_ls.core.agent.decode.claude import ClaudeDecoder
+            from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 
             return ClaudeDecoder(iteration, earlier_cost_usd=earlier_cost_usd)
         case Dialect.CODEX:
-            from ralph_ls.core.agent.decode.codex import CodexDecoder
+            from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 
             return CodexDecoder(iteration, folder=folder, earlier_usage=earlier_usage)
         case Dialect.GEMINI:
-            from ralph_ls.core.agent.decode.gemini import GeminiDecoder
+            from ralph_ls.core.agent.decode.gemini.decoder import GeminiDecoder
 
             return GeminiDecoder(iteration, folder=folder)
         case Dialect.QWEN:
@@ -50,23 +50,23 @@ def decoder_for(
 
             return QwenDecoder(iteration, earlier_usage=earlier_usage)
         case Dialect.OPENCODE:
-            from ralph_ls.core.agent.decode.opencode import OpencodeDecoder
+            from ralph_ls.core.agent.decode.opencode.decoder import OpencodeDecoder
 
             return OpencodeDecoder(iteration, folder=folder)
         case Dialect.CLINE:
-            from ralph_ls.core.agent.decode.cline import ClineDecoder
+            from ralph_ls.core.agent.decode.cline.decoder import ClineDecoder
 
             return ClineDecoder(iteration, folder=folder)
         case Dialect.COPILOT:
-            from ralph_ls.core.agent.decode.copilot import CopilotDecoder
+            from ralph_ls.core.agent.decode.copilot.decoder import CopilotDecoder
 
             return CopilotDecoder(iteration, folder=folder)
         case Dialect.JSONL:
-            from ralph_ls.core.agent.decode.jsonl import JsonLinesDecoder
+            from ralph_ls.core.agent.decode.jsonl.decoder import JsonLinesDecoder
 
             return JsonLinesDecoder(iteration, mapping=mapping, folder=folder)
         case Dialect.ACP:
-            from ralph_ls.core.agent.decode.acp import AcpDecoder
+            from ralph_ls.core.agent.decode.acp.decoder import AcpDecoder
 
             return AcpDecoder(iteration, folder=folder, earlier_cost_usd=earlier_cost_usd)
         case _:

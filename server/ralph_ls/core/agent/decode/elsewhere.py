@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.codex_tools import TOOL_ITEMS
+from ralph_ls.core.agent.decode.codex.tools import TOOL_ITEMS
 from ralph_ls.core.agent.decode.elsewhere_places import (
     BELOW,
     places_of_any,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ralph_ls.core.agent.decode.claude import ClaudeDecoder
-from ralph_ls.core.agent.decode.claude_records import Content, ResultRecord, Tokens
+from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
+from ralph_ls.core.agent.decode.claude.records import Content, ResultRecord, Tokens
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.told import Counts, Told, usage_of
 from ralph_ls.core.agent.usage import add_usage

@@ -36,7 +36,7 @@ def add_usage_file(
     ``Dialect.JSONL``. A broken file, and one of another dialect, says nothing.
     """
     if dialect is Dialect.COPILOT:
-        from ralph_ls.core.agent.decode import copilot
+        from ralph_ls.core.agent.decode.copilot import decoder as copilot
 
         both = copilot.usage_in_file(data, earlier)
         if both is None:
@@ -44,7 +44,7 @@ def add_usage_file(
         own, whole = both
         return replace(final, usage=_over(own, final.usage), session_usage=whole)
     if dialect is Dialect.JSONL:
-        from ralph_ls.core.agent.decode import jsonl
+        from ralph_ls.core.agent.decode.jsonl import decoder as jsonl
 
         own_usage = jsonl.usage_in_file(data, mapping)
         if own_usage is not None:

@@ -8,7 +8,7 @@ them says ``success``.
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.decode.claude_records import ResultRecord
+from ralph_ls.core.agent.decode.claude.records import ResultRecord
 from ralph_ls.core.agent.failure import failure_in, failure_of_status
 from ralph_ls.protocol.report import AgentFailure
 

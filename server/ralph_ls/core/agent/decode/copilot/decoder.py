@@ -13,9 +13,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode import copilot_records as records
-from ralph_ls.core.agent.decode.claude_tools import arguments_of, path_in, summary_of
-from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summary_of
+from ralph_ls.core.agent.decode.codex.limits import limit_in
+from ralph_ls.core.agent.decode.copilot import records
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
 from ralph_ls.core.agent.decode.one_line import first_line

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import structs
 
-from ralph_ls.core.agent.decode.claude_records import Content, ModelUsage, ResultRecord, Tokens
+from ralph_ls.core.agent.decode.claude.records import Content, ModelUsage, ResultRecord, Tokens
 from ralph_ls.core.agent.decode.told import Counts
 from ralph_ls.core.agent.usage import add_known
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.agent.decode.gemini_records import Failure
+from ralph_ls.core.agent.decode.gemini.records import Failure
 from ralph_ls.core.agent.decode.records import decode
 from ralph_ls.core.agent.failure import failure_in, failure_of_status
 from ralph_ls.protocol.report import AgentFailure

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ralph_ls.core.agent.decode.claude_tools import arguments_of, path_in, summary_of
-from ralph_ls.core.agent.decode.codex_records import Change, Item, Step
+from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summary_of
+from ralph_ls.core.agent.decode.codex.records import Change, Item, Step
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.told import Todo
 from ralph_ls.protocol.messages import FileAction

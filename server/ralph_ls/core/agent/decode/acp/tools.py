@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from ralph_ls.core.agent.decode.acp_records import Record, record_at, rows_at, text_at, value_at
-from ralph_ls.core.agent.decode.claude_tools import path_in, summary_of
+from ralph_ls.core.agent.decode.acp.records import Record, record_at, rows_at, text_at, value_at
+from ralph_ls.core.agent.decode.claude.tools import path_in, summary_of
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.said import READ_OF_FAILURE
 from ralph_ls.core.agent.decode.told import Todo

@@ -7,7 +7,7 @@ tells. Some agents give counts in a place of their own, and the cost is that of 
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.decode.acp_records import Record, count_at, record_at, text_at, value_at
+from ralph_ls.core.agent.decode.acp.records import Record, count_at, record_at, text_at, value_at
 from ralph_ls.core.agent.decode.told import Counts
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ralph_ls.core.agent.decode.acp_failures import failure_in, stop_failure, words_of
-from ralph_ls.core.agent.decode.acp_records import (
+from ralph_ls.core.agent.decode.acp.failures import failure_in, stop_failure, words_of
+from ralph_ls.core.agent.decode.acp.records import (
     OWN,
     Record,
     read_line,
@@ -20,10 +20,10 @@ from ralph_ls.core.agent.decode.acp_records import (
     rows_at,
     text_at,
 )
-from ralph_ls.core.agent.decode.acp_sums import Sums
-from ralph_ls.core.agent.decode.acp_tools import DONE, FAILED, Call, todos_in
-from ralph_ls.core.agent.decode.claude_tools import path_in
-from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.acp.sums import Sums
+from ralph_ls.core.agent.decode.acp.tools import DONE, FAILED, Call, todos_in
+from ralph_ls.core.agent.decode.claude.tools import path_in
+from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
 from ralph_ls.core.agent.decode.said import (

@@ -13,10 +13,10 @@ from typing import assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_tools import arguments_of, path_in, summary_of
+from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summary_of
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.gemini_failures import Failed, failed_with
-from ralph_ls.core.agent.decode.gemini_records import (
+from ralph_ls.core.agent.decode.gemini.failures import Failed, failed_with
+from ralph_ls.core.agent.decode.gemini.records import (
     ErrorRecord,
     Failure,
     InitRecord,
@@ -29,7 +29,7 @@ from ralph_ls.core.agent.decode.gemini_records import (
     read_line,
     went_well,
 )
-from ralph_ls.core.agent.decode.gemini_tools import (
+from ralph_ls.core.agent.decode.gemini.tools import (
     ACTIONS,
     TODO_TOOLS,
     is_own_tool,

@@ -13,9 +13,9 @@ from typing import assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_tools import arguments_of
-from ralph_ls.core.agent.decode.codex_limits import limit_in
-from ralph_ls.core.agent.decode.codex_records import (
+from ralph_ls.core.agent.decode.claude.tools import arguments_of
+from ralph_ls.core.agent.decode.codex.limits import limit_in
+from ralph_ls.core.agent.decode.codex.records import (
     ErrorEvent,
     Event,
     InputRequested,
@@ -31,7 +31,7 @@ from ralph_ls.core.agent.decode.codex_records import (
     command_that_went_well,
     read_line,
 )
-from ralph_ls.core.agent.decode.codex_tools import (
+from ralph_ls.core.agent.decode.codex.tools import (
     PATCH,
     TOOL_ITEMS,
     files_of,

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ralph_ls.core.agent.decode.claude_tools import summary_of
+from ralph_ls.core.agent.decode.claude.tools import summary_of
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.told import Counts
 from ralph_ls.core.agent.usage import add_known

@@ -14,8 +14,8 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_failures import failure_at_end, words_of_result
-from ralph_ls.core.agent.decode.claude_records import (
+from ralph_ls.core.agent.decode.claude.failures import failure_at_end, words_of_result
+from ralph_ls.core.agent.decode.claude.records import (
     AssistantRecord,
     Block,
     Content,
@@ -31,8 +31,8 @@ from ralph_ls.core.agent.decode.claude_records import (
     retry_in,
     went_well,
 )
-from ralph_ls.core.agent.decode.claude_sums import Counting, Meter, moment_of
-from ralph_ls.core.agent.decode.claude_tools import (
+from ralph_ls.core.agent.decode.claude.sums import Counting, Meter, moment_of
+from ralph_ls.core.agent.decode.claude.tools import (
     ACCOUNTED_TOOLS,
     TODO_TOOLS,
     TodoList,

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_tools import (
+from ralph_ls.core.agent.decode.claude.tools import (
     TodoList,
     arguments_of,
     path_in,
@@ -21,7 +21,7 @@ from ralph_ls.core.agent.decode.claude_tools import (
 )
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
-from ralph_ls.core.agent.decode.opencode_records import (
+from ralph_ls.core.agent.decode.opencode.records import (
     Account,
     CacheTokens,
     ErrorEvent,

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_tools import path_in
-from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.claude.tools import path_in
+from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.jsonl_fields import Fields, JsonRecord, add_counts, known_over
+from ralph_ls.core.agent.decode.jsonl.fields import Fields, JsonRecord, add_counts, known_over
 from ralph_ls.core.agent.decode.lines import LineSplitter
 from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import decode

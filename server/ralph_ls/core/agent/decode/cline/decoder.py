@@ -14,8 +14,8 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude_tools import arguments_of
-from ralph_ls.core.agent.decode.cline_records import (
+from ralph_ls.core.agent.decode.claude.tools import arguments_of
+from ralph_ls.core.agent.decode.cline.records import (
     AgentRecord,
     Anything,
     HappenedRecord,
@@ -29,9 +29,9 @@ from ralph_ls.core.agent.decode.cline_records import (
     read_line,
     results_in,
 )
-from ralph_ls.core.agent.decode.cline_records import Counts as Spent
-from ralph_ls.core.agent.decode.cline_tools import files_of_call, is_denial, summary_of_call
-from ralph_ls.core.agent.decode.codex_limits import limit_in
+from ralph_ls.core.agent.decode.cline.records import Counts as Spent
+from ralph_ls.core.agent.decode.cline.tools import files_of_call, is_denial, summary_of_call
+from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
 from ralph_ls.core.agent.decode.one_line import first_line

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ralph_ls.core.agent.decode.claude_tools import path_in, summary_of
-from ralph_ls.core.agent.decode.cline_records import Result
+from ralph_ls.core.agent.decode.claude.tools import path_in, summary_of
+from ralph_ls.core.agent.decode.cline.records import Result
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.protocol.messages import FileAction
 

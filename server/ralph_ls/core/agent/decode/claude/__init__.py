@@ -1,0 +1,1 @@
+"""The stream of ``claude -p --output-format stream-json --verbose``."""

@@ -1,0 +1,1 @@
+"""JSON lines of any program, by a mapping."""
