@@ -92,8 +92,8 @@ def _around(program: str, tools: ToolsConfig | None) -> Mapping[str, str]:
     """What some have to be told by variables.
 
     That of ``claude`` asks its model what a person might say next, after each turn, and nobody
-    reads that. As root it does not work without asking, unless it is told of a sandbox. ``opencode``
-    has no mode that asks: with rules, it is told to ask for all that it does.
+    reads that. As root it does not work without asking, unless it is told of a sandbox. That of
+    ``opencode`` has no mode that asks: with rules, it is told to ask for all that it does.
     """
     if program == COMMANDS["opencode-acp"][0] and tools is not None:
         return {"OPENCODE_PERMISSION": '{"*": "ask"}'}
