@@ -62,7 +62,7 @@ class Recipe:
     fatal: int = 500
     """A status that it does not get past."""
     gives_up: bool = True
-    """It ends by itself when its API goes on saying so; otherwise it tries for ever, in silence."""
+    """It ends by itself, and soon, when its API goes on saying so; others try on in silence."""
 
 
 def call(name: str, *, deferred: bool = False, **given: Any) -> ToolCall:

@@ -143,6 +143,8 @@ def _set_up_qwen(url: str, home: Path) -> Environment:
         "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
+        # Its requests beside the work look like the work's own, and would take their answers.
+        "ui": {"enableFollowupSuggestions": False},
         "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
         "model": {"generationConfig": {"maxRetries": 0}},
     }

@@ -108,7 +108,7 @@ def test_error(scene: Scene, note: Note) -> None:
 def test_limit(scene: Scene, note: Note) -> None:
     """A limit of its API is waited for, and the iteration counts for nothing."""
     if not scene.recipe.gives_up:
-        note("none: it tries again in silence, for ever")
+        note("none: not waited for: it tries again in silence for a minute or more")
         return
     scene.settle('limit_wait = "100ms"\n')
     scene.stub.say(

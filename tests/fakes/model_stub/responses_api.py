@@ -20,7 +20,9 @@ CUSTOM = {"properties": {"input": {}}, "required": ["input"]}
 
 
 def error_of(answer: Answer) -> Json:
-    kind, code = ERROR_CODES.get(answer.status, ("server_error", "server_error"))
+    is_callers = 400 <= answer.status < 500
+    other = "invalid_request_error" if is_callers else "server_error"
+    kind, code = ERROR_CODES.get(answer.status, (other, other))
     return {"error": {"message": answer.text, "type": kind, "param": None, "code": code}}
 
 

@@ -93,7 +93,7 @@ def _around(program: str, tools: ToolsConfig | None) -> Mapping[str, str]:
 
     That of ``claude`` asks its model what a person might say next, after each turn, and nobody
     reads that. As root it does not work without asking, unless it is told of a sandbox.
-    ``opencode`` has no mode that asks: with rules, it is told to ask for all that it does.
+    That of ``opencode`` has no mode that asks: with rules, it is told to ask for all that it does.
     """
     if program == COMMANDS["opencode-acp"][0] and tools is not None:
         return {"OPENCODE_PERMISSION": '{"*": "ask"}'}
