@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralph_ls.core.plan.beads.issues import Issue
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.tags import TaskTraits, tags_in, traits_of
 from ralph_ls.protocol.plan import Priority
@@ -33,3 +34,8 @@ def test_a_task_has_the_tags_of_its_line_and_title_and_its_labels() -> None:
         task=task.id, priority=Priority.P0, tags=("ui", "simple", "bug")
     )
     assert traits_of(task._replace(title="Mend #a\nand #b")).tags == ("a", "b")
+
+
+def test_an_issue_has_its_labels_and_its_type_for_tags() -> None:
+    issue = Issue(id="bd-1", title="Log in", kind="bug", labels=("ui", "simple"))
+    assert issue.tags == ("ui", "simple", "bug")
