@@ -147,7 +147,8 @@ esac
 
 RESULT = (
     '{"type":"result","subtype":"success","is_error":false,"result":"x","session_id":"%s",'
-    '"total_cost_usd":%s,"usage":{"input_tokens":10,"output_tokens":1}}\n'
+    '"total_cost_usd":%s,"usage":{"input_tokens":10,"output_tokens":1},'
+    '"permission_denials":[{"tool_name":"Bash","tool_use_id":"t"}]}\n'
 )
 
 
@@ -196,6 +197,7 @@ class TestCost:
             assert heard.session == SessionSeen(id="s", cost_usd=session_cost)
             assert heard.usage is not None
             assert (heard.usage.cost_usd, heard.usage.input_tokens) == (cost, 10 * attempt)
+            assert heard.reading.denied_tools == ("Bash",) * attempt
         hearing.close()
 
     @pytest.mark.parametrize(("flags", "cost"), [(("--resume", "s"), 0.5), ((), 1.75)])
@@ -227,4 +229,5 @@ class TestCost:
         heard = self.read(hearing, 2, run)
         assert heard.usage is not None
         assert heard.usage.cost_usd == cost
+        assert heard.reading.denied_tools == ("Bash", "Bash")
         hearing.close()

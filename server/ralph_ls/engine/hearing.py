@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph_ls.core.agent.context import ContextWatch, window_of
@@ -78,6 +78,10 @@ class Hearing:
         """What the attempt that was read last used up."""
         self._spent: Usage | None = None
         """What the earlier attempts of the open iteration used up."""
+        self._denied: tuple[str, ...] = ()
+        """The tools that were denied to the attempt that was read last."""
+        self._denied_before: tuple[str, ...] = ()
+        """Those that were denied to the earlier attempts of the open iteration."""
         self._session: SessionSeen | None = None
         """The session of the attempt that was read last."""
         self._heard: tuple[int, int] | None = None
@@ -107,10 +111,11 @@ class Hearing:
     def begin(self, effect: LaunchAgent, *, prompt_characters: int = 0) -> None:
         """What follows is said by a new process, which was told so many characters."""
         if effect.attempt == 1:
-            self._spent = None
+            self._spent, self._denied_before = None, ()
             self._touched.clear()
         else:
             self._spent = add_usage(self._spent, self._used)
+            self._denied_before += self._denied
         agent, config = self._workspace.agent_for(effect.agent), self._workspace.config
         self._model = effect.model or agent.model
         price = price_for(config.prices, self._model)
@@ -183,6 +188,9 @@ class Hearing:
         model = reading.model or self._model_of(run)
         used = priced(reading.usage, price_for(config.prices, model))
         self._used = used
+        self._denied = reading.denied_tools or ()
+        if self._denied_before:
+            reading = replace(reading, denied_tools=(*self._denied_before, *self._denied))
         self._session = _session_of(final)
         if used is not None:
             self._window = used.context_window or self._window
@@ -232,8 +240,9 @@ class Hearing:
             before = (final.session_usage or before) if is_resumed else None
             cost = final.session_cost_usd if is_resumed and final.session_cost_usd else cost
             finals.append(final)
-        self._spent = None
+        self._spent, self._denied_before = None, ()
         for final in finals[:-1]:
+            self._denied_before += final.denied_tools or ()
             price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
             self._spent = add_usage(self._spent, priced(final.usage, price))
         return finals[-1]
