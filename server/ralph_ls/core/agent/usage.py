@@ -31,3 +31,8 @@ def add_known(*counts: Number | None) -> Number | None:
     """The sum of what is known; None where nothing is."""
     known = [count for count in counts if count is not None]
     return sum(known[1:], known[0]) if known else None
+
+
+def less_known(count: int | None, part: int | None) -> int | None:
+    """A count without a part of it; None where the count is not known, and never below nought."""
+    return None if count is None else max(0, count - (part or 0))

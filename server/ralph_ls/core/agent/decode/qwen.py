@@ -13,7 +13,7 @@ from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.claude.records import Content, ResultRecord, Tokens
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.told import Counts, Told, usage_of
-from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.agent.usage import add_usage, less_known
 from ralph_ls.protocol.report import AgentFailure, Usage
 
 
@@ -83,9 +83,9 @@ class QwenMeter:
         whole, earlier = self.whole, self._earlier
         if whole is not None:
             return Counts(
-                input_tokens=_less(whole.input_tokens, earlier.input_tokens),
-                output_tokens=_less(whole.output_tokens, earlier.output_tokens),
-                cached_tokens=_less(whole.cached_tokens, earlier.cached_tokens),
+                input_tokens=less_known(whole.input_tokens, earlier.input_tokens),
+                output_tokens=less_known(whole.output_tokens, earlier.output_tokens),
+                cached_tokens=less_known(whole.cached_tokens, earlier.cached_tokens),
                 cost_usd=cost_usd,
                 turns=self._turns or self._n_answers or None,
                 context_tokens=self._context,
@@ -106,14 +106,10 @@ def _normalised(tokens: Tokens) -> Counts:
     """Counts as all agents have them here: what a cache gave is not among the input."""
     cached = tokens.cache_read_input_tokens
     return Counts(
-        input_tokens=_less(tokens.input_tokens, cached),
+        input_tokens=less_known(tokens.input_tokens, cached),
         output_tokens=tokens.output_tokens,
         cached_tokens=cached,
     )
-
-
-def _less(count: int | None, part: int | None) -> int | None:
-    return None if count is None else max(0, count - (part or 0))
 
 
 _NO_ERROR = "Error: (none)"

@@ -25,17 +25,15 @@ from ralph_ls.core.agent.decode.acp.tools import DONE, FAILED, Call, todos_in
 from ralph_ls.core.agent.decode.claude.tools import path_in
 from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.said import (
     KEPT_CALLS,
     KEPT_CHARACTERS,
-    Errors,
-    Said,
     forget_oldest,
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Teller, Todo, Told, usage_of
+from ralph_ls.core.agent.decode.told import Todo, usage_of
 from ralph_ls.protocol.messages import FileAction, ToolState
 from ralph_ls.protocol.report import AgentFailure
 
@@ -45,28 +43,20 @@ LONGEST_REST = 1 << 16
 """Characters of a line that are held for its end; a longer one is told in parts."""
 
 
-class AcpDecoder:
+class AcpDecoder(LineDecoder):
     """Reads one process of the client."""
 
     def __init__(self, iteration: int, *, folder: str = "", earlier_cost_usd: float = 0.0) -> None:
-        self._folder = folder
-        self._lines = LineSplitter()
-        self._tell = Teller(iteration)
+        super().__init__(iteration, folder=folder)
         self._asked_for: dict[str, str] = {}
         """The method of each request of ours that was not answered."""
-        self._session: str | None = None
-        self._model: str | None = None
         self._logins = ""
         """How one logs in with this agent."""
         self._message = _Message()
-        self._said = Said()
-        self._asked = ""
         self._calls: dict[str, Call] = {}
         self._ended: dict[str, None] = {}
         """Calls that have ended; agents tell more of some."""
         self._todos: tuple[Todo, ...] = ()
-        self._errors = Errors()
-        self._denied: list[str] = []
         self._sums = Sums(earlier_cost_usd)
         self._why: str | None = NO_END
         """Why the turn failed; None where it ended well."""
@@ -75,15 +65,6 @@ class AcpDecoder:
         self._is_in_error = False
         """Whether ``codex`` says that its thread is; what it says then is the error."""
         self._error_text = ""
-
-    def feed(self, data: bytes) -> list[Told]:
-        """The messages of the lines that these bytes complete."""
-        return self._read(*self._lines.feed(data))
-
-    def finish(self) -> list[Told]:
-        told = self._read(*self._lines.finish())
-        self._end_message()
-        return told + self._tell.take()
 
     def final(self) -> Final:
         self._end_message()
@@ -95,7 +76,7 @@ class AcpDecoder:
             errors=self._errors.lines,
             usage=None if counts is None else usage_of(counts),
             session_cost_usd=self._sums.session_cost,
-            session_id=self._session,
+            session_id=self._session_id,
             model=self._model,
             failed=self._why is not None,
             why=self._why or "",
@@ -104,14 +85,13 @@ class AcpDecoder:
             limit=self._limit,
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
-        for line in lines:
-            self._tell.offset = offset
-            offset += len(line)
-            record = read_line(line)
-            if record is not None:
-                self._take(record)
-        return self._tell.take()
+    def _end(self) -> None:
+        self._end_message()
+
+    def _take_line(self, line: bytes) -> None:
+        record = read_line(line)
+        if record is not None:
+            self._take(record)
 
     def _take(self, record: Record) -> None:
         if OWN in record:
@@ -139,7 +119,7 @@ class AcpDecoder:
             case "request":
                 self._asked_for[str(record.get("id"))] = text_at(record, "method")
                 forget_oldest(self._asked_for)
-                self._session = text_at(record, "session") or self._session
+                self._session_id = text_at(record, "session") or self._session_id
             case "denied":
                 if len(self._denied) < KEPT_CALLS:
                     self._denied.append(text_at(record, "tool") or "tool")
@@ -148,7 +128,7 @@ class AcpDecoder:
             case "question":
                 self._asked = question_in({"question": text_at(record, "text")})
             case "fresh":
-                self._session, self._why, self._failure = None, NO_END, AgentFailure.CRASHED
+                self._session_id, self._why, self._failure = None, NO_END, AgentFailure.CRASHED
                 self._tell.text(f"A fresh session: {text_at(record, 'why')}")
             case "failed":
                 named = text_at(record, "failure")
@@ -168,7 +148,7 @@ class AcpDecoder:
                 names = [text_at(row, "name") or text_at(row, "id") for row in methods]
                 self._logins = ", ".join(name for name in names if name)
             case "session/new" | "session/load" | "session/resume":
-                self._session = text_at(answer, "sessionId") or self._session
+                self._session_id = text_at(answer, "sessionId") or self._session_id
                 self._model = _model_in(answer) or self._model
             case "session/set_config_option":
                 self._model = _model_in(answer) or self._model
@@ -220,7 +200,7 @@ class AcpDecoder:
     # What the agent tells on the way.
 
     def _take_update(self, params: Record) -> None:
-        if self._session is not None and text_at(params, "sessionId") != self._session:
+        if self._session_id is not None and text_at(params, "sessionId") != self._session_id:
             return
         update = record_at(params, "update")
         match update.get("sessionUpdate"):

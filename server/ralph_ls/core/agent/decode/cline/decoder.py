@@ -33,18 +33,16 @@ from ralph_ls.core.agent.decode.cline.records import Counts as Spent
 from ralph_ls.core.agent.decode.cline.tools import files_of_call, is_denial, summary_of_call
 from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import Words
 from ralph_ls.core.agent.decode.said import (
     READ_OF_FAILURE,
-    Errors,
-    Said,
     forget_oldest,
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
+from ralph_ls.core.agent.decode.told import Counts, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.protocol.messages import ToolState
 from ralph_ls.protocol.report import AgentFailure
@@ -65,41 +63,24 @@ _FAILURES = {
 """The program's own classes of errors; its third one is ``unknown``."""
 
 
-class ClineDecoder:
+class ClineDecoder(LineDecoder):
     """Reads one process of ``cline``."""
 
     def __init__(self, iteration: int, *, folder: str = "") -> None:
         """``folder`` is the one it works in: the stream does not say."""
-        self._folder = folder
-        self._lines = LineSplitter()
-        self._tell = Teller(iteration)
-        self._said = Said()
+        super().__init__(iteration, folder=folder)
         self._piece = ""
         """What of a text has come whose end has not."""
-        self._asked = ""
         self._calls: dict[str, _Call] = {}
         self._below: set[str] = set()
         """The agents below it that are at work."""
-        self._errors = Errors()
-        self._denied: list[str] = []
         self._spent: Spent | None = None
         self._turns = 0
         self._context: int | None = None
-        self._session_id: str | None = None
-        self._model: str | None = None
         self._result: RunResult | None = None
         self._is_aborted = False
         self._why = ""
         self._error_class = ""
-
-    def feed(self, data: bytes) -> list[Told]:
-        """The messages of the lines that these bytes complete."""
-        return self._read(*self._lines.feed(data))
-
-    def finish(self) -> list[Told]:
-        told = self._read(*self._lines.finish())
-        self._end_text(None)
-        return [*told, *self._tell.take()]
 
     def final(self) -> Final:
         why = self._failure()
@@ -120,14 +101,13 @@ class ClineDecoder:
             limit=self._limit(),
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
-        for line in lines:
-            self._tell.offset = offset
-            offset += len(line)
-            record = read_line(line)
-            if record is not None:
-                self._take(record)
-        return self._tell.take()
+    def _end(self) -> None:
+        self._end_text(None)
+
+    def _take_line(self, line: bytes) -> None:
+        record = read_line(line)
+        if record is not None:
+            self._take(record)
 
     def _take(self, record: Anything | Words) -> None:
         match record:

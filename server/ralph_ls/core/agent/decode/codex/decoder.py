@@ -41,6 +41,7 @@ from ralph_ls.core.agent.decode.codex.tools import (
 )
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import Words, decode
 from ralph_ls.core.agent.decode.said import (
     READ_OF_FAILURE,
@@ -53,6 +54,7 @@ from ralph_ls.core.agent.decode.said import (
 from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.core.agent.failure import failure_in
+from ralph_ls.core.agent.usage import less_known
 from ralph_ls.protocol.messages import ToolState
 from ralph_ls.protocol.report import AgentFailure, Usage
 
@@ -105,7 +107,7 @@ class CodexDecoder:
             session_usage=None if whole is None else usage_of(whole),
             session_id=self._thread_id,
             failed=why is not None,
-            why=_first_line(why or ""),
+            why=first_line(why or ""),
             failure=None if why is None else _failure_of(why, self._last_error, limit),
             denied_tools=tuple(self._denied),
             limit=limit,
@@ -169,7 +171,7 @@ class CodexDecoder:
                 self._take_todos(item)
             case "error":
                 if self._is_in_turn:
-                    self._errors.add([_first_line(item.message)])
+                    self._errors.add([first_line(item.message)])
                 self._tell.text(item.message)
             case kind if kind in TOOL_ITEMS:
                 if item.id not in self._calls:
@@ -209,12 +211,12 @@ class CodexDecoder:
         """It is not the end yet: one that says that it tries again is told, and that is all."""
         if not message.startswith(_TRIES_AGAIN):
             self._last_error = message
-            self._errors.add([_first_line(message)])
+            self._errors.add([first_line(message)])
         self._tell.text(message)
 
     def _fail(self, message: str) -> None:
         self._why = message or self._last_error or "its turn failed"
-        self._errors.add([_first_line(self._why)])
+        self._errors.add([first_line(self._why)])
         if message != self._last_error:
             self._tell.text(self._why)
 
@@ -224,9 +226,9 @@ class CodexDecoder:
         if found is None:
             return None
         return Counts(
-            input_tokens=_less(found.input_tokens, earlier.input_tokens),
-            output_tokens=_less(found.output_tokens, earlier.output_tokens),
-            cached_tokens=_less(found.cached_tokens, earlier.cached_tokens),
+            input_tokens=less_known(found.input_tokens, earlier.input_tokens),
+            output_tokens=less_known(found.output_tokens, earlier.output_tokens),
+            cached_tokens=less_known(found.cached_tokens, earlier.cached_tokens),
         )
 
 
@@ -245,7 +247,7 @@ def _has_failed(item: Item) -> bool:
 
 def _error_lines(item: Item) -> tuple[str, ...]:
     output = decode(_TEXT, item.aggregated_output) or ""
-    told = () if item.error is None else (_first_line(item.error.message),)
+    told = () if item.error is None else (first_line(item.error.message),)
     return (*find_error_lines(output[-READ_OF_FAILURE:]), *told)
 
 
@@ -255,18 +257,10 @@ def _normalised(tokens: Tokens | None) -> Counts | None:
         return None
     cached = tokens.cached_input_tokens
     return Counts(
-        input_tokens=_less(tokens.input_tokens, cached),
+        input_tokens=less_known(tokens.input_tokens, cached),
         output_tokens=tokens.output_tokens,
         cached_tokens=cached,
     )
-
-
-def _less(count: int | None, part: int | None) -> int | None:
-    return None if count is None else max(0, count - (part or 0))
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0].strip()
 
 
 _FAILED = frozenset({"failed", "declined"})

@@ -17,21 +17,19 @@ from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summa
 from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.copilot import records
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import Words
 from ralph_ls.core.agent.decode.said import (
     READ_OF_FAILURE,
-    Errors,
-    Said,
     forget_oldest,
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
+from ralph_ls.core.agent.decode.told import Counts, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.core.agent.failure import failure_of_status
-from ralph_ls.core.agent.usage import add_known
+from ralph_ls.core.agent.usage import add_known, less_known
 from ralph_ls.protocol.messages import FileAction, ToolState
 from ralph_ls.protocol.report import AgentFailure, Usage
 
@@ -53,38 +51,21 @@ _ACTIONS = {"create": FileAction.CREATED, "delete": FileAction.DELETED}
 _RETRY = "model_retry"
 
 
-class CopilotDecoder:
+class CopilotDecoder(LineDecoder):
     """Reads one process of ``copilot``."""
 
     def __init__(self, iteration: int, *, folder: str = "") -> None:
         """``folder`` is the one it works in: the stream does not say."""
-        self._folder = folder
-        self._lines = LineSplitter()
-        self._tell = Teller(iteration)
-        self._said = Said()
+        super().__init__(iteration, folder=folder)
         self._piece = ""
         """What of a text has come whose whole has not."""
-        self._asked = ""
         self._calls: dict[str, _Call] = {}
-        self._errors = Errors()
-        self._denied: list[str] = []
         self._spent = Counts()
         self._turns = 0
         self._context: int | None = None
         self._window: int | None = None
-        self._session_id: str | None = None
-        self._model: str | None = None
         self._error: records.SessionError | None = None
         self._result: records.Result | None = None
-
-    def feed(self, data: bytes) -> list[Told]:
-        """The messages of the lines that these bytes complete."""
-        return self._read(*self._lines.feed(data))
-
-    def finish(self) -> list[Told]:
-        told = self._read(*self._lines.finish())
-        self._end_text("")
-        return [*told, *self._tell.take()]
 
     def final(self) -> Final:
         why = self._failure()
@@ -105,14 +86,13 @@ class CopilotDecoder:
             limit=self._limit() if failure is AgentFailure.LIMIT else None,
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
-        for line in lines:
-            self._tell.offset = offset
-            offset += len(line)
-            thing, is_main = records.read_line(line)
-            if thing is not None:
-                self._take(thing, is_main=is_main)
-        return self._tell.take()
+    def _end(self) -> None:
+        self._end_text("")
+
+    def _take_line(self, line: bytes) -> None:
+        thing, is_main = records.read_line(line)
+        if thing is not None:
+            self._take(thing, is_main=is_main)
 
     def _take(self, thing: records.Thing | Words, *, is_main: bool) -> None:
         match thing:
@@ -298,9 +278,9 @@ def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usa
         return None
     before = earlier or Usage()
     own = Usage(
-        input_tokens=_less(whole.input_tokens, before.input_tokens),
-        output_tokens=_less(whole.output_tokens, before.output_tokens),
-        cached_tokens=_less(whole.cached_tokens, before.cached_tokens),
+        input_tokens=less_known(whole.input_tokens, before.input_tokens),
+        output_tokens=less_known(whole.output_tokens, before.output_tokens),
+        cached_tokens=less_known(whole.cached_tokens, before.cached_tokens),
         context_tokens=found.last_call_input_tokens or None,
     )
     return own, whole
@@ -309,14 +289,10 @@ def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usa
 def _normalised(spent: records.Spent) -> Counts:
     """Counts as all agents have them here: what a cache gave is not among the input."""
     return Counts(
-        input_tokens=_less(spent.input_tokens, spent.cache_read_tokens),
+        input_tokens=less_known(spent.input_tokens, spent.cache_read_tokens),
         output_tokens=spent.output_tokens,
         cached_tokens=spent.cache_read_tokens,
     )
-
-
-def _less(count: int | None, part: int | None) -> int | None:
-    return None if count is None else max(0, count - (part or 0))
 
 
 def _question(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import msgspec
 
 from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summary_of
 from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.gemini.failures import Failed, failed_with
 from ralph_ls.core.agent.decode.gemini.records import (
     ErrorRecord,
@@ -36,17 +37,15 @@ from ralph_ls.core.agent.decode.gemini.tools import (
     todos_in,
 )
 from ralph_ls.core.agent.decode.joined import Joined
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import Words, decode
 from ralph_ls.core.agent.decode.said import (
     READ_OF_FAILURE,
-    Errors,
-    Said,
     forget_oldest,
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
+from ralph_ls.core.agent.decode.told import Counts, Todo, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.protocol.messages import ToolState
 from ralph_ls.protocol.report import AgentFailure
@@ -54,37 +53,19 @@ from ralph_ls.protocol.report import AgentFailure
 NO_END = "its output ended without a result"
 
 
-class GeminiDecoder:
+class GeminiDecoder(LineDecoder):
     """Reads one process of ``gemini``."""
 
     def __init__(self, iteration: int, *, folder: str = "") -> None:
-        self._folder = folder
-        self._lines = LineSplitter()
-        self._tell = Teller(iteration)
-        self._session_id: str | None = None
-        self._model: str | None = None
-        self._said = Said()
+        super().__init__(iteration, folder=folder)
         self._saying = Joined()
-        self._asked = ""
         self._calls: dict[str, _Call] = {}
-        self._errors = Errors()
-        self._denied: list[str] = []
         self._n_answers = 0
         self._is_answering = False
         """Whether the model speaks or calls tools, and no tool has come back yet."""
         self._last_error = ""
         """The last error that is no warning and was not got over."""
         self._result: ResultRecord | None = None
-
-    def feed(self, data: bytes) -> list[Told]:
-        """The messages of the lines that these bytes complete."""
-        self._read(*self._lines.feed(data))
-        return self._tell.take()
-
-    def finish(self) -> list[Told]:
-        self._read(*self._lines.finish())
-        self._end_text()
-        return self._tell.take()
 
     def final(self) -> Final:
         failed = self._failed()
@@ -105,20 +86,20 @@ class GeminiDecoder:
             limit=None if failed is None else failed.limit,
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> None:
-        for line in lines:
-            self._tell.offset = offset
-            offset += len(line)
-            call_id = went_well(line)
-            call = None if call_id is None else self._calls.pop(call_id, None)
-            if call_id is not None and call is not None:
-                self._is_answering = False
-                self._end_text()
-                self._end_well(call_id, call)
-                continue
-            record = read_line(line)
-            if record is not None:
-                self._take(record)
+    def _end(self) -> None:
+        self._end_text()
+
+    def _take_line(self, line: bytes) -> None:
+        call_id = went_well(line)
+        call = None if call_id is None else self._calls.pop(call_id, None)
+        if call_id is not None and call is not None:
+            self._is_answering = False
+            self._end_text()
+            self._end_well(call_id, call)
+            return
+        record = read_line(line)
+        if record is not None:
+            self._take(record)
 
     def _take(self, record: Record) -> None:
         if not isinstance(record, MessageRecord | InitRecord):
@@ -193,7 +174,7 @@ class GeminiDecoder:
             self._end_well(record.tool_id, call)
             return
         error, output = record.error or Failure(), decode(_TEXT, record.output) or ""
-        told = (_first_line(error.message),) if error.message else ()
+        told = (first_line(error.message),) if error.message else ()
         self._errors.add((*find_error_lines(output[-READ_OF_FAILURE:]), *told))
         if _is_denial(error, call.name):
             self._denied.append(call.name)
@@ -215,7 +196,7 @@ class GeminiDecoder:
         """It is not the end yet, and a warning is none at all."""
         if not is_warning:
             self._last_error = message
-            self._errors.add([_first_line(message)])
+            self._errors.add([first_line(message)])
         self._tell.text(message)
 
     def _take_result(self, record: ResultRecord) -> None:
@@ -276,10 +257,6 @@ def _is_denial(error: Failure, tool: str) -> bool:
     """Whether a call was not permitted: a tool that may not be used is not there at all."""
     is_missing = error.type == "tool_not_registered" and is_own_tool(tool) and not is_asking(tool)
     return is_missing or error.type == "policy_violation"
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0].strip()
 
 
 _TEXT = msgspec.json.Decoder(str | None)

@@ -13,12 +13,12 @@ import msgspec
 from ralph_ls.core.agent.decode.claude.tools import path_in
 from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.jsonl.fields import Fields, JsonRecord, add_counts, known_over
-from ralph_ls.core.agent.decode.lines import LineSplitter
 from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import decode
-from ralph_ls.core.agent.decode.said import Errors, Said, forget_oldest, is_asking, question_in
-from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
+from ralph_ls.core.agent.decode.said import forget_oldest, is_asking, question_in
+from ralph_ls.core.agent.decode.told import Counts, usage_of
 from ralph_ls.protocol.jsonl_config import Counting, JsonLinesConfig
 from ralph_ls.protocol.messages import FileAction, ToolState
 from ralph_ls.protocol.report import AgentFailure, Usage
@@ -26,27 +26,20 @@ from ralph_ls.protocol.report import AgentFailure, Usage
 NO_END = "its output ended without a result"
 
 
-class JsonLinesDecoder:
+class JsonLinesDecoder(LineDecoder):
     """Reads one process of a program that prints JSON lines."""
 
     def __init__(
         self, iteration: int, *, mapping: JsonLinesConfig | None = None, folder: str = ""
     ) -> None:
         """``folder`` is the one it works in, from which paths are told."""
+        super().__init__(iteration, folder=folder)
         self._mapping = mapping or JsonLinesConfig()
         self._fields = Fields(self._mapping)
-        self._folder = folder
-        self._lines = LineSplitter()
-        self._tell = Teller(iteration)
-        self._said = Said()
         self._pieces: list[str] = []
-        self._asked = ""
         self._calls: dict[str, _Call] = {}
         self._n_calls = 0
-        self._errors = Errors()
         self._counts = Counts()
-        self._session_id: str | None = None
-        self._model: str | None = None
         self._has_ended = not self._mapping.kinds.result
         """Whether the end has come; where there is no such record, it needs none."""
         self._result = ""
@@ -61,15 +54,6 @@ class JsonLinesDecoder:
             "result": self._take_result,
             "session": self._take_session,
         }
-
-    def feed(self, data: bytes) -> list[Told]:
-        """The messages of the lines that these bytes complete."""
-        return self._read(*self._lines.feed(data))
-
-    def finish(self) -> list[Told]:
-        told = self._read(*self._lines.finish())
-        self._end_pieces()
-        return [*told, *self._tell.take()]
 
     def final(self) -> Final:
         why = self._why or ("" if self._has_ended else NO_END)
@@ -89,17 +73,16 @@ class JsonLinesDecoder:
             limit=limit,
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
-        for line in lines:
-            self._tell.offset = offset
-            offset += len(line)
-            record = decode(_RECORD, line)
-            if record is not None:
-                self._take(record)
-            elif line.strip() and not line.lstrip().startswith(b'{"'):
-                self._end_pieces()
-                self._say(line.decode("utf-8", errors="replace").rstrip("\r\n"))
-        return self._tell.take()
+    def _end(self) -> None:
+        self._end_pieces()
+
+    def _take_line(self, line: bytes) -> None:
+        record = decode(_RECORD, line)
+        if record is not None:
+            self._take(record)
+        elif line.strip() and not line.lstrip().startswith(b'{"'):
+            self._end_pieces()
+            self._say(line.decode("utf-8", errors="replace").rstrip("\r\n"))
 
     def _take(self, record: JsonRecord) -> None:
         meaning = self._fields.meaning_of(record)

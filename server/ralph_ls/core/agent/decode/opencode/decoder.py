@@ -20,7 +20,8 @@ from ralph_ls.core.agent.decode.claude.tools import (
     summary_of,
 )
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.frame import LineDecoder
+from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.opencode.records import (
     Account,
     CacheTokens,
@@ -40,12 +41,10 @@ from ralph_ls.core.agent.decode.opencode.records import (
 from ralph_ls.core.agent.decode.records import NOTHING, Words, decode
 from ralph_ls.core.agent.decode.said import (
     READ_OF_FAILURE,
-    Errors,
-    Said,
     is_asking,
     question_in,
 )
-from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
+from ralph_ls.core.agent.decode.told import Counts, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.core.agent.failure import failure_in, failure_of_status
 from ralph_ls.core.agent.usage import add_known
@@ -55,32 +54,18 @@ from ralph_ls.protocol.report import AgentFailure
 NO_END = "its output ended before its last step did"
 
 
-class OpencodeDecoder:
+class OpencodeDecoder(LineDecoder):
     """Reads one process of ``opencode``."""
 
     def __init__(self, iteration: int, *, folder: str = "") -> None:
-        self._folder = folder
-        self._lines = LineSplitter()
-        self._tell = Teller(iteration)
-        self._session_id: str | None = None
-        self._said = Said()
-        self._asked = ""
+        super().__init__(iteration, folder=folder)
         self._todos = TodoList()
-        self._errors = Errors()
-        self._denied: list[str] = []
         self._used = Counts()
         self._has_ended = False
         """Whether the last step was to be the last, or could not be."""
         self._was_denied = False
         """Whether a call of the last step was not permitted, which ends the session."""
         self._error: ErrorInfo | None = None
-
-    def feed(self, data: bytes) -> list[Told]:
-        """The messages of the lines that these bytes complete."""
-        return self._read(*self._lines.feed(data))
-
-    def finish(self) -> list[Told]:
-        return self._read(*self._lines.finish())
 
     def final(self) -> Final:
         error = self._error
@@ -103,14 +88,10 @@ class OpencodeDecoder:
             limit=_limit_in(error) if failure is AgentFailure.LIMIT else None,
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
-        for line in lines:
-            self._tell.offset = offset
-            offset += len(line)
-            event = read_line(line)
-            if event is not None:
-                self._take(event)
-        return self._tell.take()
+    def _take_line(self, line: bytes) -> None:
+        event = read_line(line)
+        if event is not None:
+            self._take(event)
 
     def _take(self, event: Event) -> None:
         match event:
@@ -162,7 +143,7 @@ class OpencodeDecoder:
             self._tell_files(name, given, account)
             return
         output = decode(_TEXT, state.output) or ""
-        told = (_first_line(state.error),) if state.error else ()
+        told = (first_line(state.error),) if state.error else ()
         self._errors.add((*find_error_lines(output[-READ_OF_FAILURE:]), *told))
         if state.error.startswith(_NOT_PERMITTED):
             self._was_denied = is_main
@@ -227,17 +208,13 @@ def _limit_in(error: ErrorInfo | None) -> Limit:
 
 def _words_of(error: ErrorInfo) -> str:
     status = error.data.status_code
-    words = _first_line(error.data.message) or error.name or "it failed"
+    words = first_line(error.data.message) or error.name or "it failed"
     return words if status is None else f"{words} (status {status})"
 
 
 def _summary_of(given: Mapping[str, Any], folder: str) -> str:
     path = given.get("filePath")
     return summary_of({"file_path": path, **given} if isinstance(path, str) else given, folder)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0].strip()
 
 
 _ACTIONS = {
