@@ -62,7 +62,7 @@ class TestChoices:
         known = {"claude", "codex", "cline", "gemini", "opencode", "qwen", "copilot"}
         assert known <= set(agents)
         missing = [one for one in found["agents"] if not one["found"] and one["name"] in known]
-        assert all("; install it with npm install -g " in one["detail"] for one in missing)
+        assert all(one["detail"].startswith("install it with npm install -g ") for one in missing)
         assert (found["alreadySetUp"], found.get("existingPlan")) == (False, None)
         assert found.get("profile") is None
         assert found["defaults"]["completionPhrase"] == "COMPLETE"

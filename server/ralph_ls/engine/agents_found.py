@@ -57,7 +57,8 @@ def _choice(
         first = error.message.splitlines()[0].removesuffix(", which holds:")
         install = install_of(name)
         if install is not None and isinstance(error, AgentUnavailable):
-            first = f"{first}; install it with {install}"
+            # That it is not on PATH is said beside it, and there is room for one line.
+            first = f"install it with {install}"
         return AgentChoice(name=name, found=False, detail=first, needs_allow=needs_allow)
     return AgentChoice(name=name, found=True, detail=_told(program), needs_allow=needs_allow)
 
