@@ -11,19 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.codex.tools import TOOL_ITEMS
-from ralph_ls.core.agent.decode.elsewhere_places import (
-    BELOW,
-    places_of_any,
-    places_of_cline,
-    places_of_copilot,
-    texts_in,
-)
+from ralph_ls.core.agent.decode.elsewhere_places import PLACES
 from ralph_ls.core.agent.decode.lines import LONGEST_LINE
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.promises import find_promise_tags
@@ -59,7 +52,7 @@ def find_elsewhere(
     Plain text has no such place: all of it is the agent's own words. A signal which the final text
     has as well is left out, for that is the one that was seen.
     """
-    places = _PLACES.get(dialect)
+    places = PLACES.get(dialect)
     if places is None:
         return ()
     decoder = decoder_for(dialect, mapping=mapping)
@@ -113,119 +106,7 @@ def _json(line: bytes) -> object:
         return None
 
 
-def _places_of_claude(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The texts of a record, each with where it stands."""
-    kind = record.get("type")
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    is_main = record.get("parent_tool_use_id") is None
-    if kind in {"assistant", "user"}:
-        for block in blocks:
-            shape = block.get("type") if isinstance(block, dict) else None
-            where = _WHERE_IN_CLAUDE.get((kind, shape)) if isinstance(shape, str) else None
-            if where is not None:
-                is_said_below = kind == "assistant" and not is_main and shape != "tool_use"
-                yield from texts_in(BELOW if is_said_below else where, block)
-
-
-def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    item = event.get("item")
-    if event.get("type") != "item.completed" or not isinstance(item, dict):
-        return
-    kind = item.get("type")
-    if kind == "collab_tool_call":
-        yield from texts_in(BELOW, item)
-        return
-    if kind in TOOL_ITEMS:
-        given = {key: item.get(key) for key in ("command", "arguments", "query")}
-        back = {key: item.get(key) for key in ("aggregated_output", "result", "error")}
-        yield from texts_in("a tool's call", given)
-        yield from texts_in("a tool's result", back)
-    elif kind in _WHERE_IN_CODEX:
-        yield from texts_in(_WHERE_IN_CODEX[kind], item)
-
-
-def _places_of_gemini(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The texts of a record, but for the model's own words, of which it has only a piece."""
-    match record.get("type"):
-        case "message" if record.get("role") == "user":
-            yield from texts_in("the prompt", record.get("content"))
-        case "message" if not record.get("delta"):
-            yield from texts_in("an earlier text", record.get("content"))
-        case "tool_use":
-            yield from texts_in("a tool's call", record.get("parameters"))
-        case "tool_result":
-            yield from texts_in("a tool's result", [record.get("output"), record.get("error")])
-        case "error":
-            yield from texts_in("a warning", record.get("message"))
-        case _:
-            pass
-
-
-def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    part = event.get("part")
-    if not isinstance(part, dict):
-        return
-    kind, state = event.get("type"), part.get("state")
-    if kind == "tool_use" and isinstance(state, dict):
-        yield from texts_in("a tool's call", state.get("input"))
-        where = BELOW if part.get("tool") == "task" else "a tool's result"
-        yield from texts_in(where, [state.get("output"), state.get("error")])
-    elif kind in _WHERE_IN_OPENCODE:
-        yield from texts_in(_WHERE_IN_OPENCODE[kind], part.get("text"))
-
-
-def _places_of_acp(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Of a text that comes in pieces, what stands in one of them."""
-    params = record.get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    if not isinstance(update, dict):
-        return
-    match update.get("sessionUpdate"):
-        case "tool_call" | "tool_call_update":
-            yield from texts_in("a tool's call", update.get("rawInput"))
-            yield from texts_in("a tool's result", [update.get("rawOutput"), update.get("content")])
-        case "agent_message_chunk":
-            yield from texts_in("an earlier text", update.get("content"))
-        case "agent_thought_chunk":
-            yield from texts_in("the reasoning", update.get("content"))
-        case _:
-            pass
-
-
 _NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
 """The mark before ``promise`` may be written as an escape."""
 
 _NAMES_IN_TEXT = re.compile(r"promise>|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
-
-_WHERE_IN_CLAUDE = {
-    ("assistant", "text"): "an earlier text",
-    ("assistant", "thinking"): "the reasoning",
-    ("assistant", "tool_use"): "a tool's call",
-    ("user", "tool_result"): "a tool's result",
-    ("user", "text"): "the prompt",
-}
-
-_WHERE_IN_CODEX = {
-    "agent_message": "an earlier text",
-    "reasoning": "the reasoning",
-    "todo_list": "the to-do list",
-    "error": "a warning",
-}
-"""Of the kinds of items that are no calls of tools."""
-
-_WHERE_IN_OPENCODE = {"text": "an earlier text", "reasoning": "the reasoning"}
-
-_PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = {
-    Dialect.CLAUDE: _places_of_claude,
-    Dialect.QWEN: _places_of_claude,
-    Dialect.CODEX: _places_of_codex,
-    Dialect.CLINE: places_of_cline,
-    Dialect.COPILOT: places_of_copilot,
-    Dialect.JSONL: places_of_any,
-    Dialect.GEMINI: _places_of_gemini,
-    Dialect.OPENCODE: _places_of_opencode,
-    Dialect.ACP: _places_of_acp,
-}
-"""The texts of a record of each dialect, each with where it stands; none of a dialect not here."""

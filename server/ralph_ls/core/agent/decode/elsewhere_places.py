@@ -5,32 +5,118 @@ It must never know what a signal is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-BELOW = "a sub-agent's words"
+from ralph_ls.core.agent.decode.codex.tools import TOOL_ITEMS
+from ralph_ls.protocol.agent_config import Dialect
+
+_BELOW = "a sub-agent's words"
 
 
-def places_of_cline(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _places_of_claude(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with where it stands."""
+    kind = record.get("type")
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    is_main = record.get("parent_tool_use_id") is None
+    if kind in {"assistant", "user"}:
+        for block in blocks:
+            shape = block.get("type") if isinstance(block, dict) else None
+            where = _WHERE_IN_CLAUDE.get((kind, shape)) if isinstance(shape, str) else None
+            if where is not None:
+                is_said_below = kind == "assistant" and not is_main and shape != "tool_use"
+                yield from _texts_in(_BELOW if is_said_below else where, block)
+
+
+def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    item = event.get("item")
+    if event.get("type") != "item.completed" or not isinstance(item, dict):
+        return
+    kind = item.get("type")
+    if kind == "collab_tool_call":
+        yield from _texts_in(_BELOW, item)
+        return
+    if kind in TOOL_ITEMS:
+        given = {key: item.get(key) for key in ("command", "arguments", "query")}
+        back = {key: item.get(key) for key in ("aggregated_output", "result", "error")}
+        yield from _texts_in("a tool's call", given)
+        yield from _texts_in("a tool's result", back)
+    elif kind in _WHERE_IN_CODEX:
+        yield from _texts_in(_WHERE_IN_CODEX[kind], item)
+
+
+def _places_of_gemini(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, but for the model's own words, of which it has only a piece."""
+    match record.get("type"):
+        case "message" if record.get("role") == "user":
+            yield from _texts_in("the prompt", record.get("content"))
+        case "message" if not record.get("delta"):
+            yield from _texts_in("an earlier text", record.get("content"))
+        case "tool_use":
+            yield from _texts_in("a tool's call", record.get("parameters"))
+        case "tool_result":
+            yield from _texts_in("a tool's result", [record.get("output"), record.get("error")])
+        case "error":
+            yield from _texts_in("a warning", record.get("message"))
+        case _:
+            pass
+
+
+def _places_of_opencode(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    part = event.get("part")
+    if not isinstance(part, dict):
+        return
+    kind, state = event.get("type"), part.get("state")
+    if kind == "tool_use" and isinstance(state, dict):
+        yield from _texts_in("a tool's call", state.get("input"))
+        where = _BELOW if part.get("tool") == "task" else "a tool's result"
+        yield from _texts_in(where, [state.get("output"), state.get("error")])
+    elif kind in _WHERE_IN_OPENCODE:
+        yield from _texts_in(_WHERE_IN_OPENCODE[kind], part.get("text"))
+
+
+def _places_of_acp(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of a text that comes in pieces, what stands in one of them."""
+    params = record.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if not isinstance(update, dict):
+        return
+    match update.get("sessionUpdate"):
+        case "tool_call" | "tool_call_update":
+            yield from _texts_in("a tool's call", update.get("rawInput"))
+            yield from _texts_in(
+                "a tool's result", [update.get("rawOutput"), update.get("content")]
+            )
+        case "agent_message_chunk":
+            yield from _texts_in("an earlier text", update.get("content"))
+        case "agent_thought_chunk":
+            yield from _texts_in("the reasoning", update.get("content"))
+        case _:
+            pass
+
+
+def _places_of_cline(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a record of ``cline``; those of its agents below it bear no mark."""
     event = record.get("event")
     if not isinstance(event, dict):
         return
     match event.get("type"), event.get("contentType"):
         case "content_end", "text":
-            yield from texts_in("an earlier text", event.get("text"))
+            yield from _texts_in("an earlier text", event.get("text"))
         case "content_end", "reasoning":
-            yield from texts_in("the reasoning", event.get("reasoning"))
+            yield from _texts_in("the reasoning", event.get("reasoning"))
         case "content_start", "tool":
-            yield from texts_in("a tool's call", event.get("input"))
+            yield from _texts_in("a tool's call", event.get("input"))
         case "content_end", "tool":
             is_below = event.get("toolName") == "spawn_agent"
-            yield from texts_in(BELOW if is_below else "a tool's result", event.get("output"))
+            yield from _texts_in(_BELOW if is_below else "a tool's result", event.get("output"))
         case _:
             pass
 
 
-def places_of_copilot(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _places_of_copilot(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of an event of ``copilot``."""
     data = record.get("data")
     if not isinstance(data, dict):
@@ -38,24 +124,24 @@ def places_of_copilot(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     is_below = record.get("agentId") is not None
     match record.get("type"):
         case "assistant.message":
-            yield from texts_in(BELOW if is_below else "an earlier text", data.get("content"))
-            yield from texts_in("the reasoning", data.get("reasoningText"))
+            yield from _texts_in(_BELOW if is_below else "an earlier text", data.get("content"))
+            yield from _texts_in("the reasoning", data.get("reasoningText"))
         case "tool.execution_start":
-            yield from texts_in("a tool's call", data.get("arguments"))
+            yield from _texts_in("a tool's call", data.get("arguments"))
         case "tool.execution_complete":
-            yield from texts_in("a tool's result", data.get("result"))
+            yield from _texts_in("a tool's result", data.get("result"))
         case "user.message":
-            yield from texts_in("the prompt", data.get("content"))
+            yield from _texts_in("the prompt", data.get("content"))
         case _:
             pass
 
 
-def places_of_any(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _places_of_any(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a record that nothing is known of but that it is one."""
-    yield from texts_in("a record", record)
+    yield from _texts_in("a record", record)
 
 
-def texts_in(where: str, value: object) -> Iterator[tuple[str, str]]:
+def _texts_in(where: str, value: object) -> Iterator[tuple[str, str]]:
     """Every text in a value, however deep, in order."""
     waiting = [value]
     while waiting:
@@ -69,3 +155,35 @@ def texts_in(where: str, value: object) -> Iterator[tuple[str, str]]:
                 waiting.extend(reversed(given))
             case _:
                 pass
+
+
+_WHERE_IN_CLAUDE = {
+    ("assistant", "text"): "an earlier text",
+    ("assistant", "thinking"): "the reasoning",
+    ("assistant", "tool_use"): "a tool's call",
+    ("user", "tool_result"): "a tool's result",
+    ("user", "text"): "the prompt",
+}
+
+_WHERE_IN_CODEX = {
+    "agent_message": "an earlier text",
+    "reasoning": "the reasoning",
+    "todo_list": "the to-do list",
+    "error": "a warning",
+}
+"""Of the kinds of items that are no calls of tools."""
+
+_WHERE_IN_OPENCODE = {"text": "an earlier text", "reasoning": "the reasoning"}
+
+PLACES: Mapping[Dialect, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = {
+    Dialect.CLAUDE: _places_of_claude,
+    Dialect.QWEN: _places_of_claude,
+    Dialect.CODEX: _places_of_codex,
+    Dialect.CLINE: _places_of_cline,
+    Dialect.COPILOT: _places_of_copilot,
+    Dialect.JSONL: _places_of_any,
+    Dialect.GEMINI: _places_of_gemini,
+    Dialect.OPENCODE: _places_of_opencode,
+    Dialect.ACP: _places_of_acp,
+}
+"""The texts of a record of each dialect, each with where it stands; none of a dialect not here."""
