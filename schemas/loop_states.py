@@ -43,6 +43,7 @@ WORDS: Mapping[Arrow, str] = {
     (Phase.PAUSED, Phase.PREPARING): "ralph resume",
     (Phase.PAUSED, Phase.WAITING): "ralph resume, too many calls",
     (Phase.PARKED, Phase.PREPARING): "answered, resolved, reset or approved",
+    (Phase.PARKED, Phase.SETTLING): "resolved, and a lost iteration is still open",
     (Phase.PARKED, Phase.WAITING): "the same, too many calls",
     (Phase.PARKED, Phase.PAUSED): "a pause was asked for before",
 }

@@ -10,7 +10,16 @@ const BASE = "a".repeat(40);
 const HEAD = "b".repeat(40);
 
 function changes(files: readonly FileChange[], more: Partial<ChangesResult> = {}): ChangesResult {
-  return { iteration: 2, base: BASE, head: HEAD, commits: [], files, moreFiles: 0, ...more };
+  return {
+    iteration: 2,
+    start: 2,
+    base: BASE,
+    head: HEAD,
+    commits: [],
+    files,
+    moreFiles: 0,
+    ...more,
+  };
 }
 
 function file(status: FileChange["status"], more: Partial<FileChange> = {}): FileChange {

@@ -423,13 +423,19 @@ describe("two windows", () => {
     const gate = new Promise<void>((resolve) => {
       open = resolve;
     });
+    let holds = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      holds = resolve;
+    });
     const first = bundledServer(plan, {
       ...one,
       run: async (program) => {
         await one.run(program);
+        holds();
         await gate;
       },
     });
+    await held;
     const second = bundledServer(plan, {
       ...two,
       step: (text) => {

@@ -24,7 +24,7 @@ describe("bytes become lines", () => {
 });
 
 describe("a message", () => {
-  const about = { iteration: 2, offset: 0 };
+  const about = { start: 2, offset: 0 };
 
   test.each<[Message, string]>([
     [{ ...about, kind: "text", text: "I look at it." }, "I look at it.\n"],

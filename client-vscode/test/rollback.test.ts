@@ -10,6 +10,7 @@ function told(changes: Partial<RollbackResult> = {}): RollbackResult {
     done: false,
     run: "20260131T120000Z-abcd",
     iteration: 3,
+    start: 3,
     branch: "main",
     target: "a1b2c3d4".repeat(5),
     commits: [

@@ -30,6 +30,7 @@ export function task(changes: Partial<TaskRow> = {}): TaskRow {
     state: "todo",
     section: "High Priority",
     line: 5,
+    optional: false,
     criteria: [],
     attempts: 0,
     inWork: false,
@@ -45,6 +46,8 @@ export function task(changes: Partial<TaskRow> = {}): TaskRow {
 export function iteration(changes: Partial<IterationRow> = {}): IterationRow {
   return {
     iteration: 1,
+    start: changes.iteration ?? 1,
+    tries: 1,
     tasksDone: 0,
     why: "",
     changes: false,

@@ -122,6 +122,10 @@ def _project(home: Path, name: str) -> tuple[Path, Path, Path]:
     tasks = "".join(f"- [ ] Task number {number}\n" for number in range(20))
     plan = f"# Fix plan\n\n## High Priority\n\n{tasks}"
     (project / "@fix_plan.md").write_text(plan, encoding="utf-8")
+    (project / ".ralph").mkdir()
+    # The agent does the same again and again, which would end the run.
+    settings = "[progress]\nchurn = false\n[attempts]\nunfinished = 0\n"
+    (project / ".ralph" / "config.toml").write_text(settings, encoding="utf-8")
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
         subprocess.run(
             ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com", *arguments],

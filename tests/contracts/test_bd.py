@@ -18,6 +18,7 @@ import pytest
 
 from ralph_ls.core.plan.beads.answers import read_answer, read_error, read_object
 from ralph_ls.core.plan.beads.issues import Issue, read_issue
+from ralph_ls.core.plan.beads.versions import keeps_close_reasons, read_version
 from tests.fakes.bd import install, seed
 
 SHAPES = ("bare", "items", "data")
@@ -242,6 +243,52 @@ def test_many_at_once_lose_nothing(bd: Program) -> None:
         others = pool.map(lambda one: bd.run("dep", "add", issue_id, one).returncode, made)
         assert set(others) == {0}
     assert sorted(bd.show(issue_id).needs) == sorted(made)
+
+
+def of_release(tmp_path: Path, version: str) -> Program:
+    program = Program(str(install(tmp_path / "bin")), tmp_path, {"FAKE_BD_VERSION": version})
+    program.run("init")
+    return program
+
+
+def test_it_says_which_release_it_is(bd: Program) -> None:
+    version = read_version(bd.run("version").stdout)
+    assert version is not None
+    assert keeps_close_reasons(version)
+
+
+def test_releases_before_0_30_forget_why_an_issue_was_closed(tmp_path: Path) -> None:
+    bd = of_release(tmp_path, "0.24.0")
+    issue_id = bd.create("a")
+    (closed,) = bd.ask("close", issue_id, "--reason", "seen (make test - exit 0)")
+    assert "close_reason" not in closed
+    assert bd.show(issue_id).close_reason == ""
+    assert read_version(bd.run("version").stdout) == (0, 24, 0)
+
+
+def test_release_0_34_counts_dependencies_in_lists_and_refuses_known_ones(tmp_path: Path) -> None:
+    bd = of_release(tmp_path, "0.34.0")
+    a, b = bd.create("a"), bd.create("b")
+    bd.run("dep", "add", a, b)
+    bd.ask("close", b, "--reason", "r")
+    bd.ask("close", a, "--reason", "r")
+    listed = {one["id"]: one for one in bd.ask("list", "--all", "--limit", "0")}
+    assert ("dependencies" in listed[a], listed[a]["dependency_count"]) == (False, 1)
+    assert bd.show(a).dependencies == ((b, "blocks"),)
+    assert "UNIQUE constraint failed" in bd.refuses("dep", "add", a, b)
+
+
+@pytest.mark.parametrize(("how", "title"), [("update:1", "a"), ("!update:1", "b")])
+def test_the_fake_may_fail_before_or_after_it_has_done_something(
+    tmp_path: Path, how: str, title: str
+) -> None:
+    bd = of_release(tmp_path, "1.0.0")
+    issue_id = bd.create("a")
+    bd.around = {"FAKE_BD_FAILS": how}
+    bd.refuses("update", issue_id, "--title", "b")
+    assert bd.show(issue_id).title == title
+    bd.ask("update", issue_id, "--title", "c")
+    assert bd.show(issue_id).title == "c"
 
 
 @pytest.mark.parametrize("shape", SHAPES)

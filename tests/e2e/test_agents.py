@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,7 +124,7 @@ def test_limit(scene: Scene, note: Note) -> None:
 
 @each
 def test_stop(scene: Scene, note: Note, tmp_path: Path) -> None:
-    """Ctrl-C in the middle of its words ends it, with all that it has started."""
+    """Ctrl-C twice in the middle of its words ends it, with all that it has started."""
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     reader = os.open(gate, os.O_RDONLY | os.O_NONBLOCK)
@@ -137,7 +136,7 @@ def test_stop(scene: Scene, note: Note, tmp_path: Path) -> None:
         os.close(reader)
         living = len(marked_processes(run))
         begun = time.monotonic()
-        running.signal(signal.SIGINT)
+        running.press_ctrl_c_twice()
         done = running.wait()
         seconds = time.monotonic() - begun
     assert done.exit_code == 130, said(done)

@@ -82,6 +82,7 @@ class View(WorkspaceView):
         self.plan = plan
         self.kind = PlanKind.MARKDOWN
         self.issues = None
+        self.optional: tuple[str, ...] = ()
         self.now = Picture()
 
     @property
@@ -95,6 +96,14 @@ class View(WorkspaceView):
     @property
     def plan_kind(self) -> PlanKind:
         return self.kind
+
+    @property
+    def optional_sections(self) -> tuple[str, ...]:
+        return self.optional
+
+    @property
+    def skip_review(self) -> bool:
+        return False
 
     @property
     def decide_path(self) -> Path:

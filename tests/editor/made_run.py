@@ -52,7 +52,9 @@ class MadeRun:
         lock.claim(
             Owner(
                 pid=os.getpid(),
-                process_start_time=own_start_time(),
+                # Not this process: the servers that are tested descend from it, and no editor's
+                # server descends from an engine.
+                process_start_time=own_start_time() - 60,
                 run=self.run,
                 state_dir=str(self.state.folder),
             )
@@ -125,9 +127,9 @@ def made_run(repository: Path, run: str = RUN, *, begun: bool = True) -> Iterato
             made.journal.close()
 
 
-def message(text: str, *, iteration: int = 1, offset: int = 0) -> bytes:
+def message(text: str, *, start: int = 1, offset: int = 0) -> bytes:
     """A text message, as its file has it."""
     return (
-        b'{"iteration":%d,"offset":%d,"kind":"text","text":"%b"}'  # The text is plain here.
-        % (iteration, offset, text.encode())
+        b'{"start":%d,"offset":%d,"kind":"text","text":"%b"}'  # The text is plain here.
+        % (start, offset, text.encode())
     )

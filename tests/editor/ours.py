@@ -91,7 +91,7 @@ def register_more(server: MendedServer) -> None:
         for number in range(N_PIECES):
             ls.notify(
                 OUTPUT,
-                OutputParams(workspace="file:///w", run=RUN, iteration=1, stream="out", text=PIECE),
+                OutputParams(workspace="file:///w", run=RUN, start=1, stream="out", text=PIECE),
             )
             if number == N_PIECES // 2:
                 ls.notify("tests/middle")

@@ -80,7 +80,7 @@ class TestOurMessages:
     @given(st.text(), st.integers(0))
     def test_a_notification_reads_as_it_was_written(self, text: str, skipped: int) -> None:
         params = OutputParams(
-            workspace="w", run="r", iteration=1, stream="out", text=text, skipped=skipped
+            workspace="w", run="r", start=1, stream="out", text=text, skipped=skipped
         )
         [body] = FrameReader().feed(write_notification(OUTPUT, params))
         message = json.loads(body)

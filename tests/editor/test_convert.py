@@ -128,21 +128,21 @@ class TestTargets:
 
     def test_the_newest_attempt_of_an_iteration(self, tmp_path: Path, files: RunFiles) -> None:
         files.output(3, 1, "out").write_text("first")
-        assert find_target("iteration:3", tmp_path, files) == Target(
+        assert find_target("start:3:3", tmp_path, files) == Target(
             path=files.output(3, 1, "out"), title="output of iteration 3"
         )
         files.output(3, 2, "out").write_text("second")
-        target = find_target("iteration:3", tmp_path, files)
+        target = find_target("start:3:3", tmp_path, files)
         assert target is not None
         assert target.path == files.output(3, 2, "out")
 
     def test_where_the_agent_said_something(self, tmp_path: Path, files: RunFiles) -> None:
         files.output(1, 1, "out").touch()
-        silent = find_target("iteration:1", tmp_path, files)
+        silent = find_target("start:1:1", tmp_path, files)
         assert silent is not None
         assert silent.path == files.output(1, 1, "out")
         files.output(1, 1, "err").write_text("no such model")
-        target = find_target("iteration:1", tmp_path, files)
+        target = find_target("start:1:1", tmp_path, files)
         assert target is not None
         assert target.path == files.output(1, 1, "err")
 
@@ -153,13 +153,13 @@ class TestTargets:
         assert target.path == files.engine_errors
 
     @pytest.mark.parametrize(
-        "link", [None, "", "file:gone.txt", "iteration:9", "iteration:x", "engine:", "other:1"]
+        "link", [None, "", "file:gone.txt", "start:9:9", "start:x:x", "engine:", "other:1"]
     )
     def test_what_is_not_there(self, link: str | None, tmp_path: Path, files: RunFiles) -> None:
         assert find_target(link, tmp_path, files) is None
 
     def test_a_work_tree_without_a_run(self, tmp_path: Path) -> None:
-        assert find_target("iteration:1", tmp_path, None) is None
+        assert find_target("start:1:1", tmp_path, None) is None
 
 
 REMARK = Diagnostic(

@@ -275,3 +275,13 @@ class TestParses:
         assert len(parsed) == KEPT_PARSES + 1
         parses.parse(Path("/0.md"), "- [ ] a\n", PLAIN)
         assert len(parsed) == KEPT_PARSES + 2
+
+
+async def test_before_any_run_the_settings_say_which_tasks_are_optional(
+    desk: Desk, view: View
+) -> None:
+    (view.root / "@fix_plan.md").write_text("- [ ] a\n\n## Future work\n- [ ] b\n", "utf-8")
+    view.optional = ("Future",)
+    sight = await desk.documents.look(view, FileKind.PLAN, whole)
+    assert sight is not None
+    assert [task.optional for task in sight.seen.plan.tasks] == [False, True]

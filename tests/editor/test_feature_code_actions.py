@@ -16,13 +16,15 @@ from ralph_ls.protocol.events import (
     EventBase,
     GuardReverted,
     QuestionAsked,
+    Warned,
 )
 from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run_words import Phase, RemovedTask, TaskRef
 from ralph_ls.store.layout import RunFiles
 from tests.editor.desk import VS_CODE, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import (
     CHOOSE,
+    LETTER,
     NOON,
     PLAN,
     PRINT,
@@ -321,6 +323,24 @@ async def test_what_was_put_back_can_be_kept_as_the_agent_had_it(
     begin, end = ({"line": ROUND + at, "character": 0} for at in (1, 2))
     assert change["edits"] == [
         {"range": {"start": begin, "end": end}, "newText": "  - Done when: all is well\n"}
+    ]
+
+
+async def test_a_task_that_was_finished_under_other_words_can_be_reopened(
+    desk: Desk, view: View
+) -> None:
+    gone = RemovedTask(
+        task=TaskRef(id="Z-1", title="Ship"), text="## Nice to have\n- [ ] Z-1: Ship"
+    )
+    told = event(Warned, iteration=1, code="finished-in-other-words", message="left", removed=gone)
+    view.now = picture_of([started(), begins(1, CHOOSE), told])
+    found = await ask(desk, view, (CHOOSE, CHOOSE), only=["quickfix"])
+    [action] = [one for one in found if one["title"].startswith("Reopen")]
+    assert action["title"] == "Reopen Ship"
+    (change,) = action["edit"]["documentChanges"]
+    place = {"line": LETTER, "character": 0}
+    assert change["edits"] == [
+        {"range": {"start": place, "end": place}, "newText": "- [ ] Z-1: Ship\n"}
     ]
 
 

@@ -73,7 +73,7 @@ async def test_a_client_with_commands_of_its_own_opens_the_commit(desk: Desk, vi
     assert part["command"] == {
         "title": "Open Commit",
         "command": "ralphLoop.lens.openCommit",
-        "arguments": [{"workspace": view.uri, "run": RUN, "iteration": 1, "commit": COMMIT}],
+        "arguments": [{"workspace": view.uri, "run": RUN, "start": 1, "commit": COMMIT}],
     }
     assert rounded["label"] == "done in #2"
 

@@ -81,7 +81,7 @@ async def test_a_running_plan_can_be_steered(desk: Desk, view: View) -> None:
     desk.views.time = NOON + timedelta(minutes=9)
     named = {"workspace": view.uri, "run": RUN}
     only = {"workspace": view.uri, "task": task(CHOOSE).id}
-    log = {**named, "iteration": 1}
+    log = {**named, "start": 1}
     assert told(await ask(desk, open_plan(desk, view)))[:5] == [
         (0, "Pause", "ralph.pause", [named]),
         (0, "Stop after this iteration", "ralph.stop", [named]),

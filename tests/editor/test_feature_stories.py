@@ -204,7 +204,7 @@ async def test_a_person_and_an_agent_both_write(desk: Desk, view: View) -> None:
     uri = open_plan(desk, view)
     assert view.plan_path is not None
     await desk.published(uri)
-    desk.type(uri, 2, 1, '  "branchName": "mine",\n')
+    desk.type(uri, 2, 1, '  "branch": "mine",\n')
     await desk.quiet()
     agents = STORIES.replace('"title": "Story US-3"', '"title": "Agent\'s"')
     view.plan_path.write_text(agents, encoding="utf-8")
@@ -213,9 +213,9 @@ async def test_a_person_and_an_agent_both_write(desk: Desk, view: View) -> None:
     while not any(one["code"] == "plan-changed-on-disk" for one in remarks):
         remarks = (await desk.published(uri))["diagnostics"]
     remark = next(one for one in remarks if one["code"] == "plan-changed-on-disk")
-    text = STORIES.replace("{\n", '{\n  "branchName": "mine",\n', 1)
+    text = STORIES.replace("{\n", '{\n  "branch": "mine",\n', 1)
     found = await actions_at(desk, uri, 0, remark)
     merge = next(one for one in found if one["title"].startswith("Merge what was changed"))
     merged = applied(merge, text)
     assert merged["userStories"][2]["title"] == "Agent's"
-    assert merged["branchName"] == "mine"
+    assert merged["branch"] == "mine"

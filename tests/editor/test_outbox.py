@@ -16,7 +16,7 @@ Stream = Literal["out", "err"]
 
 
 def output(text: str, stream: Stream = "out") -> OutputParams:
-    return OutputParams(workspace="w", run="r", iteration=1, stream=stream, text=text)
+    return OutputParams(workspace="w", run="r", start=1, stream=stream, text=text)
 
 
 def take_all(outbox: Outbox, limit: int = 1 << 20) -> list[Any]:

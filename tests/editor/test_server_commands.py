@@ -148,18 +148,18 @@ class TestOpening:
         assert "there was never a run" in none.message
         with made_run(repository) as run:
             run.say(b"hello\n", iteration=2)
-            shown = await editor.command("showLog", {"run": RUN, "iteration": 2, "commit": "abc"})
+            shown = await editor.command("showLog", {"run": RUN, "start": 2, "commit": "abc"})
             assert shown["text"] == str(run.files.output(2, 1, "out"))
             missing = await editor.refusal(
                 "workspace/executeCommand",
-                {"command": "ralph.showLog", "arguments": [{"iteration": 3}]},
+                {"command": "ralph.showLog", "arguments": [{"start": 3}]},
             )
             assert missing.data == {"code": "state-unusable"}
             wrong = await editor.refusal(
                 "workspace/executeCommand",
-                {"command": "ralph.showLog", "arguments": [{"iteration": "3"}]},
+                {"command": "ralph.showLog", "arguments": [{"start": "3"}]},
             )
-            assert wrong.data["problems"][0]["field"] == "iteration"
+            assert wrong.data["problems"][0]["field"] == "start"
 
     async def test_a_file_is_opened_and_none_outside_the_work_tree(
         self, edit: StartEditor, repository: Path

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.protocol.methods import METHODS
+from ralph_ls.store.inside import MARKER
 from tests.editor.client import Refused
 from tests.editor.conftest import StartEditor
-from tests.editor.made_run import made_run
+from tests.editor.made_run import RUN, made_run
 from tests.engine.cases import Scene
 from tests.engine.loop import make_repository, newest_run
 from tests.engine.steering import ASKS_FIRST, FINISHES, STUCK_FIRST, at_work, parked
@@ -18,7 +20,7 @@ from tests.engine.steering import ASKS_FIRST, FINISHES, STUCK_FIRST, at_work, pa
 pytestmark = pytest.mark.slow
 
 ASKS_THEN_WAITS = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then say '<promise>DECIDE:red or blue?</promise>'; exit; fi
+if [ "$RALPH_START" = 1 ]; then say '<promise>DECIDE:red or blue?</promise>'; exit; fi
 wait_here; {FINISHES}
 """
 
@@ -277,7 +279,7 @@ class TestTrust:
             editor = await edit(repository, options={"readOnly": True})
             texts: dict[str, dict[str, object]] = {"answer": {"text": "x"}, "note": {"text": "x"}}
             texts |= {"skip": {"task": "a"}, "resetTask": {"task": "a"}}
-            texts |= {"editTask": {"task": "a", "edit": "unblock"}, "rollback": {"iteration": 1}}
+            texts |= {"editTask": {"task": "a", "edit": "unblock"}, "rollback": {"start": 1}}
             for name in ("start", "stop", "pause", "resume", "reset", *texts):
                 refused = await editor.refusal(f"ralph/{name}", texts.get(name))
                 assert (refused.code, refused.data) == (-32803, {"code": "read-only"})
@@ -307,6 +309,45 @@ class TestTrust:
         state = await editor.request("ralph/state")
         assert [task["title"] for task in state["plan"]["tasks"]] == ["First task"]
 
+    async def test_a_server_that_an_iteration_has_started_changes_nothing(
+        self, edit: StartEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repository = make_repository(tmp_path / "repository")
+        plan = (repository / "@fix_plan.md").read_text(encoding="utf-8")
+        with made_run(repository) as made:
+            monkeypatch.setenv(MARKER, f"{RUN}/1")
+            editor = await edit(repository)
+            for method in METHODS.values():
+                if not method.changes:
+                    continue
+                name = method.name.removeprefix("ralph/")
+                refused = await editor.refusal(method.name, GIVEN.get(name))
+                assert refused.data == {"code": "from-inside"}, name
+                assert "refused: it was started from inside an iteration of run" in refused.message
+            assert (await editor.subscribe())["state"]["live"]
+            assert not list(made.state.folder.glob("inbox/*"))
+        assert (repository / "@fix_plan.md").read_text(encoding="utf-8") == plan
+
+    def test_every_method_says_whether_it_changes_anything(self) -> None:
+        reading = {name for name, method in METHODS.items() if not method.changes}
+        assert reading == {
+            *("ralph/changes", "ralph/fileAt", "ralph/state", "ralph/subscribe"),
+            *("ralph/unsubscribe", "ralph/setupChoices", "ralph/validateSetup"),
+            *("ralph/event", "ralph/output", "ralph/messages", "ralph/view"),
+        }
+
+
+GIVEN: dict[str, dict[str, object]] = {
+    "answer": {"text": "x"},
+    "note": {"text": "x"},
+    "skip": {"task": "a"},
+    "resetTask": {"task": "a"},
+    "editTask": {"task": "a", "edit": "unblock"},
+    "rollback": {"start": 1},
+    "proposePlan": {"description": "Paint the house, all of it"},
+    "setup": {"profile": "fixplan"},
+}
+
 
 WRONG: dict[str, list[tuple[dict[str, object], str]]] = {
     "start": [
@@ -330,9 +371,9 @@ WRONG: dict[str, list[tuple[dict[str, object], str]]] = {
     "skip": [({}, "task"), ({"task": ""}, "task")],
     "resetTask": [({"task": 3}, "task")],
     "editTask": [({"task": "a", "edit": "explode"}, "edit"), ({"task": "a"}, "edit")],
-    "changes": [({}, "iteration"), ({"iteration": 1, "run": "../x"}, "run")],
+    "changes": [({}, "start"), ({"start": 1, "run": "../x"}, "run")],
     "fileAt": [({"commit": "main", "path": "a"}, "commit")],
-    "rollback": [({"iteration": 0}, "iteration"), ({"iteration": 1, "force": 3}, "force")],
+    "rollback": [({"start": 0}, "start"), ({"start": 1, "force": 3}, "force")],
     "state": [({"now": True}, "now")],
     "subscribe": [({"afterSeq": -1}, "afterSeq"), ({"after_seq": 1}, "after_seq")],
     "unsubscribe": [({"workspace": {}}, "workspace")],

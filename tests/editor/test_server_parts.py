@@ -81,12 +81,14 @@ class TestFrames:
         assert cutter.feed(b"jkl\nmn\n") == [b"mn"]
 
     def test_only_messages_of_a_known_kind_are_passed_on(self) -> None:
-        good = [message("a"), message("b", iteration=2)]
+        good = [message("a"), message("b", start=2)]
         assert whole_messages(good) == good
-        bad = [b"{", b'{"kind":"new","iteration":1}', b'{"kind":"text"}', b'"\xff"', b"1],[2"]
+        bad = [b"{", b'{"kind":"new","start":1}', b'{"kind":"text"}', b'"\xff"', b"1],[2"]
         assert whole_messages([good[0], *bad, good[1]]) == good
         assert whole_messages([*good, good[0] + b"," + good[1]]) == good
-        assert whole_messages(good, iteration=2) == good[1:]
+        assert whole_messages(good, start=2) == good[1:]
+        earlier = b'{"iteration":2,"offset":0,"kind":"text","text":"b"}'
+        assert whole_messages([earlier], start=2) == whole_messages([earlier]) == [earlier]
 
     def test_frames_of_messages_have_a_bound(self) -> None:
         large, small = b"x" * FRAME_LIMIT, b"y"
@@ -161,6 +163,7 @@ class TestFiles:
         root = folders.worktree.root
         paths = find_paths(folders)
         assert paths.plan == root / "@fix_plan.md"
+        assert "Future" in paths.optional_sections
         found = {name: kind_of(root / name, paths, folders) for name in KINDS}
         assert found == KINDS
         assert kind_of(root.parent / "@fix_plan.md", paths, folders) is None

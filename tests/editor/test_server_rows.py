@@ -146,11 +146,11 @@ class TestIterations:
         state = await editor.request("ralph/state")
         newest, oldest = state["panel"]["rows"]
         assert (newest["changes"], newest["canRollBack"]) == (True, True)
-        first = await editor.request("ralph/changes", {"iteration": 1})
+        first = await editor.request("ralph/changes", {"start": 1})
         assert (first["base"], first["head"]) == (base, oldest["commit"])
         assert [one["subject"] for one in first["commits"]] == ["Work 1"]
         assert first["files"] == [{"path": "work.txt", "status": "added", "binary": False}]
-        second = await editor.command("changes", {"iteration": 2, "run": state["run"]["run"]})
+        second = await editor.command("changes", {"start": 2, "run": state["run"]["run"]})
         assert second["files"][0]["status"] == "modified"
         for commit, text in ((newest["commit"], "1\n2\n"), (oldest["commit"], "1\n")):
             shown = await editor.request("ralph/fileAt", {"commit": commit, "path": "work.txt"})
@@ -159,8 +159,8 @@ class TestIterations:
         assert gone == {"binary": False}
         outside = await editor.refusal("ralph/fileAt", {"commit": base, "path": "../secret"})
         assert outside.data == {"code": "used-wrongly"}
-        never = await editor.refusal("ralph/changes", {"iteration": 9})
-        assert never.message.endswith("has no iteration 9; it has 2")
+        never = await editor.refusal("ralph/changes", {"start": 9})
+        assert never.message.endswith("has no start 9; its last one is 2")
 
     async def test_a_roll_back_is_shown_then_made_and_told_why_not(
         self, edit: StartEditor, loops: Scene
@@ -169,13 +169,13 @@ class TestIterations:
         base = git(loops.repository, "rev-parse", "HEAD")
         loops.run("2")
         editor = await edit(loops.repository)
-        shown = await editor.request("ralph/rollback", {"iteration": 1, "dryRun": True})
+        shown = await editor.request("ralph/rollback", {"start": 1, "dryRun": True})
         assert (shown["done"], shown["target"], len(shown["commits"])) == (False, base, 2)
         (loops.repository / "mine.txt").write_text("mine\n", encoding="utf-8")
-        refused = await editor.request("ralph/rollback", {"iteration": 1})
+        refused = await editor.request("ralph/rollback", {"start": 1})
         assert (refused["done"], refused["refused"]["code"]) == (False, "dirty-tree")
         (loops.repository / "mine.txt").unlink()
-        done = await editor.command("rollback", {"iteration": 1, "run": shown["run"]})
+        done = await editor.command("rollback", {"start": 1, "run": shown["run"]})
         assert done["done"]
         assert await asyncio.to_thread(git, loops.repository, "rev-parse", "HEAD") == base
 
@@ -188,7 +188,7 @@ class TestIterations:
         editor = await edit(loops.repository)
         state = await editor.request("ralph/state")
         assert [row["canRollBack"] for row in state["panel"]["rows"]] == [False]
-        refused = await editor.request("ralph/rollback", {"iteration": 1})
+        refused = await editor.request("ralph/rollback", {"start": 1})
         assert refused["refused"]["code"] == "run-goes-on"
-        going = await editor.request("ralph/changes", {"iteration": 1})
+        going = await editor.request("ralph/changes", {"start": 1})
         assert "head" not in going

@@ -239,11 +239,11 @@ class TestAgent:
             run.speak(*[message("of the one before")] * 3)
             run.agent(iteration=2)
             run.say("漢".encode() * 10_000, iteration=2)
-            run.speak(*[message(f"number {n}", iteration=2) for n in range(3000)])
+            run.speak(*[message(f"number {n}", start=2) for n in range(3000)])
             editor = await edit(repository)
             await editor.subscribe(output=True, messages=True)
             run.say(b" new", iteration=2)
-            run.speak(message("new", iteration=2))
+            run.speak(message("new", start=2))
             await editor.until("ralph/output", lambda p: p["text"].endswith("new"))
             await editor.until("ralph/messages", lambda p: p["messages"][-1]["text"] == "new")
         assert editor.output() == "漢" * (8192 // 3) + " new"

@@ -29,11 +29,11 @@ from tests.engine.warm import ForkedProcess, Nursery
 
 PRELUDE = """\
 kept={kept}
-cat >"$kept/prompt-$RALPH_ITERATION"
+cat >"$kept/prompt-$RALPH_START"
 say() {{ printf '%s\\n' "$@"; }}
 report() {{ say '---RALPH_STATUS---' "$@" '---END_RALPH_STATUS---'; }}
-work() {{ echo "$RALPH_ITERATION" >>work.txt; }}
-commit() {{ git add -A; git commit -q -m "${{1:-Work $RALPH_ITERATION}}"; }}
+work() {{ echo "$RALPH_START" >>work.txt; }}
+commit() {{ git add -A; git commit -q -m "${{1:-Work $RALPH_START}}"; }}
 mark() {{ sed "s/\\[ \\] $2/[$1] $2/" @fix_plan.md >"$kept/plan"; cat "$kept/plan" >@fix_plan.md; }}
 wait_here() {{ : >"$kept/here"; read -r _ <"$kept/go"; }}
 """
@@ -41,7 +41,7 @@ wait_here() {{ : >"$kept/here"; read -r _ <"$kept/go"; }}
 
 
 CLAUDE = """\
-echo "$*" >"$kept/argv-$RALPH_ITERATION"
+echo "$*" >"$kept/argv-$RALPH_START"
 says() {{ printf '{{"type":"result","subtype":"success","is_error":false,"session_id":"%s",\
 "total_cost_usd":%s,"usage":{{"input_tokens":1000,"output_tokens":100}},"num_turns":1,\
 "result":"%s"%s}}\\n' "$1" "$2" "$3" "${{4:-}}"; }}

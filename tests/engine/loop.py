@@ -102,6 +102,12 @@ class Running:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
+    def press_ctrl_c_twice(self) -> None:
+        """Once, and when the run has taken note of that, a second time."""
+        self.signal(signal.SIGINT)
+        self.wait_for("phaseChanged", phase="stopping")
+        self.signal(signal.SIGINT)
+
     def kill(self) -> None:
         """Kill the engine alone, as the system would, and reap it."""
         self.process.kill()

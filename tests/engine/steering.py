@@ -20,15 +20,15 @@ WAITS = "wait_here; report 'STATUS: IN_PROGRESS'"
 """An agent that works as long as the test wants it to, and changes nothing."""
 FINISHES = "work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
 ASKS_FIRST = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then say '<promise>DECIDE:red or blue?</promise>'; exit; fi
+if [ "$RALPH_START" = 1 ]; then say '<promise>DECIDE:red or blue?</promise>'; exit; fi
 {FINISHES}
 """
 BLOCKED_FIRST = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then say '<promise>BLOCKED:no paint</promise>'; exit; fi
+if [ "$RALPH_START" = 1 ]; then say '<promise>BLOCKED:no paint</promise>'; exit; fi
 {FINISHES}
 """
 STUCK_FIRST = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: rest'; exit; fi
+if [ "$RALPH_START" = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: rest'; exit; fi
 {FINISHES}
 """
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +21,7 @@ PLAN = "ralph/tasks.json"
 PRELUDE = """\
 import json, os, subprocess, sys
 KEPT, PLAN, ROOT = {kept!r}, {plan!r}, {root!r}
-N = int(os.environ["RALPH_ITERATION"])
+N = int(os.environ["RALPH_START"])
 open(f"{{KEPT}}/prompt-{{N}}", "w").write(sys.stdin.read())
 ACTIVE = json.load(open(".ralph-active"))
 json.dump(ACTIVE, open(f"{{KEPT}}/active-{{N}}", "w"))
@@ -191,9 +190,9 @@ class Shop:
         return self.ralph.start(self.repository, *given, env=env)
 
     def interrupt(self, running: Started) -> Completed:
-        """Ctrl-C, once the agent waits."""
+        """Ctrl-C twice, once the agent waits."""
         running.wait_for("agentStarted")
-        running.signal(signal.SIGINT)
+        running.press_ctrl_c_twice()
         return running.wait()
 
     @property

@@ -248,6 +248,12 @@ class TestThatPrints:
 class TestThatLeaks:
     SECRET = "hunter2-hunter2-hunter2"
 
+    def test_nor_does_a_question_hold_one(self, scene: Scene) -> None:
+        scene.agent('say "<promise>DECIDE:is $MY_API_TOKEN right?</promise>"')
+        assert scene.start("3", env={"MY_API_TOKEN": self.SECRET}).wait().exit_code == 3
+        asked = scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
+        assert "\nis [redacted MY_API_TOKEN] right?\n" in asked
+
     def test_a_secret_is_written_nowhere(self, scene: Scene) -> None:
         scene.agent(
             'echo "token $MY_API_TOKEN."; echo "on stderr $MY_API_TOKEN" >&2\n'
@@ -256,7 +262,6 @@ class TestThatLeaks:
             'rm leak.txt; git commit -qam "Forget it"\n'
             'say "Error: denied for $MY_API_TOKEN"\n'
             'report "RECOMMENDATION: use $MY_API_TOKEN"\n'
-            'say "<promise>DECIDE:is $MY_API_TOKEN right?</promise>"\n'
             'say "<promise>BLOCKED:$MY_API_TOKEN expired</promise>"'
         )
         scene.make_gate()
@@ -267,7 +272,7 @@ class TestThatLeaks:
         done = running.wait()
         assert done.exit_code == 2
         wherever = [path for path in self.everything(scene) if path.is_file()]
-        assert {"journal.jsonl", "messages.jsonl", "state.json", "decide.txt", "blocked.txt"} <= {
+        assert {"journal.jsonl", "messages.jsonl", "state.json", "blocked.txt"} <= {
             path.name for path in wherever
         }
         for path in wherever:
@@ -280,9 +285,6 @@ class TestThatLeaks:
             encoding="utf-8"
         )
         assert scene.file(".ralph/blocked.txt").read_text(encoding="utf-8") == f"{name} expired\n"
-        assert f"\nis {name} right?\n" in scene.file(".ralph/decide.txt").read_text(
-            encoding="utf-8"
-        )
         (log,) = scene.file(".ralph/logs").glob("*.log")
         assert log.read_text(encoding="utf-8").count(name) >= 6
         assert f"token {name}." in done.stdout

@@ -14,9 +14,9 @@ from tests.engine.loop import Completed, write_agent
 
 CODEX = """\
 work="$(cat)"
-printf '%s\\n' "$*" >"{kept}/argv-$RALPH_ITERATION"
-printf '%s\\n' "$work" >"{kept}/prompt-$RALPH_ITERATION"
-echo "$RALPH_ITERATION" >>work.txt
+printf '%s\\n' "$*" >"{kept}/argv-$RALPH_START"
+printf '%s\\n' "$work" >"{kept}/prompt-$RALPH_START"
+echo "$RALPH_START" >>work.txt
 echo '{{"type":"thread.started","thread_id":"0b5c-1"}}'
 echo '{{"type":"item.completed","item":{{"id":"i","type":"agent_message","text":"Did it."}}}}'
 echo '{{"type":"turn.completed","usage":{{"input_tokens":9,"output_tokens":3}}}}'

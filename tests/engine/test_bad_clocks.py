@@ -73,9 +73,7 @@ def run_with(
 
 def test_one_that_is_set_back_hurts_neither_durations_nor_budgets_nor_order(scene: Scene) -> None:
     scene.make_gate()
-    scene.agent(
-        '[ "$RALPH_ITERATION" != 1 ] || wait_here; work; commit; report "STATUS: IN_PROGRESS"'
-    )
+    scene.agent('[ "$RALPH_START" != 1 ] || wait_here; work; commit; report "STATUS: IN_PROGRESS"')
     clock = SetClock()
 
     def set_back(event: EventBase) -> None:

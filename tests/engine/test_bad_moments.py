@@ -149,7 +149,9 @@ class TestNoLeave:
 
     def test_to_keep_what_a_viewer_would_gain_time_by_is_no_harm(self, scene: Scene) -> None:
         running = begun(scene, WAITS, "1")
-        (scene.run_folder() / "state.json").mkdir()
+        state = scene.run_folder() / "state.json"
+        state.unlink(missing_ok=True)
+        state.mkdir()
         scene.open_gate()
         done = running.wait()
         assert (done.exit_code, done.stderr) == (1, "")

@@ -48,7 +48,7 @@ def test_a_flood_of_output_is_kept_whole_and_not_in_memory(scene: Scene) -> None
 def test_of_twenty_viewers_one_that_stands_still_hurts_nobody(scene: Scene) -> None:
     scene.make_gate()
     scene.agent(
-        '[ "$RALPH_ITERATION" != 1 ] || wait_here\n'
+        '[ "$RALPH_START" != 1 ] || wait_here\n'
         "yes 'it talks' | head -c 500000; work; commit; report 'STATUS: IN_PROGRESS'"
     )
     running = scene.start("5")

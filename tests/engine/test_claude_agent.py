@@ -107,8 +107,8 @@ class TestMessageLog:
         log.close()
         lines = path.read_bytes().splitlines()
         assert lines[:2] == [
-            b'{"iteration":1,"offset":0,"kind":"text","text":"plain\\n"}',
-            b'{"iteration":1,"offset":6,"kind":"text","text":"hal"}',
+            b'{"start":1,"offset":0,"kind":"text","text":"plain\\n"}',
+            b'{"start":1,"offset":6,"kind":"text","text":"hal"}',
         ]
         assert len(lines) == 5
         assert log.problem is None

@@ -56,7 +56,7 @@ class TestWhat:
             "- Changed 1 file: work.txt\n"
             "- Tests: passing\n"
             "- Plan: 1 of 2 required tasks done\n\n"
-            f"Ralph-Run: {committed.run}\nRalph-Iteration: 1"
+            f"Ralph-Run: {committed.run}\nRalph-Iteration: 1\nRalph-Start: 1"
         )
         (ended,) = told(done, "iterationEnded")
         assert (ended.commit, ended.uncommitted, ended.outcome.value) == (head, False, "progress")
@@ -66,7 +66,7 @@ class TestWhat:
 
     def test_the_loops_commit_is_no_evidence_of_the_next_iteration(self, scene: Scene) -> None:
         loop(scene, "First task", "Second task")
-        scene.agent(f'[ "$RALPH_ITERATION" != 1 ] || work; {SAYS}')
+        scene.agent(f'[ "$RALPH_START" != 1 ] || work; {SAYS}')
         done = scene.run("2")
         first, second = (event.evidence for event in told(done, "evidenceGathered"))
         assert (first.progress, first.commits, first.paths) == (True, (), ("work.txt",))
@@ -79,7 +79,7 @@ class TestWhat:
         self, scene: Scene
     ) -> None:
         loop(scene, "First task", work__txt="0\n")
-        scene.agent(f"echo $((RALPH_ITERATION % 2)) >work.txt; {SAYS}")
+        scene.agent(f"echo $((RALPH_START % 2)) >work.txt; {SAYS}")
         done = scene.run("3")
         seen = [event.evidence.progress for event in told(done, "evidenceGathered")]
         assert seen == [True, False, False]
@@ -107,7 +107,7 @@ class TestWhat:
         scene.file("new.txt").write_text("a person's\n", encoding="utf-8")
         git(scene.repository, "add", "mine.txt", "new.txt")
         scene.agent(
-            f'work; [ "$RALPH_ITERATION" = 1 ] || echo more >>other.txt; rm -f gone.txt; {SAYS}'
+            f'work; [ "$RALPH_START" = 1 ] || echo more >>other.txt; rm -f gone.txt; {SAYS}'
         )
         done = scene.run("2")
         assert files_of(scene, "HEAD~1") == ["gone.txt", "work.txt"]
@@ -245,7 +245,7 @@ class TestWhen:
         git(scene.repository, "add", "-A")
         git(scene.repository, "commit", "-qm", "Validate")
         assert scene.tell("allow", "--yes").exit_code == 0
-        scene.agent(f'work; [ "$RALPH_ITERATION" = 1 ] || echo >good.txt; {SAYS}')
+        scene.agent(f'work; [ "$RALPH_START" = 1 ] || echo >good.txt; {SAYS}')
         done = scene.run("1")
         assert (done.exit_code, subjects(scene)) == (5, ["Validate"])
         assert told(done, "iterationEnded")[0].uncommitted
@@ -255,7 +255,7 @@ class TestWhen:
 
     def test_what_a_stop_at_once_leaves_goes_into_the_next_commit(self, scene: Scene) -> None:
         loop(scene).agent(
-            f'if [ "$RALPH_ITERATION" = 1 ]; then echo half >half.txt; wait_here; fi; work; {SAYS}'
+            f'if [ "$RALPH_START" = 1 ]; then echo half >half.txt; wait_here; fi; work; {SAYS}'
         )
         scene.make_gate()
         running = scene.start("2")

@@ -152,6 +152,8 @@ def test_interrupted_it_says_how_to_go_on_and_goes_on(ralph: Ralph, tmp_path: Pa
         terminal.wait_for("Iteration 1 of")
         wait_for(tmp_path / "sample", "agentStarted")
         terminal.type(CTRL_C)
+        terminal.wait_for("Ctrl-C again stops now")
+        terminal.type(CTRL_C)
         assert terminal.wait() == 130
     text = terminal.text
     assert "Traceback" not in text

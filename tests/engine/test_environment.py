@@ -12,7 +12,7 @@ from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.protocol.errors import AgentUnavailable
 
 CALLER = {"HOME": "/home/ada", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-ITERATION = {"RALPH_ITERATION_ID": "run-1/3", "RALPH_ITERATION": "3"}
+ITERATION = {"RALPH_ITERATION_ID": "run-1/3", "RALPH_ITERATION": "3", "RALPH_START": "4"}
 
 
 def build(
@@ -26,6 +26,7 @@ def build(
     return agent_environment(
         caller,
         marker="run-1/3",
+        start=4,
         iteration=3,
         max_iterations=max_iterations,
         scratch=scratch,

@@ -69,7 +69,7 @@ class TestRun:
     ) -> None:
         settings = 'context_window = 100000\n[retry]\nfirst = "20ms"\n'
         done = scene.plan(files={".ralph/config.toml": settings}).run_claude(
-            f"{FAILS}[ $RALPH_ITERATION -gt 2 ] || fails server_error 'API Error: 529' 529\n"
+            f"{FAILS}[ $RALPH_START -gt 2 ] || fails server_error 'API Error: 529' 529\n"
             f"fills 60000; fills 65000; fills 95000\n{FINISHES}",
             "1",
         )
@@ -156,7 +156,7 @@ def launch(**fields: Any) -> LaunchAgent:
         decide_path="decide.txt",
         blocked_path="blocked.txt",
     )
-    return LaunchAgent(iteration=2, attempt=1, context=context, **fields)
+    return LaunchAgent(start=2, iteration=2, attempt=1, context=context, **fields)
 
 
 CODEX = {"agent": "mine", "agents": {"mine": {"argv": ["mine"], "dialect": "codex"}}}
@@ -168,7 +168,7 @@ TURN = (
 
 def read(heard: Hearing) -> Any:
     baseline = Baseline(head=None, branch=None, dirty={}, fingerprint="")
-    return heard.read(ReadIteration(iteration=2, attempt=1, baseline=baseline), RunState())
+    return heard.read(ReadIteration(start=2, iteration=2, attempt=1, baseline=baseline), RunState())
 
 
 def test_of_a_thread_that_is_resumed_only_what_is_new_is_used(tmp_path: Path) -> None:
@@ -192,6 +192,6 @@ def test_an_agent_without_counts_fills_its_window_by_what_it_is_told_and_prints(
     heard.begin(launch(), prompt_characters=160)
     assert not told_of
     heard.take(b"x" * 40)
-    assert [(one.code, one.iteration) for one in told_of] == [("context-50", 2)]
+    assert [(one.code, one.start) for one in told_of] == [("context-50", 2)]
     assert "about 50 %" in told_of[0].message
     heard.close()

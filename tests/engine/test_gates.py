@@ -42,7 +42,7 @@ GATES: Mapping[str, Gate] = {
     ),
     "marker-with-open-tasks-is-refused": Gate(
         rule="marker",
-        agent=f"work; [ $RALPH_ITERATION != 1 ] || {MARKS_COMPLETE}; commit; report 'STATUS: x'",
+        agent=f"work; [ $RALPH_START != 1 ] || {MARKS_COMPLETE}; commit; report 'STATUS: x'",
         code=1,
         message="2 of 2 iterations are used up",
         iterations=2,
@@ -59,7 +59,7 @@ GATES: Mapping[str, Gate] = {
         rule="marker",
         plan="# Plan\n\n- [ ] First task\n- [ ] Second task\n\nPROJECT_COMPLETE\n",
         agent="""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 1) work; mark x First; commit;;
 2) work; sed -i '/PROJECT_COMPLETE/d; s/\\[ \\]/[x]/' @fix_plan.md; commit;;
 3) work; echo PROJECT_COMPLETE >>@fix_plan.md; commit;;
@@ -72,12 +72,41 @@ report 'STATUS: IN_PROGRESS'
     "marker-without-it-one-confirming-iteration": Gate(
         rule="marker",
         agent="""\
-if [ $RALPH_ITERATION = 1 ]; then work; mark x First; commit; fi
+if [ $RALPH_START = 1 ]; then work; mark x First; commit; fi
 report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'
 """,
         message="no required task is open, and the confirming iteration found nothing more",
         iterations=2,
         warns="completion-not-gate",
+    ),
+    "marker-one-confirming-iteration-whatever-it-commits": Gate(
+        rule="marker",
+        agent=FINISHES,
+        message="the confirming iteration found nothing more",
+        iterations=2,
+    ),
+    "marker-what-a-confirming-iteration-adds-is-done-and-not-confirmed-again": Gate(
+        rule="marker",
+        agent="""\
+[ $RALPH_ITERATION != 2 ] || echo '- [ ] Third task' >>@fix_plan.md
+[ $RALPH_ITERATION = 2 ] || sed -i 's/\\[ \\]/[x]/' @fix_plan.md
+work; commit; report 'STATUS: IN_PROGRESS'
+""",
+        message="a confirming iteration was run before",
+        iterations=3,
+    ),
+    "marker-with-failing-tests-is-refused": Gate(
+        rule="marker",
+        agent=f"""\
+if [ $RALPH_ITERATION = 1 ]; then
+  work; mark x First; {MARKS_COMPLETE}; commit; report 'STATUS: COMPLETE' 'TESTS_STATUS: FAILING'
+else
+  work; commit; report 'STATUS: COMPLETE' 'TESTS_STATUS: PASSING'
+fi
+""",
+        message="PROJECT_COMPLETE",
+        iterations=2,
+        refused=1,
     ),
     "verified": Gate(
         rule="verified",

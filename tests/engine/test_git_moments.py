@@ -59,7 +59,7 @@ def test_a_message_that_a_hook_writes_anew_is_a_commit_all_the_same(scene: Scene
 def test_a_persons_commit_during_an_iteration_stays_theirs(scene: Scene) -> None:
     scene.make_gate()
     scene.plan("First task", "Second task", files={**LOOP, "theirs.txt": "0\n"})
-    scene.agent(f'[ "$RALPH_ITERATION" != 1 ] || wait_here\n{WORKS}')
+    scene.agent(f'[ "$RALPH_START" != 1 ] || wait_here\n{WORKS}')
     running = scene.start("2")
     wait_until(scene.kept, (scene.kept / "here").exists)
     scene.file("theirs.txt").write_text("1\n", encoding="utf-8")

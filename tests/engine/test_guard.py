@@ -16,7 +16,7 @@ from ralph_ls.editor.features.saves import keep, keep_settings
 from ralph_ls.protocol.events import EvidenceGathered, GuardReverted
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.store.layout import StateFolder
-from tests.engine.cases import Scene, Started, told, wait_until
+from tests.engine.cases import Scene, Started, told, wait_until, warnings
 from tests.engine.loop import Completed, git
 
 TWO = ("First task", "Second task")
@@ -108,11 +108,10 @@ class TestPlan:
         assert "passes mostly" in reverted(ran)[0].text
         ticked = before.replace("[ ] First", "[x] First")
         assert scene.file("@fix_plan.md").read_text(encoding="utf-8") == ticked
-        # The agent has committed its version; what was put back waits in the tree for a commit.
-        assert git(scene.repository, "show", "HEAD:@fix_plan.md") == ticked.replace(
-            "`make test` passes", "`make test` passes mostly"
-        )
-        assert git(scene.repository, "status", "--porcelain") == " M @fix_plan.md\n"
+        # The agent has committed its version, so the restoration is committed too.
+        assert git(scene.repository, "show", "HEAD:@fix_plan.md") == ticked
+        assert git(scene.repository, "status", "--porcelain") == ""
+        assert reverted(ran)[0].commit == git(scene.repository, "rev-parse", "HEAD").strip()
 
     @pytest.mark.parametrize("profile", ["fixplan", "spec"])
     def test_what_an_agent_may_do_stays_byte_by_byte(self, scene: Scene, profile: str) -> None:
@@ -130,6 +129,22 @@ class TestPlan:
         assert ran.exit_code == 1, ran.stderr
         assert reverted(ran) == []
         assert scene.file(plan).read_text(encoding="utf-8") == after
+
+    @pytest.mark.parametrize(("works", "is_kept"), [("work; ", True), ("", False)])
+    def test_in_other_words_where_there_is_evidence(
+        self, scene: Scene, works: str, is_kept: bool
+    ) -> None:
+        scene.plan(*TWO, files={"PROGRESS.md": "# Progress\n"})
+        body = "grep -v 'First task' @fix_plan.md >p; cat p >@fix_plan.md; rm p"
+        log = "echo '- [x] Rewrote the module to use tokens' >>PROGRESS.md"
+        scene.agent(f"{body}; {log}; {works}{IDLES}")
+        ran = scene.run("1")
+        assert ("First task" not in scene.file("@fix_plan.md").read_text()) is is_kept
+        assert (not told(ran, "guardReverted")) is is_kept
+        assert ("finished-in-other-words" in warnings(ran)) is is_kept
+        assert (len(evidence(ran).evidence.tasks_done) == 1) is is_kept
+        removed = [one.removed.text for one in told(ran, "warned") if one.removed is not None]
+        assert removed == (["# Plan\n\n- [ ] First task"] if is_kept else [])
 
     def test_a_tick_without_a_change_is_told_and_is_no_progress(self, scene: Scene) -> None:
         scene.plan(*TWO)

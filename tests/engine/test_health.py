@@ -36,7 +36,7 @@ class TestTold:
     def test_each_thing_is_told_once_and_again_after_a_change(self, scene: Scene) -> None:
         scene.plan("First task").agent(
             "work; commit\n"
-            'case "$RALPH_ITERATION" in 1|3) git switch -q --detach ;; *) git switch -q - ;; esac\n'
+            'case "$RALPH_START" in 1|3) git switch -q --detach ;; *) git switch -q - ;; esac\n'
             "report 'STATUS: IN_PROGRESS'"
         )
         git(scene.repository, "branch", "-m", "main")

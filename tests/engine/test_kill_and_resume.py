@@ -46,7 +46,7 @@ MOST_ENGINES = 8
 
 TOOLS = r"""
 prompt=$(cat)
-echo "$RALPH_ITERATION" >>"$RALPH_SCRATCH/ran"
+echo "$RALPH_START" >>"$RALPH_SCRATCH/ran"
 done=$(git log --format=%s)
 has() {
     case $done in *"$1"*) ;; *) false ;; esac
@@ -193,11 +193,11 @@ def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert {event.run for event in events} == {found.state.run}
 
-    numbers = [event.iteration for event in ended]
-    started = [event.iteration for event in events if isinstance(event, IterationStarted)]
+    numbers = [event.start for event in ended]
+    started = [event.start for event in events if isinstance(event, IterationStarted)]
     assert numbers == started == list(range(1, len(ended) + 1))
-    lost = {event.iteration for event in ended if event.outcome is Outcome.LOST}
-    exited = [event.iteration for event in events if isinstance(event, AgentExited)]
+    lost = {event.start for event in ended if event.outcome is Outcome.LOST}
+    exited = [event.start for event in events if isinstance(event, AgentExited)]
     assert sorted(exited) == [number for number in numbers if number not in lost]
     # A lost iteration may have done its work before it was lost.
     assert len(ended) - len(lost) in {len(recorded.ended) - len(lost), len(recorded.ended)}
@@ -212,7 +212,10 @@ def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
     assert git(story.repository, "status", "--porcelain") == ""
     assert not (story.repository / ".ralph" / "decide.txt").exists()
     assert not (story.repository / ".ralph" / "blocked.txt").exists()
-    assert summed(story.repository / ".ralph/logs") == (numbers[:-1] if is_over else numbers)
+    counted = [event.iteration for event in ended if event.counted]
+    assert counted == list(range(1, len(counted) + 1))
+    rows = counted[:-1] if is_over else counted
+    assert summed(story.repository / ".ralph/logs") == rows
     assert marked_processes(found.state.run) == []
 
     assert story.n_told("questionAsked") == story.n_told("questionAnswered")

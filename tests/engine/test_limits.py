@@ -23,7 +23,7 @@ result() { printf '{"type":"user","message":{"content":[{"type":"tool_result",\
 
 OVERSPENDS = f"""\
 {STREAMS}
-if [ "$RALPH_ITERATION" = 1 ]; then
+if [ "$RALPH_START" = 1 ]; then
   turn 1 900; result 1; turn 2 900; work; commit; result 2; sleep 600
 fi
 work; mark x First; commit; says s 0.5 'All tasks are complete.\\n\
@@ -43,7 +43,7 @@ def test_an_agent_is_ended_after_the_turn_that_passes_its_tokens_and_its_work_co
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress", "progress"]
     (warned,) = [event for event in told(done, "warned") if event.code == "iteration-limit"]
     assert "1800 of 1500 tokens" in warned.message
-    assert "The agent used more than an iteration may and was ended" in done.stdout
+    assert "The agent used up a limit and was ended after that turn" in done.stdout
     assert "2k tokens an iteration" in done.stdout
 
 
@@ -77,8 +77,8 @@ def test_a_run_that_made_its_calls_waits_and_goes_on_waiting_in_a_new_engine(sce
 
 
 REVIEWED = """\
-work; if [ "$RALPH_ITERATION" = 2 ]; then mark x First; say 'All tasks are complete.'; fi
-commit; report "EXIT_SIGNAL: $([ "$RALPH_ITERATION" = 2 ] && echo true || echo false)"
+work; if [ "$RALPH_START" = 2 ]; then mark x First; say 'All tasks are complete.'; fi
+commit; report "EXIT_SIGNAL: $([ "$RALPH_START" = 2 ] && echo true || echo false)"
 """
 
 

@@ -27,7 +27,7 @@ argv = ["{writer}"]
 TASKS = ("[P0] Build it", "Rename it [simple]", "Tell of it #docs", "Do the rest")
 
 WORKS = r"""
-case $RALPH_ITERATION in 1) mark x '\[P0\]';; 2) mark x Rename;; 4) mark x Do;; esac
+case $RALPH_START in 1) mark x '\[P0\]';; 2) mark x Rename;; 4) mark x Do;; esac
 work; commit; says s1 0.1 done
 """
 WRITES = r"""
@@ -69,6 +69,7 @@ def test_each_iteration_gets_the_model_or_agent_of_its_task(scene: Scene) -> Non
     ]
     assert "▸ Agent: claude, model small" in done.stdout
     assert "▸ Agent: writer" in done.stdout
+    scene.plan(*TASKS, files={".ralph/config.toml": rules})
     # What a person says for the run comes before what the repository says for its tasks.
     again = scene.run_claude(WORKS, "1", "--model", "mine", "--deny-tool", "WebFetch")
     assert [event.model for event in told(again, "agentStarted")] == ["mine"]

@@ -71,7 +71,7 @@ class TestRollback:
     def test_commits_and_uncommitted_work_go_and_are_kept_on_a_branch(self, scene: Scene) -> None:
         checked(scene, ROLLBACK, old__txt="old\n", gone__txt="here\n", run__sh="#!/bin/sh\n")
         scene.agent(
-            'if [ "$RALPH_ITERATION" = 1 ]; then\n'
+            'if [ "$RALPH_START" = 1 ]; then\n'
             "echo bad >bad.txt; echo new >old.txt; git add -A; git commit -qm 'one'; "
             "mark x First; git commit -qam 'two'; rm gone.txt; chmod +x run.sh; mkdir d; "
             "echo 'in d' >d/e; echo staged >staged.txt; git add staged.txt\n"
@@ -130,7 +130,7 @@ class TestRollback:
         assert not told(done, "iterationEnded")[0].uncommitted
 
     def test_after_three_in_a_row_the_breaker_opens(self, scene: Scene) -> None:
-        checked(scene, ROLLBACK).agent(f"echo $RALPH_ITERATION >bad.txt; commit; {SAYS}")
+        checked(scene, ROLLBACK).agent(f"echo $RALPH_START >bad.txt; commit; {SAYS}")
         done = scene.run("9")
         assert (done.exit_code, subjects(scene), status(scene)) == (4, [], "")
         assert [shown(scene, branch, "bad.txt") for branch in backups(scene)] == [
@@ -245,7 +245,7 @@ class TestRepair:
     def test_the_next_agent_gets_the_task_and_the_words_and_mends_it(self, scene: Scene) -> None:
         checked(scene, REPAIR + LOOP)
         scene.agent(
-            'case "$RALPH_ITERATION" in\n'
+            'case "$RALPH_START" in\n'
             "1) echo bad >bad.txt; mark x First;;\n"
             "2) echo worse >>bad.txt;;\n"
             f"3) rm bad.txt; work;;\nesac\n{SAYS}"

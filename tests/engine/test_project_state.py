@@ -100,7 +100,7 @@ class TestLog:
             "say '{\"type\":\"assistant\"}' 'plain words' 42 '[1]'\n"
             'say \'{"event":"iteration_end"}\'\n'
             "printf 'no newline'; printf 'oops\\377' >&2; work\n"
-            "[ $RALPH_ITERATION != 2 ] || exit 3\n"
+            "[ $RALPH_START != 2 ] || exit 3\n"
             "report 'STATUS: IN_PROGRESS'"
         )
         done = beads.run("3")
@@ -181,7 +181,7 @@ class TestLog:
         self, beads: Scene
     ) -> None:
         beads.make_gate()
-        beads.agent("echo hello; [ $RALPH_ITERATION != 1 ] || wait_here; report 'STATUS: X'")
+        beads.agent("echo hello; [ $RALPH_START != 1 ] || wait_here; report 'STATUS: X'")
         running = beads.start("2")
         running.wait_for("agentStarted")
         running.kill()
@@ -191,7 +191,7 @@ class TestLog:
         found = [one for one in records(second) if one["type"] == "loop_meta"]
         assert [(one["event"], one["data"]["iteration"]) for one in found][:2] == [
             ("iteration_end", 1),
-            ("iteration_start", 2),
+            ("iteration_start", 1),
         ]
         assert found[0]["data"]["exit_code"] is None
 
@@ -245,13 +245,41 @@ class TestAttempts:
     def test_a_line_can_be_deleted_while_the_loop_runs(self, beads: Scene) -> None:
         beads.agent(IDLES).run("2")
         beads.make_gate()
-        beads.agent(f"[ $RALPH_ITERATION != 1 ] || wait_here; {IDLES}")
+        beads.agent(f"[ $RALPH_START != 1 ] || wait_here; {IDLES}")
         running = beads.start("2")
         running.wait_for("agentStarted")
         project_of(beads).attempts.write_text("", encoding="utf-8")
         beads.open_gate()
         assert tasks(running.wait()) == ["Second task", "First task"]
-        assert sorted(self.kept(beads).values()) == [1, 1]
+        assert sorted(self.kept(beads).values()) == [1]
+
+    def test_one_is_written_before_its_agent_starts_and_outlives_the_engine(
+        self, beads: Scene
+    ) -> None:
+        beads.make_gate()
+        beads.agent(f"[ ! -e {beads.repository}/wait ] || wait_here; {IDLES}")
+        beads.file("wait").touch()
+        for count in (1, 2):
+            running = beads.start("--resume") if count > 1 else beads.start("9")
+            running.wait_for("agentStarted")
+            running.kill()
+            assert list(self.kept(beads).values()) == [count]
+        beads.file("wait").unlink()
+        beads.open_gate()
+        done = beads.run("--resume")
+        assert tasks(done) == ["First task"] * 2 + ["Second task"] * 2
+        (first, _) = told(done, "taskSetAside")
+        assert (first.task.title, first.attempts) == ("First task", 2)
+
+    def test_one_that_the_user_stops_is_given_back(self, beads: Scene) -> None:
+        beads.make_gate()
+        beads.agent(f"wait_here; {IDLES}")
+        running = beads.start("1")
+        running.wait_for("agentStarted")
+        assert len(self.kept(beads)) == 1
+        beads.tell("stop", "--now")
+        running.wait()
+        assert self.kept(beads) == {}
 
     def test_a_task_that_is_done_has_none(self, beads: Scene) -> None:
         beads.agent(IDLES).run("1")
@@ -287,7 +315,7 @@ class TestAttempts:
         running = beads.start("1")
         running.wait_for("agentStarted")
         assert beads.tell("reset-task", task).exit_code == 0
-        assert self.kept(beads) == {}
+        assert task not in self.kept(beads)
         beads.open_gate()
         running.wait()
         assert task not in self.kept(beads)

@@ -202,7 +202,7 @@ class TestWhatItRefuses:
             (["1", "--before", "1"], "say how far to go back"),
             (["9", "--yes"], "the newest run here has 2 iterations"),
             (["1"], "nobody is here to be asked"),
-            (["1", "--run", "20260131T120000Z-0a1b"], "say to before which iteration"),
+            (["1", "--run", "20260131T120000Z-0a1b"], "say to before which start"),
         ],
     )
     def test_what_cannot_be_meant(self, scene: Scene, arguments: list[str], words: str) -> None:

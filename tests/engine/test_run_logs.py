@@ -16,9 +16,9 @@ pytestmark = pytest.mark.slow
 
 SOMETIMES_COMMITS = """\
 work
-[ "$RALPH_ITERATION" = 3 ] && commit
-echo "out $RALPH_ITERATION"
-echo "err $RALPH_ITERATION" >&2
+[ "$RALPH_START" = 3 ] && commit
+echo "out $RALPH_START"
+echo "err $RALPH_START" >&2
 report 'STATUS: IN_PROGRESS'
 """
 HEADER = (
@@ -55,7 +55,7 @@ def test_a_commit_zeroes_the_stuck_count_and_the_summary_has_a_row_an_iteration(
 
 def test_the_summary_counts_what_is_done_and_stands_below_its_rule(scene: Scene) -> None:
     scene.plan("First task", "Second task").agent(
-        "if [ $RALPH_ITERATION = 1 ]; then mark x First; else mark x Second; fi; work; commit\n"
+        "if [ $RALPH_START = 1 ]; then mark x First; else mark x Second; fi; work; commit\n"
         "say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
     )
     done = scene.run("7")
@@ -124,8 +124,8 @@ def test_an_iteration_can_have_a_log_of_its_own_and_earlier_ones_are_moved(scene
 
 
 def test_logs_that_an_agent_cleans_away_are_made_again(scene: Scene) -> None:
-    cleans = '[ "$RALPH_ITERATION" -gt 1 ] || git clean -qfdx'
-    scene.agent(f"echo out $RALPH_ITERATION; {cleans}; report 'STATUS: IN_PROGRESS'")
+    cleans = '[ "$RALPH_START" -gt 1 ] || git clean -qfdx'
+    scene.agent(f"echo out $RALPH_START; {cleans}; report 'STATUS: IN_PROGRESS'")
     done = scene.run("3", "--max-stuck", "9")
     assert done.exit_code == 4
     logs = scene.file(".ralph/logs")
@@ -166,7 +166,7 @@ def test_what_the_agent_prints_is_seen_while_it_works(scene: Scene) -> None:
 
 def test_the_recommendation_and_notes_reach_the_next_agent_alone(scene: Scene) -> None:
     scene.agent(
-        "[ $RALPH_ITERATION = 1 ] && report 'RECOMMENDATION: look at the cache first' && exit\n"
+        "[ $RALPH_START = 1 ] && report 'RECOMMENDATION: look at the cache first' && exit\n"
         "report 'STATUS: IN_PROGRESS'"
     )
     assert scene.tell("note", "prefer", "`sqlite`").exit_code == 0

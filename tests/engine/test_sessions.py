@@ -102,7 +102,7 @@ class TestRun:
         scene.plan("First task", "Second task", files=RESUMES)
         done = scene.run_claude(
             f"""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 1) {WORKS}; says one 0.50 working;;
 2) {WORKS}; mark x First; says one 0.75 done;;
 *) {WORKS}; says two 0.25 on;;
@@ -180,11 +180,16 @@ class TestCost:
             blocked_path="blocked.txt",
         )
         return LaunchAgent(
-            iteration=2, attempt=attempt, context=context, session="s", session_cost_usd=0.5
+            start=2,
+            iteration=2,
+            attempt=attempt,
+            context=context,
+            session="s",
+            session_cost_usd=0.5,
         )
 
     def read(self, hearing: Hearing, attempt: int, run: RunState | None = None) -> Heard:
-        effect = ReadIteration(iteration=2, attempt=attempt, baseline=BASELINE)
+        effect = ReadIteration(start=2, iteration=2, attempt=attempt, baseline=BASELINE)
         return hearing.read(effect, run or RunState())
 
     def test_a_second_attempt_in_the_session_costs_what_it_added(self, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ class TestRun:
         scene.plan("Mend the part", "Another thing", files=files)
         scene.agent(
             f"""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 [12]) sed -i 's/Mend the/Mend the very/' @fix_plan.md;;
 *) work; sed -i 's/\\[ \\] Another/[x] Another/' @fix_plan.md; commit;;
 esac
@@ -202,7 +202,7 @@ esac
         (task, _) = parse(scene.file("@fix_plan.md").read_text(encoding="utf-8")).plan.tasks
         scene.agent(
             f"""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 3) work; sed -i 's/\\[ \\] Mend/[x] Mend/' @fix_plan.md; commit;;
 *) sed -i 's/Mend the/Mend the very/' @fix_plan.md;;
 esac
@@ -222,7 +222,7 @@ esac
         plan.chmod(0o600)
         scene.agent(
             f"""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 3) work; sed -i 's/\\[ \\] Second/[x] Second/' @fix_plan.md; commit;;
 esac
 {IDLES}
@@ -285,7 +285,7 @@ esac
         )
         scene.agent(
             f"""\
-if [ $RALPH_ITERATION = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: get a key'; exit; fi
+if [ $RALPH_START = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: get a key'; exit; fi
 work; sed -i 's/\\[ \\] Second/[x] Second/' @fix_plan.md; commit; {IDLES}
 """
         )
@@ -310,3 +310,34 @@ work; sed -i 's/\\[ \\] Second/[x] Second/' @fix_plan.md; commit; {IDLES}
         assert "leads out of the work tree" in told(done, "runEnded")[0].message
         assert plan.is_symlink()
         assert "BLOCKED" not in outside.read_text(encoding="utf-8")
+
+
+LATER = "# Plan\n\n- [x] Now\n\n## Future work\n\n- [ ] Dark mode\n"
+
+
+def source_for(**settings: object) -> MarkdownSource:
+    config = Config.model_validate({"optional_sections": ["Future"], **settings})
+    return MarkdownSource(Path(), config, "plan.md", {})
+
+
+def test_optional_tasks_are_taken_where_that_is_wanted() -> None:
+    assert source_for().facts(LATER).next_task is None
+    wanted = source_for(optional="do").facts(LATER).next_task
+    assert wanted is not None
+    assert wanted.title == "Dark mode"
+
+
+def test_one_that_alone_is_to_be_done_is_required() -> None:
+    (_, later) = parse(LATER).plan.tasks
+    facts = source_for(task=later.id).facts(LATER)
+    assert facts.counts.open_required == 1
+    assert facts.next_task == TaskRef(id=later.id, title="Dark mode")
+
+
+@pytest.mark.slow
+def test_tasks_for_the_future_hold_no_run_open_and_are_listed(scene: Scene) -> None:
+    scene.plan(files={"@fix_plan.md": LATER})
+    scene.agent("say 'done, complete'; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'")
+    done = scene.run("9", "--profile", "fixplan")
+    assert done.exit_code == 0
+    assert "Optional:    1 task left alone: Dark mode" in done.stdout

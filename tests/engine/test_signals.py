@@ -75,8 +75,8 @@ def test_nothing_is_left_of_what_is_deaf(
     running = scene.start("5", env={"KEPT": str(scene.kept)})
     wait_until(scene.kept, (scene.kept / "deaf").exists)
     running.wait_for("agentStarted" if stage is agent else "evidenceGathered")
-    running.signal(signal.SIGINT)
-    # Whoever presses it again changes nothing.
+    running.press_ctrl_c_twice()
+    # A third time changes nothing.
     running.signal(signal.SIGINT)
     done = running.wait()
     assert done.exit_code == 130
@@ -111,6 +111,8 @@ def test_in_a_real_terminal(scene: Scene, how: str) -> None:
         if how == "closed":
             terminal.close()
         else:
+            terminal.type(CTRL_C)
+            terminal.wait_for("Stopping after this iteration; Ctrl-C again stops now")
             terminal.type(CTRL_C)
         assert terminal.wait() == 130
     found = newest_run(scene.repository)

@@ -182,16 +182,29 @@ class TestSpec:
 
 
 class TestSkeleton:
-    def test_fixplan_begins_with_its_four_sections(self, scene: Scene) -> None:
-        scene = without_plan(scene, config='profile = "fixplan"\n')
-        done = scene.agent("report 'STATUS: COMPLETE'").run("--dry-run")
-        assert "Plan: @fix_plan.md" in done.stdout
-        assert not scene.file("@fix_plan.md").exists()
+    def test_with_nothing_to_plan_from_no_agent_is_started(self, scene: Scene) -> None:
+        scene = without_plan(scene, config='profile = "fixplan"\n', spec=None).agent("work")
+        done = scene.run("--dry-run")
+        assert (done.exit_code, scene.file("@fix_plan.md").exists()) == (5, False)
         done = scene.run()
-        assert (done.exit_code, modes(done)) == (0, ["build"])
-        assert "plan-written" in warnings(done)
+        assert (done.exit_code, done.events) == (5, ())
         text = scene.file("@fix_plan.md").read_text(encoding="utf-8")
         assert text.startswith("# Fix Plan\n\n## High Priority (P0)\n")
+        # The next start finds the same, and says the same.
+        for said in (done, scene.run()):
+            assert "write one into it on a line of its own, such as: - [ ] " in said.stderr
+        scene.file("@fix_plan.md").write_bytes("# Plan\n\n- [ ] A\n".encode("utf-16"))
+        done = scene.run()
+        assert (done.exit_code, done.events) == (5, ())
+        assert "the plan @fix_plan.md is not UTF-8 text" in done.stderr
+
+    @pytest.mark.parametrize("name", ["PROGRESS.md", "PROGRESS-archive.md"])
+    def test_a_plan_whose_tasks_are_all_finished_is_confirmed(
+        self, scene: Scene, name: str
+    ) -> None:
+        scene.plan(files={"@fix_plan.md": "# Plan\n", name: "# Progress\n\n- [x] A\n"})
+        done = scene.agent("report 'STATUS: IN_PROGRESS'").run()
+        assert (done.exit_code, modes(done)) == (0, ["build"])
         assert told(done, "iterationStarted")[0].confirming
 
     def test_the_agent_may_fill_it(self, scene: Scene) -> None:
@@ -200,7 +213,8 @@ class TestSkeleton:
             "if ! grep -q Form @fix_plan.md; then echo '- [ ] Form' >>@fix_plan.md; "
             "else work; commit; fi"
         ).run("2", "--profile", "fixplan")
-        assert done.exit_code == 1
+        assert (done.exit_code, modes(done)) == (1, ["plan", "build"])
+        assert "plan-written" in warnings(done)
         assert [event.task and event.task.title for event in told(done, "iterationStarted")] == [
             None,
             "Form",
@@ -232,6 +246,25 @@ class TestSkeleton:
         done = scene.tell("run", "5", "--resume")
         assert done.exit_code == 5
         assert "there is no plan in" in done.stderr
+
+
+class TestFinished:
+    def test_ends_at_once_and_names_the_specifications_without_a_task(self, scene: Scene) -> None:
+        scene.plan(
+            files={
+                ".ralph/config.toml": CONFIG,
+                PLAN: "# Plan\n\nPROJECT_COMPLETE\n",
+                "PROGRESS.md": "# Progress\n\n- [x] Write the letter (specs/letter.md)\n",
+                "specs/letter.md": SPEC,
+                "specs/stamp.md": SPEC,
+                "specs/old.md": SPEC.replace("active", "obsolete"),
+            }
+        )
+        done = scene.agent("work").run()
+        assert (done.exit_code, modes(done)) == (0, [])
+        (warned,) = [one for one in told(done, "warned") if one.code == "specs-without-tasks"]
+        assert "no task names specs/stamp.md;" in warned.message
+        assert "Next:        ralph replan" in done.stderr + done.stdout
 
 
 class TestReplan:

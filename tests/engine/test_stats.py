@@ -13,7 +13,7 @@ from tests.engine.cases import Scene
 pytestmark = pytest.mark.slow
 
 WORKS_ONCE = """\
-[ "$RALPH_ITERATION" = 1 ] && { mark x First; work; commit; }
+[ "$RALPH_START" = 1 ] && { mark x First; work; commit; }
 says one 0.25 'Done for now.'
 """
 

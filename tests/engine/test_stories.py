@@ -135,6 +135,23 @@ class TestCycle:
         assert told(ran, "guardReverted") == []
         assert "needs_review" not in shop.kept_text("prompt-1")
 
+    @pytest.mark.parametrize(
+        ("said", "code", "passes"),
+        [
+            pytest.param("COMPLETE BLOCKED:no_key", 0, True, id="complete first"),
+            pytest.param("BLOCKED:no_key", 2, True, id="blocked alone"),
+        ],
+    )
+    def test_without_reviews_a_halt_undoes_no_story_that_passes(
+        self, shop: Shop, said: str, code: int, passes: bool
+    ) -> None:
+        promises = "".join(f"print('<promise>{one}</promise>')\n" for one in said.split())
+        shop.stories(story(1)).agent(f"work()\nmove('US-1', passes=True)\ncommit()\n{promises}")
+        ran = shop.run("--skip-review")
+        assert ran.exit_code == code
+        assert shop.story()["passes"] is passes
+        assert told(ran, "guardReverted") == []
+
     def test_a_file_of_the_common_kind_has_fewer_fields(self, shop: Shop) -> None:
         known = {"id": "US-1", "title": "Log in", "acceptanceCriteria": [], "priority": 1}
         shop.stories({**known, "passes": False, "notes": ""}, path="prd.json").agent(CYCLE)

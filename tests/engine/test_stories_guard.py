@@ -150,7 +150,7 @@ def test_of_two_reviews_that_of_its_own_story_stays(shop: Shop) -> None:
 def test_a_story_that_is_gone_comes_back_where_it_was(shop: Shop) -> None:
     shop.stories(story(1), story(2), story(3))
     before = shop.file(shop.plan_path).read_text(encoding="utf-8")
-    shop.agent("plan = load(); del plan['userStories'][1]; save(plan); commit()\n")
+    shop.agent("plan = load(); del plan['userStories'][1]; save(plan); commit(); print('So.')\n")
     ran = shop.run("1")
     assert reverted(ran) == [("dropped", ["US-2"])]
     assert shop.file(shop.plan_path).read_text(encoding="utf-8") == before
@@ -161,7 +161,7 @@ def test_a_story_that_is_gone_comes_back_where_it_was(shop: Shop) -> None:
 def test_a_file_that_the_agent_broke_is_put_back_whole(shop: Shop, broken: str) -> None:
     shop.stories(story(1))
     before = shop.file(shop.plan_path).read_bytes()
-    shop.agent(f"open(PLAN, 'w').write({broken!r})\ncommit()\n")
+    shop.agent(f"open(PLAN, 'w').write({broken!r})\ncommit()\nprint('There.')\n")
     ran = shop.run("1")
     assert reverted(ran) == [("changed", [])]
     assert "plan-broken" in warnings(ran)

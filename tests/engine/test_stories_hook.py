@@ -89,7 +89,7 @@ class TestHook:
         shop.stories(story(1)).agent(
             "move('US-1', passes=True)\ncommit()\n"
             "answers = [bool(hook(stop_hook_active=on)) for on in (False, True, True)]\n"
-            "keep('told', json.dumps(answers))\n"
+            "keep('told', json.dumps(answers))\nprint('so')\n"
         )
         ran = shop.run("2")
         assert json.loads(shop.kept_text("told")) == [True, True, False]

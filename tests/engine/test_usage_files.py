@@ -68,10 +68,12 @@ def launch() -> LaunchAgent:
         decide_path="decide.txt",
         blocked_path="blocked.txt",
     )
-    return LaunchAgent(iteration=2, attempt=1, context=context, session="s-1", session_usage=BEFORE)
+    return LaunchAgent(
+        start=2, iteration=2, attempt=1, context=context, session="s-1", session_usage=BEFORE
+    )
 
 
-READ = ReadIteration(iteration=2, attempt=1, baseline=BASELINE)
+READ = ReadIteration(start=2, iteration=2, attempt=1, baseline=BASELINE)
 
 
 def test_it_is_told_at_the_end_and_of_a_session_only_what_is_new(tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_it_is_told_at_the_end_and_of_a_session_only_what_is_new(tmp_path: Path)
     hearing.close()
     last = json.loads(workspace.files.messages.read_bytes().splitlines()[-1])
     assert last == {
-        "iteration": 2,
+        "start": 2,
         "offset": len(STREAM),
         "kind": "usage",
         "usage": {"inputTokens": 800, "outputTokens": 68, "cachedTokens": 1600, "turns": 1},

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = ".ralph/validate.sh"
 WORKS = "work; commit; report 'STATUS: IN_PROGRESS'"
-COUNTS = 'echo "validated $RALPH_ITERATION" >>"$SEEN"; '
+COUNTS = 'echo "validated $RALPH_START" >>"$SEEN"; '
 
 UNGUARDED = "[guard]\nenabled = false\n"
 

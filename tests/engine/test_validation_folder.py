@@ -20,7 +20,7 @@ def with_scripts(scene: Scene, *, config: str = "", **bodies: str) -> Scene:
     for name, body in bodies.items():
         shown = name.replace("_", "-", 1).lstrip("n")
         path = ".ralph/validate.sh" if name == "main" else f"{FOLDER}/{shown}"
-        files[path] = f'#!/bin/sh\n{body}\necho "{shown} $RALPH_ITERATION" >>"$SEEN"\n'
+        files[path] = f'#!/bin/sh\n{body}\necho "{shown} $RALPH_START" >>"$SEEN"\n'
     if config:
         files[".ralph/config.toml"] = config
     scene.plan(files=files)
@@ -50,7 +50,7 @@ def test_they_run_by_name_where_what_they_name_was_changed(scene: Scene) -> None
         n30_all="",
     )
     scene.agent(
-        'case "$RALPH_ITERATION" in\n'
+        'case "$RALPH_START" in\n'
         "1) mkdir client; echo >client/a; commit;;\n"
         "2) mkdir docs; echo >docs/uncommitted;;\n"
         "esac\n" + SAYS

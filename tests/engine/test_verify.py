@@ -46,6 +46,22 @@ def plan_of(scene: Scene) -> str:
     return scene.file("@fix_plan.md").read_text(encoding="utf-8")
 
 
+def test_what_is_allowed_while_the_agent_works_is_run(scene: Scene) -> None:
+    planned(scene, f"wait_here; touch done.txt; {TICKS}", allowed=False)
+    scene.make_gate()
+    running = scene.start("1")
+    running.wait_for("agentStarted")
+    allowed = scene.tell("allow", "--yes")
+    assert allowed.exit_code == 0
+    assert "; the run may use what you have approved" in allowed.stdout
+    scene.open_gate()
+    done = running.wait()
+    (event,) = told(done, "criteriaVerified")
+    assert event.ok
+    assert [event.command_kind for event in told(done, "commandAccepted")] == ["allow"]
+    assert "approvals-removed" not in warnings(done)
+
+
 def test_what_was_verified_stands_at_the_criterion(scene: Scene) -> None:
     planned(scene, f"touch done.txt; {TICKS}")
     done = scene.run("1")
@@ -89,7 +105,7 @@ def test_a_completion_is_refused_that_the_check_refutes(scene: Scene) -> None:
     plan = "# Plan\n\n- [ ] First task\n  - Done when: `sh check.sh` passes\n"
     says = "say 'All tasks are complete. Everything is done.'; report 'STATUS: COMPLETE' "
     says += "'EXIT_SIGNAL: true'"
-    agent = f"[ $RALPH_ITERATION = 1 ] || touch done.txt; mark x 'First task'; work; commit; {says}"
+    agent = f"[ $RALPH_START = 1 ] || touch done.txt; mark x 'First task'; work; commit; {says}"
     planned(scene, agent, plan=plan)
     done = scene.run("5")
     assert done.exit_code == 0
@@ -112,7 +128,7 @@ def test_a_refuted_task_has_failed_whatever_else_was_done(scene: Scene) -> None:
 
 
 def test_what_the_commands_leave_behind_is_no_work_of_the_next_agent(scene: Scene) -> None:
-    agent = f"if [ $RALPH_ITERATION = 1 ]; then {TICKS}; else report 'STATUS: IN_PROGRESS'; fi"
+    agent = f"if [ $RALPH_START = 1 ]; then {TICKS}; else report 'STATUS: IN_PROGRESS'; fi"
     planned(scene, agent).file("check.sh").write_text("echo ran >>left.txt\n", encoding="utf-8")
     git(scene.repository, "commit", "-qam", "A check that writes")
     done = scene.run("2")
@@ -179,7 +195,8 @@ def test_a_command_may_take_only_so_long_and_nothing_of_it_stays(scene: Scene) -
 
 
 def test_a_program_that_is_not_there_has_failed(scene: Scene) -> None:
-    planned(scene, TICKS, plan=PLAN.replace("sh check.sh", "no-such-program --all"))
+    criterion = "It runs (`no-such-program --all`)"
+    planned(scene, TICKS, plan=PLAN.replace("Work is there (`sh check.sh`)", criterion))
     done = scene.run("1")
     assert told(done, "criteriaVerified")[0].checks[0].exit_code == 127
     assert "(no-such-program --all - exit 127, no such program)" in plan_of(scene)

@@ -114,7 +114,7 @@ class Player:
 
     async def _play(self) -> dict[str, Any]:
         turns = self._script["turns"]
-        number = int(os.environ.get("RALPH_ITERATION", "1"))
+        number = int(os.environ.get("RALPH_START", "1"))
         end: dict[str, Any] = {"stopReason": "end_turn"}
         for step in turns[min(number, len(turns)) - 1]:
             end.update(await self._do(step) or {})

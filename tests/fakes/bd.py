@@ -8,6 +8,11 @@ chosen by the environment:
 - ``FAKE_BD_OLD``: words, any of ``counts`` (lists only count dependencies), ``no-claim``,
   ``no-all`` and ``no-limit`` (of lists), ``no-deferred``, ``one-shown`` (``show`` takes one id),
   ``silent`` (an update of an unknown issue leaves with 0 and says so on stderr alone).
+- ``FAKE_BD_VERSION``: what it is, by default 1.0.0. Below 0.30.0 nothing says why an issue was
+  closed; 0.34 and earlier only count dependencies in lists, and refuse one that is there with the
+  words of their database.
+- ``FAKE_BD_FAILS``: commands and how often they fail, such as ``update:2 list:1``; with ``!`` in
+  front they are carried out all the same.
 
 Several may run at once: a lock is held from reading to writing. What takes long to import is
 imported where it is needed, since each command of a test starts this program anew.
@@ -75,7 +80,12 @@ def main(argv: list[str]) -> int:
     wants_json = "--json" in argv
     try:
         with _locked(argv[:1]) as database:
+            fails = _fails(database, argv[0] if argv else "")
+            if fails == "before":
+                raise BdError("database is locked")
             value = answer(database, argv)
+        if fails:
+            raise BdError("context deadline exceeded")
     except BdError as error:
         if wants_json:
             sys.stderr.write(json.dumps({"error": str(error)}, indent=2) + "\n")
@@ -110,6 +120,29 @@ def _old() -> frozenset[str]:
     return frozenset(os.environ.get("FAKE_BD_OLD", "").split())
 
 
+def _version() -> tuple[int, ...]:
+    return tuple(map(int, os.environ.get("FAKE_BD_VERSION", "1.0.0").split(".")))
+
+
+def _fails(database: Database, command: str) -> str:
+    """Whether this call fails, "before" or "after" it is carried out; empty where it does not."""
+    given = dict(one.split(":") for one in os.environ.get("FAKE_BD_FAILS", "").split())
+    name = f"!{command}" if f"!{command}" in given else command
+    counted = database.path.with_name(f"fake.{command}.failed")
+    n_failed = len(counted.read_bytes()) if counted.exists() else 0
+    if n_failed >= int(given.get(name, "0")):
+        return ""
+    counted.write_bytes(b"x" * (n_failed + 1))
+    return "after" if name.startswith("!") else "before"
+
+
+def _without_reason(issue: Raw) -> Raw:
+    """What releases before 0.30.0 print, though they keep the reason among their events."""
+    if _version() >= (0, 30):
+        return issue
+    return {key: value for key, value in issue.items() if key != "close_reason"}
+
+
 @contextlib.contextmanager
 def _locked(command: list[str]) -> Iterator[Database]:
     here = Path.cwd()
@@ -131,9 +164,9 @@ def _locked(command: list[str]) -> Iterator[Database]:
 
 def _listed(database: Database, issue: Raw) -> Raw:
     """An issue as lists have it: what is empty is left out."""
-    shown = {key: value for key, value in issue.items() if key != "dependencies"}
+    shown = _bare(issue)
     links = issue["dependencies"]
-    if links and "counts" not in _old():
+    if links and "counts" not in _old() and _version() >= (0, 35):
         shown["dependencies"] = [
             {"issue_id": issue["id"], "depends_on_id": on, "type": kind} for on, kind in links
         ]
@@ -147,7 +180,7 @@ def _kinds(issue: Raw, on: str) -> list[str]:
 
 def _whole(database: Database, issue: Raw) -> Raw:
     """An issue by itself: what it depends on stands in it whole."""
-    shown = {key: value for key, value in issue.items() if key != "dependencies"}
+    shown = _bare(issue)
     down = [
         {**_bare(database.issues[on]), "dependency_type": kind}
         for on, kind in issue["dependencies"]
@@ -168,7 +201,7 @@ def _whole(database: Database, issue: Raw) -> Raw:
 
 
 def _bare(issue: Raw) -> Raw:
-    return {key: value for key, value in issue.items() if key != "dependencies"}
+    return _without_reason({key: value for key, value in issue.items() if key != "dependencies"})
 
 
 def _init(database: Database, given: argparse.Namespace) -> Raw:
@@ -367,6 +400,10 @@ def _stats(database: Database, given: argparse.Namespace) -> Raw:
     }
 
 
+def _show_version(database: Database, given: argparse.Namespace) -> Raw:
+    return {"version": ".".join(map(str, _version())), "build": "fake"}
+
+
 def _delete(database: Database, given: argparse.Namespace) -> Raw | None:
     gone = [database.find(issue_id)["id"] for issue_id in given.ids]
     if not given.force:
@@ -405,6 +442,11 @@ def _dep(database: Database, given: argparse.Namespace) -> Raw:
 def _link(database: Database, issue: Raw, on: str, kind: str) -> None:
     if on == issue["id"]:
         raise BdError("issue cannot depend on itself")
+    if _kinds(issue, on) and _version() < (0, 35):
+        raise BdError(
+            "failed to add dependency: sqlite3: constraint failed: UNIQUE constraint failed: "
+            "dependencies.issue_id, dependencies.depends_on_id"
+        )
     if _kinds(issue, on):
         raise BdError(f"dependency from {issue['id']} to {on} already exists")
     if kind not in FREE and database.leads_to(on, issue["id"]):
@@ -414,6 +456,7 @@ def _link(database: Database, issue: Raw, on: str, kind: str) -> None:
 
 _COMMANDS = {
     "init": _init,
+    "version": _show_version,
     "ready": _ready,
     "list": _list,
     "show": _show,

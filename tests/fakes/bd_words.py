@@ -128,6 +128,7 @@ def _dep(made: _Parser, old: frozenset[str]) -> None:
 
 _FLAGS = {
     "init": _nothing,
+    "version": _nothing,
     "stats": _nothing,
     "blocked": _blocked,
     "ready": _ready,

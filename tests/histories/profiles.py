@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -59,10 +58,10 @@ ISSUES: tuple[dict[str, Any], ...] = (
 
 HELPERS = """\
 now=IMPLEMENTATION_PLAN.md
-finished() { sed -i "/$1/d" $now; printf '# Progress\\n\\n- [x] %s\\n' "$1" >>PROGRESS.md; }
+finished() { sed -i "\\#$1#d" $now; printf '# Progress\\n\\n- [x] %s\\n' "$1" >>PROGRESS.md; }
 set_field() { sed -i 's/"'"$1"'": [^,]*\\(,*\\)$/"'"$1"'": '"$2"'\\1/' ralph/tasks.json; }
-mode() { sed -n 's/.*Its mode is `\\([a-z-]*\\)`.*/\\1/p' "$kept/prompt-$RALPH_ITERATION"; }
-issue() { sed -n 's/^Task: \\(shop-[0-9]*\\):.*/\\1/p' "$kept/prompt-$RALPH_ITERATION"; }
+mode() { sed -n 's/.*Its mode is `\\([a-z-]*\\)`.*/\\1/p' "$kept/prompt-$RALPH_START"; }
+issue() { sed -n 's/^Task: \\(shop-[0-9]*\\):.*/\\1/p' "$kept/prompt-$RALPH_START"; }
 closes() { bd close "$(issue)" --reason "Acceptance criteria verified:
 - [x] $1 (make test - exit 0)" >/dev/null; }
 did() { report "STATUS: $1" "TASKS_COMPLETED_THIS_LOOP: $2" 'FILES_MODIFIED: 1' \\
@@ -91,7 +90,7 @@ class Play:
     files: Mapping[str, str] = field(default_factory=dict)
     issues: tuple[dict[str, Any], ...] = ISSUES
     interrupted: bool = False
-    """Somebody presses Ctrl-C while the agent works."""
+    """Somebody presses Ctrl-C twice while the agent works."""
     remote: Literal["none", "empty", "ahead"] = "none"
     """What the branch is pushed to; one that is ahead has a commit that is not here."""
 
@@ -115,7 +114,7 @@ class Play:
         running = scene.start(*self.arguments, env=environment)
         if self.interrupted:
             running.wait_for("agentStarted")
-            running.signal(signal.SIGINT)
+            running.press_ctrl_c_twice()
         running.wait()
 
     def _add_remote(self, scene: Scene) -> None:
@@ -148,7 +147,7 @@ case $(mode) in
 implement) work; set_field reviewStatus '"needs_review"' ;;
 review-fix) work; set_field reviewStatus '"needs_review"'; set_field reviewFeedback '""' ;;
 review)
-    if [ "$RALPH_ITERATION" = 2 ]; then
+    if [ "$RALPH_START" = 2 ]; then
         set_field reviewCount 1
         set_field reviewStatus '"changes_requested"'
         set_field reviewFeedback '"The mail has no sender."'
@@ -167,15 +166,15 @@ if [ "$(mode)" = plan ]; then
     printf '%s' '{PLAN}' >$now; commit 'ralph: plan'; did IN_PROGRESS 0; exit
 fi
 if grep -q Check $now; then
-    work; finished 'Check the password (specs.login.md)'; commit; did COMPLETE 1; exit
+    work; finished 'Check the password (specs/login.md)'; commit; did COMPLETE 1; exit
 fi
 report 'STATUS: COMPLETE'
 """
 _BUILDS = """\
-if [ "$RALPH_ITERATION" = 1 ]; then
-    work; finished 'Check the password (specs.login.md)'; commit; did IN_PROGRESS 1; exit
+if [ "$RALPH_START" = 1 ]; then
+    work; finished 'Check the password (specs/login.md)'; commit; did IN_PROGRESS 1; exit
 fi
-work; finished 'Remember who logged in (specs.login.md)'; printf '\\nPROJECT_COMPLETE\\n' >>$now
+work; finished 'Remember who logged in (specs/login.md)'; printf '\\nPROJECT_COMPLETE\\n' >>$now
 commit; did COMPLETE 1
 """
 _LEAVES_THE_COMMITS = _BUILDS.replace("commit; ", "")
@@ -188,7 +187,7 @@ esac
 did IN_PROGRESS 1
 """
 _FULFILS = """\
-work; commit; if [ "$RALPH_ITERATION" = 1 ]
+work; commit; if [ "$RALPH_START" = 1 ]
 then clarity 'STATUS: IN_PROGRESS' 'FILES_MODIFIED: 1' 'WORK_SUMMARY: Found where they get lost'
 else clarity 'STATUS: COMPLETE' 'FILES_MODIFIED: 1' 'EXIT_SIGNAL: true' 'PR_READY: true'; fi
 """
@@ -209,7 +208,7 @@ def _plays(
 
 
 _STOPPED = (
-    "Somebody presses Ctrl-C while the agent works.",
+    "Somebody presses Ctrl-C twice while the agent works.",
     "exec sleep 60",
     {"interrupted": True},
 )

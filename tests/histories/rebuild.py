@@ -90,9 +90,12 @@ OWN_WARNINGS = frozenset(
         COMMIT_FAILED,
         "completion-not-gate",
         "error-repeating",
+        "task-without-end",
         "report-missing",
+        "second-halt",
         "test-only",
         "tick-without-change",
+        "unreadable-flag",
     }
 )
 """Warnings which the loop itself gives; all others came in as notices."""
@@ -142,6 +145,8 @@ def _reverted(event: Any) -> Reverted:
         n_tasks=event.n_tasks,
         text=event.text,
         kept=event.kept,
+        why=event.why,
+        commit=event.commit,
     )
 
 
@@ -225,7 +230,7 @@ class _Finder:
     def _from_outside(self) -> Input | None:
         event = self._next
         if event.kind == "warned" and self._state.awaits is Awaits.EXIT:
-            return Announced(code=event.code, message=event.message, iteration=event.iteration)
+            return Announced(code=event.code, message=event.message, start=event.start)
         if event.kind == "phaseChanged" and event.phase == "stopping":
             return Interrupted(by=event.reason)
         if event.kind == "runEnded" and event.by:
@@ -352,14 +357,14 @@ class _Finder:
     def _read(self) -> IterationRead:
         current = self._state.run.current
         assert current is not None
-        number = current.started.iteration
+        number = current.started.start
         if self._is_tried_again():
             return IterationRead(
                 said_nothing=True,
                 changes=Changes(fingerprint=current.started.baseline.fingerprint),
                 notices=self._notices(self._until("phaseChanged")),
             )
-        mine = [event for event in self._events if getattr(event, "iteration", None) == number]
+        mine = [event for event in self._events if getattr(event, "start", None) == number]
         of_kind = {event.kind: event for event in mine}
         end, report = of_kind.get("iterationEnded"), of_kind.get("ralphStatusUpdate")
         evidence = of_kind["evidenceGathered"].evidence
@@ -385,6 +390,10 @@ class _Finder:
                 files=evidence.files,
                 paths=evidence.paths,
                 fingerprint=evidence.fingerprint,
+                again=evidence.again,
+                cosmetic=evidence.cosmetic,
+                advanced=evidence.advanced,
+                engine_output=evidence.engine_output,
             ),
             tasks_done=evidence.tasks_done,
             moved=_moved(current.started, mine, evidence, report),
@@ -490,6 +499,7 @@ class _Finder:
             counts=begun.counts,
             branch=begun.branch,
             head=begun.head,
+            choices=begun.choices,
             halt=self._halt_files(told),
             notices=self._notices(told),
             notes=tuple(
@@ -510,7 +520,7 @@ class _Finder:
 
     def _notices(self, told: Sequence[Any]) -> tuple[Notice, ...]:
         return tuple(
-            Notice(code=event.code, message=event.message)
+            Notice(code=event.code, message=event.message, removed=event.removed)
             for event in told
             if event.kind == "warned" and event.code not in OWN_WARNINGS
         )

@@ -53,7 +53,7 @@ BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)
 STEP = timedelta(milliseconds=250)
 RUN = "20260131T120000Z-0a1b"
 WORKS = "work; commit; report 'STATUS: IN_PROGRESS'"
-WAITS = f"[ $RALPH_ITERATION -gt 1 ] || wait_here; {WORKS}"
+WAITS = f"[ $RALPH_START -gt 1 ] || wait_here; {WORKS}"
 
 
 def _piece(name: str) -> Callable[[Scene], None]:
@@ -108,7 +108,7 @@ def _stuck_and_resumed(scene: Scene) -> None:
 
 def _answered_between_two_engines(scene: Scene) -> None:
     scene.agent(
-        "[ $RALPH_ITERATION = 1 ] || { " + WORKS + "; exit; }\n"
+        "[ $RALPH_START = 1 ] || { " + WORKS + "; exit; }\n"
         "say '<promise>DECIDE:red or blue?</promise>'"
     )
     scene.run("2")
@@ -149,7 +149,7 @@ def _commands_of_all_kinds(scene: Scene) -> None:
 def _waits_for_its_limit(scene: Scene) -> None:
     at_limit = '\',"is_error":true,"api_error_status":429\''
     scene.plan(files={".ralph/config.toml": 'limit_wait = "20ms"\n'}).run_claude(
-        "[ $RALPH_ITERATION -gt 1 ] || "
+        "[ $RALPH_START -gt 1 ] || "
         f"{{ limited null; says s-1 0.1 'At the limit.' {at_limit}; exit 1; }}\n"
         "work; commit; says s-1 0.2 'I go on.'",
         "2",
@@ -169,7 +169,7 @@ fills() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_toke
 def _finds_its_model_overloaded(scene: Scene) -> None:
     settings = '[retry]\ntries = 2\nfirst = "20ms"\n'
     scene.plan(files={".ralph/config.toml": settings}).run_claude(
-        f"{SERVICE}[ $RALPH_ITERATION -gt 2 ] || fails server_error 'API Error: 529'\n"
+        f"{SERVICE}[ $RALPH_START -gt 2 ] || fails server_error 'API Error: 529'\n"
         "work; commit; says s-1 0.2 'I go on.'",
         "1",
     )
@@ -196,12 +196,12 @@ def _fills_its_window(scene: Scene) -> None:
 
 def _is_not_permitted(scene: Scene) -> None:
     denied = '\',"permission_denials":[{"tool_name":"Bash","tool_use_id":"t-1"}]\''
-    scene.plan().run_claude(f"work; commit; says s-1 0.1 'I go on.' {denied}", "9")
+    scene.plan().run_claude(f"says s-1 0.1 'I may not.' {denied}", "9")
 
 
 def _spends_its_budget(scene: Scene) -> None:
     scene.plan(files={".ralph/config.toml": "max_cost_usd = 0.5\n"}).run_claude(
-        "work; commit; says s-$RALPH_ITERATION 0.21 'I go on.'", "9"
+        "work; commit; says s-$RALPH_START 0.21 'I go on.'", "9"
     )
 
 
@@ -209,7 +209,7 @@ def _refutes_a_task(scene: Scene) -> None:
     plan = "# Plan\n\n- [ ] First task\n  - Done when: `test -f done.txt` passes\n- [ ] Second\n"
     settings = "verify = true\n[attempts]\nlimit = 3\n"
     scene.plan(files={"@fix_plan.md": plan, ".ralph/config.toml": settings}).agent(
-        "[ $RALPH_ITERATION = 1 ] || touch done.txt\n"
+        "[ $RALPH_START = 1 ] || touch done.txt\n"
         "mark x 'First task'; work; commit; report 'STATUS: IN_PROGRESS'"
     )
     scene.tell("allow", "--yes")
@@ -227,7 +227,7 @@ def _does_not_validate(settings: str) -> Callable[[Scene], None]:
         git(scene.repository, "commit", "-qam", "Make it executable")
         scene.tell("allow", "--yes")
         scene.agent(
-            "if [ $RALPH_ITERATION = 1 ]; then echo >bad.txt; mark x 'First task'\n"
+            "if [ $RALPH_START = 1 ]; then echo >bad.txt; mark x 'First task'\n"
             "else rm -f bad.txt; work; mark x 'First task'; fi\n"
             "commit; report 'STATUS: IN_PROGRESS'"
         )

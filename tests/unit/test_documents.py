@@ -30,7 +30,7 @@ from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.agent_config import AgentConfig, ToolsConfig
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.config import BreakerConfig, Config
-from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.protocol.errors import ConfigError, FromInside
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Phase
 
@@ -138,7 +138,13 @@ class TestReadme:
     def test_it_tells_every_exit_code(self) -> None:
         table = re.findall(r"^\| [a-z ]+ \| ([0-9, ]+) \|", read(README), flags=re.MULTILINE)
         told = {int(code) for cell in table for code in cell.split(",")}
-        assert told == {*EXIT_CODES.values(), TERM_EXIT_CODE, USAGE, ConfigError.exit_code}
+        assert told == {
+            *EXIT_CODES.values(),
+            TERM_EXIT_CODE,
+            USAGE,
+            ConfigError.exit_code,
+            FromInside.exit_code,
+        }
 
     def test_the_settings_that_it_shows_are_settings(self) -> None:
         (block,) = fences(README, "toml")
@@ -301,7 +307,7 @@ class TestLoopStates:
             ("no_progress_open", "OPEN", "no", "progress, a task set aside"),
             ("same_error_open", "OPEN", "counts", "one without it"),
             ("failing_tests_open", "OPEN", "counts", "tests that pass"),
-            ("denials_open", "OPEN", "counts", "one without it"),
+            ("denials_open", "OPEN", "no", "one without it"),
             ("refused_completions_open", "OPEN", "no", "one without it"),
             ("set_aside_open", "OPEN", "no", "progress"),
         ],

@@ -70,19 +70,19 @@ export class Files {
   async showLog(
     folder: FolderSnapshot,
     run: unknown,
-    iteration: unknown,
+    start: unknown,
     options: { readonly preserveFocus: boolean } = { preserveFocus: false },
   ): Promise<void> {
     const state = folder.state?.run;
     const ofRun = typeof run === "string" ? run : state?.run;
-    const number = typeof iteration === "number" ? iteration : state?.iteration;
+    const number = typeof start === "number" ? start : state?.start;
     if (ofRun === undefined || number === undefined || number === 0) {
       void vscode.window.showInformationMessage(t("No iteration has begun here yet."));
       return;
     }
     const document = await vscode.workspace.openTextDocument(logUri(folder.uri, ofRun, number));
     const editor = await vscode.window.showTextDocument(document, { ...options, preview: true });
-    if (state?.run === ofRun && state.current?.started.iteration === number) {
+    if (state?.run === ofRun && state.current?.started.start === number) {
       // It is being written: its end is what is new.
       const last = document.lineCount - 1;
       editor.revealRange(new vscode.Range(last, 0, last, 0));

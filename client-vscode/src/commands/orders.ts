@@ -66,7 +66,7 @@ export class Orders {
         await this.answers().answer(folder, "question", given["fromPlan"] === true);
         break;
       case "showLog":
-        await this.files.showLog(folder, given["run"], given["iteration"]);
+        await this.files.showLog(folder, given["run"], given["start"]);
         break;
       case "showFile":
         await this.files.showFile(folder, given["path"]);

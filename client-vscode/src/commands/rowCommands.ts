@@ -54,25 +54,25 @@ export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
   showChanges: async ({ changes }, folder, target) => {
     const found = await iterationOf(folder, target, "changes", t("Whose changes?"));
     if (found !== undefined) {
-      await changes.show(folder, found.run, found.row.iteration);
+      await changes.show(folder, found.run, found.row.start);
     }
   },
   openCommit: async ({ changes }, folder, target) => {
-    const { commit, iteration } = target?.kind === "task" ? target.task : {};
-    if (commit !== undefined && iteration !== undefined) {
-      await changes.openCommit(folder, undefined, iteration, commit);
+    const { commit, start } = target?.kind === "task" ? target.task : {};
+    if (commit !== undefined && start !== undefined) {
+      await changes.openCommit(folder, undefined, start, commit);
       return;
     }
     const found = await iterationOf(folder, target, "commit", t("Whose commit?"));
     if (found?.row.commit !== undefined) {
-      await changes.openCommit(folder, found.run, found.row.iteration, found.row.commit);
+      await changes.openCommit(folder, found.run, found.row.start, found.row.commit);
     }
   },
   rollback: async ({ rollback }, folder, target) => {
     const title = t("Roll back to before which iteration?");
     const found = await iterationOf(folder, target, "rollBack", title);
     if (found !== undefined) {
-      await rollback.ask(folder, found.run, found.row.iteration);
+      await rollback.ask(folder, found.run, found.row.start);
     }
   },
 };
@@ -92,10 +92,10 @@ export async function openHintsCommit(
   folder: FolderSnapshot,
   given: Given,
 ): Promise<void> {
-  const { run, iteration, commit } = given;
-  if (typeof iteration === "number" && typeof commit === "string") {
+  const { run, start, commit } = given;
+  if (typeof start === "number" && typeof commit === "string") {
     const ofRun = typeof run === "string" ? run : undefined;
-    await changes.openCommit(folder, ofRun, iteration, commit);
+    await changes.openCommit(folder, ofRun, start, commit);
   }
 }
 

@@ -100,11 +100,11 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
     }
   },
   showLog: async ({ files }, folder, target) => {
-    const iteration = iterationOf(target) ?? (await iterationToShow(folder));
-    if (iteration !== undefined) {
+    const start = startOf(target) ?? (await startToShow(folder));
+    if (start !== undefined) {
       // Whoever walks through the rows of a tree goes on doing so.
       const options = { preserveFocus: target !== undefined };
-      await files.showLog(folder, folder.state?.run?.run, iteration, options);
+      await files.showLog(folder, folder.state?.run?.run, start, options);
     }
   },
   ...ROW_COMMANDS,
@@ -278,21 +278,21 @@ async function pickFolder(
   return (await vscode.window.showQuickPick(items, { title }))?.folder;
 }
 
-/** The iteration whose log is shown: the only one, or the one that a person chooses. */
-async function iterationToShow(folder: FolderSnapshot): Promise<number | undefined> {
+/** The start whose log is shown: the only one, or the one that a person chooses. */
+async function startToShow(folder: FolderSnapshot): Promise<number | undefined> {
   const [only, ...others] = folder.state?.panel?.rows ?? [];
   if (others.length === 0) {
-    return only?.iteration ?? folder.state?.run?.iteration;
+    return only?.start ?? folder.state?.run?.start;
   }
-  return (await pickIteration(folder, "log", t("Whose log?")))?.row.iteration;
+  return (await pickIteration(folder, "log", t("Whose log?")))?.row.start;
 }
 
-function iterationOf(target: Node | undefined): number | undefined {
+function startOf(target: Node | undefined): number | undefined {
   switch (target?.kind) {
     case "iteration":
-      return target.row.iteration;
+      return target.row.start;
     case "task":
-      return target.task.iteration;
+      return target.task.start;
     default:
       return undefined;
   }

@@ -26,6 +26,17 @@ export const ADAPTERS = [
 ] as const;
 export type Adapter = (typeof ADAPTERS)[number];
 
+/** That everything an iteration changed had changed before: how that change looks. */
+export const AGAINS = [
+  /** Every file looks like output: a log, a database, a cache, lines of a known shape. */
+  "output",
+  /** The agent's own stream says that it edited one of the files, or one of them grew. */
+  "edited",
+  /** Nothing tells the change from output. */
+  "same",
+] as const;
+export type Again = (typeof AGAINS)[number];
+
 /** Calls of its model that one iteration's agents made. */
 export interface AgentCalls {
   /** When the last one was gone. */
@@ -84,8 +95,9 @@ export interface AgentExited {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "agentExited";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "agentExited";
   readonly attempt: number;
   readonly exitCode?: number;
   readonly signal?: number;
@@ -149,8 +161,9 @@ export interface AgentStarted {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "agentStarted";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "agentStarted";
   /** 2 when the first one failed and is tried again. */
   readonly attempt: number;
   readonly agent: string;
@@ -187,8 +200,9 @@ export interface AttemptCounted {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "attemptCounted";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "attemptCounted";
   readonly task: TaskRef;
   /** 1 for the first one; it is given back where the iteration turns out not to count. */
   readonly attempt: number;
@@ -211,6 +225,12 @@ export interface AttemptsConfig {
   readonly counts: AttemptCounts;
   /** Mark it as blocked in the plan; false: leave the plan, and take it no more in this run. */
   readonly mark: boolean;
+  /**
+   * Iterations in a row with changes, in which no task, sub-task or criterion became done and
+   * none was added, after which the task is set aside; without a task the breaker opens. Absent:
+   * 10, 0 is off. It has no effect where `counts` is `not-done`, which counts them already.
+   */
+  readonly unfinished?: number;
 }
 
 /**
@@ -252,8 +272,9 @@ export interface BlockedRaised {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "blockedRaised";
   readonly iteration?: number;
+  readonly start?: number;
+  readonly kind: "blockedRaised";
   readonly reason: string;
   readonly path: string;
 }
@@ -272,6 +293,7 @@ export interface BlockedResolved {
 export interface Blocker {
   readonly reason: string;
   readonly iteration?: number;
+  readonly start?: number;
 }
 
 /**
@@ -365,12 +387,13 @@ export interface ChangesParams {
   readonly workspace?: string;
   /** Absent: the newest run of the work tree. */
   readonly run?: string;
-  readonly iteration: number;
+  readonly start: number;
 }
 
 /** What an iteration changed, by git. */
 export interface ChangesResult {
   readonly iteration: number;
+  readonly start: number;
   /**
    * Whole hash of what the work tree stood on when the iteration began; git's empty tree where
    * there was no commit yet.
@@ -395,9 +418,9 @@ export interface CircuitBreakerStateChange {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "circuitBreakerStateChange";
-  /** Absent when a person moved it. */
   readonly iteration?: number;
+  readonly start?: number;
+  readonly kind: "circuitBreakerStateChange";
   readonly fromState: BreakerState;
   readonly toState: BreakerState;
   readonly reason: string;
@@ -445,6 +468,8 @@ export interface CommitSeen {
   readonly repository: string;
   /** It was made while the agent ran, and not by the agent: it is told, and is no progress. */
   readonly byPerson: boolean;
+  /** True: all that it changed is what no agent may change and was restored; no progress. */
+  readonly undone?: boolean;
 }
 
 /** A commit as a person names it. */
@@ -460,8 +485,9 @@ export interface Committed {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "committed";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "committed";
   /** Whole. */
   readonly commit: string;
   readonly subject: string;
@@ -479,8 +505,9 @@ export interface CompletionRefused {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "completionRefused";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "completionRefused";
   readonly why: string;
   /** The first of them, at most ten. */
   readonly openTasks: readonly TaskRef[];
@@ -507,6 +534,11 @@ export interface Config {
   readonly maxTokens?: number;
   /** US dollars, as far as the agent tells; Absent is unlimited. */
   readonly maxCostUsd?: number;
+  /**
+   * True: start although it cannot be known what the agent uses of a limit in tokens or US
+   * dollars; else such a start is refused.
+   */
+  readonly allowUnmetered?: boolean;
   /** Tokens in and out of one iteration, after which its agent is ended; Absent is unlimited. */
   readonly maxTokensPerIteration?: number;
   /** US dollars of one iteration, as far as the agent tells; Absent is unlimited. */
@@ -515,6 +547,12 @@ export interface Config {
   readonly maxCallsPerMinute?: number;
   /** Iterations before which no completion is accepted. */
   readonly minIterations: number;
+  /**
+   * Iterations of a run that only confirm that no required task is open, where the gate's own
+   * signal is missing; 0 completes without one. One that failed, asked or reported failing tests
+   * is repeated and does not count.
+   */
+  readonly maxConfirmations: number;
   /** Iterations in a row without a commit that end the run with 4 (R §2); Absent is off. */
   readonly maxStuck?: number;
   /** Seconds an iteration may take; 0 is none. */
@@ -546,8 +584,13 @@ export interface Config {
   readonly task?: string;
   /** Plan once more when nothing but tasks that were set aside is left (SPEC §8, plan mode). */
   readonly planWhenStuck: boolean;
-  /** Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7). */
+  /**
+   * Headings of the plan whose tasks are not required: each as it is, with a word such as "work"
+   * or "ideas" behind it, or in brackets behind another heading.
+   */
   readonly optionalSections: readonly string[];
+  /** What becomes of the tasks in optional sections; Absent: `skip`. */
+  readonly optional?: OptionalTasks;
   /** Stories are not reviewed: who implements one says that it passes (SPEC §8). */
   readonly skipReview: boolean;
   /** The review of a story in which it is approved, whatever is found (SPEC §8). */
@@ -607,10 +650,11 @@ export interface CriteriaVerified {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "criteriaVerified";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "criteriaVerified";
   readonly task: TaskRef;
-  /** All of them were run and ended with 0, and the plan says so. */
+  /** All of them were run and ended as they should, and the plan says so. */
   readonly ok: boolean;
   /** Some failed, and the plan has the task open again. */
   readonly reopened: boolean;
@@ -630,6 +674,8 @@ export interface CriterionChecked {
   readonly tail: string;
   /** Why nothing was run, in words; empty where something was. */
   readonly notRun: string;
+  /** The exit code that the criterion asks for, -1 for any but 0; Absent: it is 0. */
+  readonly wanted?: number;
 }
 
 /** The iteration that has begun and is not settled. */
@@ -642,6 +688,12 @@ export interface CurrentIteration {
   readonly rolledBack?: RolledBack;
   readonly committed?: Committed;
   readonly pushed?: Pushed;
+  /** What the guard restored after it, without the agent's versions. */
+  readonly reverted: readonly GuardReverted[];
+  /** Changed paths that were found to be the user's when another engine took the run up. */
+  readonly users?: readonly string[];
+  /** When the first engine took it up that had not begun it: its agent had ended by then. */
+  readonly takenUpAt?: string;
   /** Kinds that were already told of it, so that settling it again tells nothing twice. */
   readonly told: readonly string[];
 }
@@ -758,6 +810,17 @@ export interface Evidence {
   readonly tasksDone: readonly string[];
   /** The end state, as `Baseline.fingerprint`. */
   readonly fingerprint: string;
+  /** Set where all of these files had changed in the iteration before as well. */
+  readonly again?: Again;
+  /** True: the files that changed differ in white space and modes alone; Absent: not, or unknown. */
+  readonly cosmetic?: boolean;
+  /**
+   * True: a sub-task or a criterion became done, a task was added, or a review moved on; false:
+   * the tasks that became done had been done before in this run; Absent: neither.
+   */
+  readonly advanced?: boolean;
+  /** Files that changed because the engine writes its own output to them; they are left out. */
+  readonly engineOutput?: readonly string[];
   readonly progress: boolean;
   /** In words for a person: what the progress was, or why there was none. */
   readonly why: string;
@@ -769,8 +832,9 @@ export interface EvidenceGathered {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "evidenceGathered";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "evidenceGathered";
   readonly evidence: Evidence;
 }
 
@@ -851,7 +915,8 @@ export interface FileChange {
 
 /** The agent's tool touched a file; a claim like all it says. */
 export interface FileMessage {
-  readonly iteration: number;
+  /** Of which start of an agent it is; files of earlier versions call it the iteration. */
+  readonly start: number;
   /** Bytes of the agent's standard output before the piece that this was read from. */
   readonly offset: number;
   readonly kind: "file";
@@ -868,7 +933,7 @@ export const FIRST_MODES = [
 ] as const;
 export type FirstMode = (typeof FIRST_MODES)[number];
 
-/** What an agent did that it may not do (SPEC §8, Separation of powers). */
+/** What an agent did that it may not do. */
 export const FORBIDDENS = [
   /** An open task is gone from the plan, and was neither split nor finished. */
   "dropped",
@@ -927,14 +992,15 @@ export interface GuardConfig {
   readonly planningIsFree: boolean;
 }
 
-/** Something that the agent may not do was put back; it is no progress (SPEC §8). */
+/** Something that the agent may not do was restored; it is no progress. */
 export interface GuardReverted {
   readonly v: number;
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "guardReverted";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "guardReverted";
   /** The file, relative to the work tree. */
   readonly path: string;
   readonly what: Forbidden;
@@ -946,6 +1012,10 @@ export interface GuardReverted {
   readonly text: string;
   /** Where the whole file lies as the agent left it, in the folder of the run; Absent: nowhere. */
   readonly kept?: string;
+  /** Which rule it broke, in words, where `what` alone does not say it. */
+  readonly why?: string;
+  /** The engine's commit that restores it in the branch; Absent: in the work tree alone. */
+  readonly commit?: string;
 }
 
 /** The hints behind tasks that this run finished: by which iteration, in which commit. */
@@ -969,15 +1039,23 @@ export interface IterationEnded {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "iterationEnded";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "iterationEnded";
   readonly mode: Mode;
   readonly outcome: Outcome;
+  /** Whether it counts for the limit; where not, the next start has the same `iteration`. */
+  readonly counted: boolean;
   readonly seconds: number;
   /** The iteration's last commit in the workspace, whole: the loop's own, else the agent's. */
   readonly commit?: string;
   /** The loop was to commit and did not, so the next commit takes this iteration's work along. */
   readonly uncommitted: boolean;
+  /**
+   * That work: each path with a hash of its content, by which it is known again; Absent where
+   * all is committed.
+   */
+  readonly left?: Readonly<Record<string, string>>;
   readonly fingerprint: string;
   readonly breaker: Breaker;
   readonly stuckCount: number;
@@ -999,6 +1077,11 @@ export interface IterationEnded {
   readonly deniedTools: readonly string[];
   /** Names of the completion phrases in the final text. */
   readonly completionWords: readonly string[];
+  /**
+   * True: a confirming iteration that came to its own end, asked nothing and reported no failing
+   * tests, so the run needs no other one.
+   */
+  readonly confirmed?: boolean;
   /** Failed attempts so far, by task id; a task that has none is not in it. */
   readonly attempts: Readonly<Record<string, number>>;
   /** Ids of the tasks that a person wants skipped, as they are called now. */
@@ -1017,6 +1100,7 @@ export interface IterationEnded {
 /** One entry of the loop history (A, Architecture). */
 export interface IterationFacts {
   readonly iteration: number;
+  readonly start: number;
   readonly outcome: Outcome;
   /** Why its agent failed; Absent where it did not. */
   readonly failure?: AgentFailure;
@@ -1030,6 +1114,10 @@ export interface IterationFacts {
 /** One iteration as the tree of iterations shows it. */
 export interface IterationRow {
   readonly iteration: number;
+  /** Its identity: the log, the changes and a rollback are asked for by it. */
+  readonly start: number;
+  /** How many starts the iteration has had, with this one. */
+  readonly tries: number;
   /** Title of the task that it was assigned. */
   readonly task?: string;
   /** Absent while it goes on. */
@@ -1069,8 +1157,14 @@ export interface IterationStarted {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "iterationStarted";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "iterationStarted";
+  /**
+   * How many starts this iteration has had, with this one: more than one where earlier ones did
+   * not count.
+   */
+  readonly tries: number;
   readonly maxIterations?: number;
   readonly mode: Mode;
   readonly task?: TaskRef;
@@ -1151,7 +1245,9 @@ export interface JsonLinesKinds {
 /** The newest settled iteration, as a viewer shows it. */
 export interface LastIteration {
   readonly iteration: number;
+  readonly start: number;
   readonly outcome: Outcome;
+  readonly counted: boolean;
   readonly seconds: number;
   readonly commit?: string;
 }
@@ -1292,6 +1388,34 @@ export const ON_VALIDATE_FAILS = [
 ] as const;
 export type OnValidateFail = (typeof ON_VALIDATE_FAILS)[number];
 
+/** What becomes of the tasks in optional sections of the plan. */
+export const OPTIONAL_TASKSES = [
+  /** They are left alone, and listed at the end. */
+  "skip",
+  /** They are worked on when no required task is left. */
+  "do",
+] as const;
+export type OptionalTasks = (typeof OPTIONAL_TASKSES)[number];
+
+/** Who chose the profile or the agent of a run. */
+export const ORIGINS = [
+  /** The user, with this run: a flag, or a choice in an editor. */
+  "given",
+  /** The user, by a `RALPH_*` variable. */
+  "environment",
+  /** The settings of the repository. */
+  "file",
+  /** The run that is resumed had it. */
+  "run",
+  /** The agent is the profile's own. */
+  "profile",
+  /** Nobody: it fits what is in the repository, or is the only agent on PATH. */
+  "found",
+  /** Nobody, and nothing was found. */
+  "default",
+] as const;
+export type Origin = (typeof ORIGINS)[number];
+
 /** How one iteration came out. */
 export const OUTCOMES = [
   "progress",
@@ -1317,7 +1441,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface OutputParams {
   readonly workspace: string;
   readonly run: string;
-  readonly iteration: number;
+  readonly start: number;
   readonly stream: "out" | "err";
   readonly text: string;
   /** Characters of this stream left out right before `text`: the client reads too slowly. */
@@ -1449,8 +1573,9 @@ export interface PlanChanged {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "planChanged";
   readonly iteration?: number;
+  readonly start?: number;
+  readonly kind: "planChanged";
   readonly counts: PlanCountsView;
   /** Ids of the tasks that became done. */
   readonly done: readonly string[];
@@ -1531,6 +1656,11 @@ export type ProfileName = (typeof PROFILE_NAMES)[number];
 export interface ProgressConfig {
   readonly evidence: readonly EvidenceKind[];
   /**
+   * Whether changing the same files over and over can be no progress: files that look like
+   * output, and files that nobody commits; Absent: it can, false: every change is progress.
+   */
+  readonly churn?: boolean;
+  /**
    * Days that an entry of the progress log stays in it; older ones go to a file beside it at a
    * run's start. Absent: all stay (S, Future Enhancements 3).
    */
@@ -1559,8 +1689,9 @@ export interface PromiseRead {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "promiseRead";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "promiseRead";
   readonly promise: Promise;
 }
 
@@ -1599,8 +1730,9 @@ export interface Pushed {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "pushed";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "pushed";
   readonly ok: boolean;
   /** Its name, never its URL. */
   readonly remote: string;
@@ -1620,6 +1752,7 @@ export interface Pushed {
 export interface Question {
   readonly question: string;
   readonly iteration?: number;
+  readonly start?: number;
   readonly askedAt: string;
   readonly answer?: string;
   readonly answeredBy?: string;
@@ -1644,9 +1777,9 @@ export interface QuestionAsked {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "questionAsked";
-  /** Absent when an earlier run left it. */
   readonly iteration?: number;
+  readonly start?: number;
+  readonly kind: "questionAsked";
   readonly question: string;
   readonly path: string;
   readonly askedAt: string;
@@ -1660,6 +1793,7 @@ export interface QuestionView {
   /** Choices that the question itself lists. */
   readonly options: readonly string[];
   readonly iteration?: number;
+  readonly start?: number;
   readonly askedAt?: string;
   /** Id of the task that it is about. */
   readonly task?: string;
@@ -1676,8 +1810,9 @@ export interface RalphStatusUpdate {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "ralphStatusUpdate";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "ralphStatusUpdate";
   readonly report: Report;
 }
 
@@ -1689,6 +1824,13 @@ export interface Refusal {
    */
   readonly code: string;
   readonly message: string;
+}
+
+/** A task that left the plan, with what it takes to reopen it. */
+export interface RemovedTask {
+  readonly task: TaskRef;
+  /** Its lines below its heading, as open, at most 16000 characters. */
+  readonly text: string;
 }
 
 /** What became of an order. */
@@ -1800,7 +1942,7 @@ export interface RollbackParams {
   readonly workspace?: string;
   /** Absent: the newest run of the work tree. */
   readonly run?: string;
-  readonly iteration: number;
+  readonly start: number;
   /** Whether commits that no iteration made may be undone, too. */
   readonly force?: boolean;
   /** Only tell what would be undone. */
@@ -1812,6 +1954,8 @@ export interface RollbackResult {
   readonly done: boolean;
   readonly refused?: Refusal;
   readonly run: string;
+  readonly start: number;
+  /** 0 where there is no such start. */
   readonly iteration: number;
   readonly branch: string;
   /** Whole hash of the commit that the branch stands on afterwards; empty where it is unknown. */
@@ -1834,8 +1978,9 @@ export interface RolledBack {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "rolledBack";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "rolledBack";
   readonly ok: boolean;
   /** The branch that keeps all of it, uncommitted work included; Absent: there was nothing. */
   readonly backup?: string;
@@ -1846,6 +1991,20 @@ export interface RolledBack {
   readonly kept: readonly string[];
   /** Why it was not taken back, in words; empty where it was. */
   readonly refused: string;
+}
+
+/** How a run came to its profile and its agent, and what follows for its header. */
+export interface RunChoices {
+  readonly profile: Origin;
+  /** The path that the profile was found by. */
+  readonly sign?: string;
+  readonly agent: Origin;
+  /** Where the branch is pushed to; Absent: nowhere. */
+  readonly remote?: string;
+  /** True: what an iteration uses of a limit is known after it alone, so one may pass it. */
+  readonly overshoots?: boolean;
+  /** True: nobody can tell what an agent of the run uses of such a limit. */
+  readonly unmetered?: boolean;
 }
 
 /** The run is over, for one named reason. */
@@ -1882,6 +2041,17 @@ export interface RunResumed {
   readonly counts: PlanCountsView;
   /** Processes of a killed engine's agent that this start ended. */
   readonly orphansEnded: number;
+  /**
+   * Changed paths that were written after the open iteration's agent had ended and its engine
+   * was gone: they are the user's, and stay out of the loop's commits.
+   */
+  readonly users?: readonly string[];
+  /**
+   * Commits that were made when no engine ran: they are the user's to push, and the loop pushes
+   * nothing before the remote has them.
+   */
+  readonly held?: readonly string[];
+  readonly choices?: RunChoices;
 }
 
 /** A new run; its settings as they hold, and the ones a person gave for this run alone. */
@@ -1905,6 +2075,8 @@ export interface RunStarted {
   readonly overrides: Readonly<Record<string, unknown>>;
   /** The plan as it stands at the start. */
   readonly counts: PlanCountsView;
+  /** Who chose what; Absent: told by an engine that did not say so. */
+  readonly choices?: RunChoices;
 }
 
 /** One run as it stands after the event `seq`. */
@@ -1920,6 +2092,7 @@ export interface RunState {
   readonly branch?: string;
   readonly config: Config;
   readonly overrides: Readonly<Record<string, unknown>>;
+  readonly choices?: RunChoices;
   readonly phase: Phase;
   readonly phaseReason?: string;
   readonly phaseSince?: string;
@@ -1927,9 +2100,13 @@ export interface RunState {
   readonly startedAt?: string;
   /** Engine time so far, without parking, pausing and time without an engine. */
   readonly activeSeconds: number;
-  /** The newest iteration's number. */
+  /** The newest start: the identity of an iteration, in files, trailers and requests. */
+  readonly start: number;
+  /** The newest iteration, as people read it. */
   readonly iteration: number;
-  /** Iterations that count for the limit: all but lost ones. */
+  /** How many starts that iteration has had. */
+  readonly tries: number;
+  /** Iterations that count for the limit. */
   readonly counted: number;
   readonly current?: CurrentIteration;
   /**
@@ -1937,20 +2114,34 @@ export interface RunState {
    * work is in no commit yet; Absent where there is none, or where the agent commits.
    */
   readonly commitBase?: Baseline;
+  /** The work that is in no commit, by path, as the last iteration left it; Absent: not known. */
+  readonly owed?: Readonly<Record<string, string>>;
+  /** The user's commits without which nothing is pushed: they were made when no engine ran. */
+  readonly held?: readonly string[];
   readonly last?: LastIteration;
   /** The last iteration's, until the run has ended or parked for it, or gone on. */
   readonly verdict?: Verdict;
   readonly report?: Report;
   readonly reportIteration: number;
+  readonly reportStart: number;
   readonly promise?: Promise;
   readonly evidence?: Evidence;
   readonly evidenceIteration: number;
+  readonly evidenceStart: number;
   readonly counts: PlanCountsView;
   readonly breaker: Breaker;
   readonly stuckCount: number;
   /** All iterations without a commit so far, for R's summary. */
   readonly stuckIterations: number;
   readonly indicators: number;
+  /** Confirming iterations of this run that count. */
+  readonly confirmations: number;
+  /** The last report says that tests fail, and but for that the run might be complete. */
+  readonly failingTests: boolean;
+  /** No required task was open when that was looked at last, and specifications had no task. */
+  readonly specsUnplanned: boolean;
+  /** The plan has had a task in this run. */
+  readonly hadTasks: boolean;
   readonly missingReports: number;
   /** Failed attempts so far, by task id. */
   readonly attempts: Readonly<Record<string, number>>;
@@ -1971,12 +2162,23 @@ export interface RunState {
   readonly budgetsWarned: readonly string[];
   /** The plan's completion marker stood there at the start, and has not been gone since. */
   readonly staleMarker: boolean;
+  /** What the guard restored that no agent has been told yet. */
+  readonly reverted: readonly GuardReverted[];
   readonly crashes: number;
   /** Iterations in a row that came to nothing since the agent's model was overloaded. */
   readonly overloads: number;
   /** Agents that cannot be had, each once, in the order in which that was seen. */
   readonly agentsOut: readonly AgentOut[];
   readonly recommendation: string;
+  /** Iterations in a row that committed nothing and changed only files that had just changed. */
+  readonly repeats: number;
+  /**
+   * Ids of the tasks for which white space alone was committed, or a commit taken back; an
+   * iteration without a task is the empty one.
+   */
+  readonly weakCommits: readonly string[];
+  /** Iterations in a row with changes in which nothing of the plan became done or was added. */
+  readonly unfinished: number;
   /** Fingerprints of every end state of this run, and of its start. */
   readonly seen: readonly string[];
   readonly question?: Question;
@@ -2173,6 +2375,10 @@ export const SETUP_SEVERITIES = [
 ] as const;
 export type SetupSeverity = (typeof SETUP_SEVERITIES)[number];
 
+/** The priority of a task as its tracker has it; `bd` knows two more than a plan. */
+export const SHOWN_PRIORITIES = ["P0", "P1", "P2", "P3", "P4"] as const;
+export type ShownPriority = (typeof SHOWN_PRIORITIES)[number];
+
 /** Take a task no more in this run; the plan is not edited. */
 export interface SkipParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -2302,17 +2508,21 @@ export interface TaskRow {
   readonly id: string;
   readonly title: string;
   readonly state: TaskState;
-  readonly priority?: Priority;
+  readonly priority?: ShownPriority;
   /** The heading that the task stands under, without marks. */
   readonly section: string;
   /** From 1, in the plan file. */
   readonly line: number;
+  /** It is in an optional section, so it is not required. */
+  readonly optional: boolean;
   readonly blockedBy?: string;
   readonly criteria: readonly string[];
   /** Iterations of this run that were assigned it. */
   readonly attempts: number;
   /** The one that did it, or else the last that tried. */
   readonly iteration?: number;
+  /** Of that iteration. */
+  readonly start?: number;
   /** Whole hash of the commit that did it. */
   readonly commit?: string;
   readonly inWork: boolean;
@@ -2334,8 +2544,9 @@ export interface TaskSetAside {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "taskSetAside";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "taskSetAside";
   readonly task: TaskRef;
   readonly attempts: number;
   readonly reason: string;
@@ -2373,7 +2584,8 @@ export type TemplateSource = (typeof TEMPLATE_SOURCES)[number];
 
 /** Words of the agent; of a plain-text agent, all that it prints. */
 export interface TextMessage {
-  readonly iteration: number;
+  /** Of which start of an agent it is; files of earlier versions call it the iteration. */
+  readonly start: number;
   /** Bytes of the agent's standard output before the piece that this was read from. */
   readonly offset: number;
   readonly kind: "text";
@@ -2388,7 +2600,8 @@ export interface TodoItem {
 
 /** The agent's own to-do list as it now stands; it is not the plan. */
 export interface TodoMessage {
-  readonly iteration: number;
+  /** Of which start of an agent it is; files of earlier versions call it the iteration. */
+  readonly start: number;
   /** Bytes of the agent's standard output before the piece that this was read from. */
   readonly offset: number;
   readonly kind: "todo";
@@ -2401,7 +2614,8 @@ export type Tone = (typeof TONES)[number];
 
 /** The agent uses a tool; the message with the same `call` that comes later tells its end. */
 export interface ToolMessage {
-  readonly iteration: number;
+  /** Of which start of an agent it is; files of earlier versions call it the iteration. */
+  readonly start: number;
   /** Bytes of the agent's standard output before the piece that this was read from. */
   readonly offset: number;
   readonly kind: "tool";
@@ -2470,7 +2684,8 @@ export interface Usage {
 
 /** What the agent has consumed so far in this iteration. */
 export interface UsageMessage {
-  readonly iteration: number;
+  /** Of which start of an agent it is; files of earlier versions call it the iteration. */
+  readonly start: number;
   /** Bytes of the agent's standard output before the piece that this was read from. */
   readonly offset: number;
   readonly kind: "usage";
@@ -2502,8 +2717,9 @@ export interface Validated {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "validated";
   readonly iteration: number;
+  readonly start: number;
+  readonly kind: "validated";
   readonly ok: boolean;
   readonly exitCode?: number;
   readonly timedOut: boolean;
@@ -2580,10 +2796,13 @@ export interface Warned {
   readonly seq: number;
   readonly at: string;
   readonly run: string;
-  readonly kind: "warned";
   readonly iteration?: number;
+  readonly start?: number;
+  readonly kind: "warned";
   readonly code: string;
   readonly message: string;
+  /** The task that is taken as finished under other words. */
+  readonly removed?: RemovedTask;
 }
 
 /** One line of a run's journal. */

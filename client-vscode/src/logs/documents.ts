@@ -2,7 +2,7 @@
  * The output of an iteration's agent as a read-only document that follows while it is written.
  *
  * Only what the journal's folder holds is ever read, and only new bytes of it. The address names
- * the folder of the window, the run and the iteration, and never a path.
+ * the folder of the window, the run and the start, and never a path.
  */
 
 import { open, readdir } from "node:fs/promises";
@@ -24,8 +24,8 @@ const MOST = 2_000_000;
 const REST = 250;
 
 /** The address of an iteration's log. */
-export function logUri(folder: string, run: string, iteration: number): vscode.Uri {
-  const name = `iteration-${String(iteration).padStart(3, "0")}.log`;
+export function logUri(folder: string, run: string, start: number): vscode.Uri {
+  const name = `iteration-${String(start).padStart(3, "0")}.log`;
   return vscode.Uri.from({ scheme: LOG_SCHEME, path: `/${run}/${name}`, query: folder });
 }
 
@@ -76,7 +76,7 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
     const key = uri.toString();
     const followed = this.followed.get(key) ?? newFollowed(place.folder);
     this.followed.set(key, followed);
-    return cutToEnd(await readOn(followed, place.folder, place.iteration), MOST);
+    return cutToEnd(await readOn(followed, place.folder, place.start), MOST);
   }
 
   /** Something was said in this run: look again, if somebody reads along. */
@@ -109,14 +109,14 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
     }
   }
 
-  private placeOf(uri: vscode.Uri): { folder: string; iteration: number } | undefined {
+  private placeOf(uri: vscode.Uri): { folder: string; start: number } | undefined {
     const journal = folderOf(this.store.snapshot, uri.query)?.state?.journal;
     const named = /^\/([\w-]+)\/iteration-(\d+)\.log$/.exec(uri.path);
-    const [, run, iteration] = named ?? [];
+    const [, run, start] = named ?? [];
     if (journal === undefined || run === undefined) {
       return undefined;
     }
-    return { folder: join(dirname(dirname(journal)), run), iteration: Number(iteration) };
+    return { folder: join(dirname(dirname(journal)), run), start: Number(start) };
   }
 }
 
@@ -152,11 +152,11 @@ function newFollowed(folder: string): Followed {
 }
 
 /** All that the agent wrote by now: its words, and beneath them what it wrote to its stderr. */
-async function readOn(followed: Followed, folder: string, iteration: number): Promise<string> {
+async function readOn(followed: Followed, folder: string, start: number): Promise<string> {
   const lines = followed.lines.feed(await followed.messages.read());
-  const said = lines.map((line) => renderLine(line, iteration)).join("");
+  const said = lines.map((line) => renderLine(line, start)).join("");
   followed.said = cutToEnd(followed.said + said, MOST);
-  const names = await streamsOf(folder, iteration);
+  const names = await streamsOf(folder, start);
   // What an agent writes may be for machines, so its bytes are shown only where nothing is decoded.
   const wanted = names.filter((name) => name.endsWith(".err") || followed.said === "");
   const parts = [followed.said];
@@ -170,8 +170,8 @@ async function readOn(followed: Followed, folder: string, iteration: number): Pr
 }
 
 /** `iteration-003.out`, `iteration-003-2.err`: a second attempt has a number of its own. */
-async function streamsOf(folder: string, iteration: number): Promise<readonly string[]> {
-  const number = String(iteration).padStart(3, "0");
+async function streamsOf(folder: string, start: number): Promise<readonly string[]> {
+  const number = String(start).padStart(3, "0");
   const pattern = new RegExp(`^iteration-${number}(-\\d+)?\\.(out|err)$`);
   try {
     const names = (await readdir(folder)).filter((name) => pattern.test(name)).sort();

@@ -20,15 +20,17 @@ export class Lines {
   }
 }
 
-/** One line of the messages' file for people; empty where it is about another iteration. */
-export function renderLine(line: string, iteration: number): string {
+/** One line of the messages' file for people; empty where it is about another start. */
+export function renderLine(line: string, start: number): string {
   let message: Message;
   try {
     message = JSON.parse(line) as Message;
   } catch {
     return "";
   }
-  return message.iteration === iteration ? renderMessage(message) : "";
+  // Files of earlier versions call the start the iteration.
+  const named: { readonly start?: number; readonly iteration?: number } = message;
+  return (named.start ?? named.iteration) === start ? renderMessage(message) : "";
 }
 
 /** Words, tools, files and the agent's own list; each ends its line. */

@@ -16,11 +16,11 @@ export class Changes {
   ) {}
 
   /** The iteration's files, each as it was before and is after it. */
-  async show(folder: FolderSnapshot, run: string | undefined, iteration: number): Promise<void> {
+  async show(folder: FolderSnapshot, run: string | undefined, start: number): Promise<void> {
     const changes = await this.connection.request("ralph/changes", {
       workspace: folder.uri,
       ...(run === undefined ? {} : { run }),
-      iteration,
+      start,
     });
     const diffs = diffsOf(changes);
     const [first, ...others] = diffs;
@@ -44,11 +44,11 @@ export class Changes {
   async openCommit(
     folder: FolderSnapshot,
     run: string | undefined,
-    iteration: number,
+    start: number,
     commit: string,
   ): Promise<void> {
     if (!(await this.viewInGit(rootOf(folder), commit))) {
-      await this.show(folder, run, iteration);
+      await this.show(folder, run, start);
     }
   }
 

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { t } from "../l10n";
 import type { FolderSnapshot } from "../state/snapshot";
+import { rowLabel } from "../trees/iterations";
 import type { IterationNode, TaskNode } from "../trees/nodes";
 import { iterationOffers, taskOffers, type IterationOffer, type TaskOffer } from "../trees/offers";
 
@@ -46,7 +47,7 @@ export async function pickIteration(
     return undefined;
   }
   const items = rows.map((row) => ({
-    label: `#${row.iteration}`,
+    label: rowLabel(row),
     description: [row.commit?.slice(0, 7) ?? "", row.task ?? ""].filter(Boolean).join(" · "),
     detail: row.why,
     run,

@@ -15,12 +15,12 @@ export class Rollback {
   ) {}
 
   /** Take the branch back to before the iteration, if the person still wants to. */
-  async ask(folder: FolderSnapshot, run: string | undefined, iteration: number): Promise<void> {
+  async ask(folder: FolderSnapshot, run: string | undefined, start: number): Promise<void> {
     const ask = (force: boolean, dryRun: boolean): Promise<RollbackResult> =>
       this.connection.request("ralph/rollback", {
         workspace: folder.uri,
         ...(run === undefined ? {} : { run }),
-        iteration,
+        start,
         force,
         dryRun,
       });

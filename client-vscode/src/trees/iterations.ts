@@ -15,12 +15,16 @@ export function iterationNodes(folder: FolderSnapshot | undefined): readonly Nod
     return [];
   }
   const nodes: Node[] = rows.map((row) => iterationNode(folder, run, row));
-  const older = (rows.at(-1)?.iteration ?? 1) - 1;
+  const older = (rows.at(-1)?.start ?? 1) - 1;
   return older > 0 ? [...nodes, olderNode(folder, older, state?.run)] : nodes;
 }
 
+/** `#2`, and which attempt at it where earlier starts did not count. */
+export function rowLabel({ iteration, tries }: IterationRow): string {
+  return tries > 1 ? t("#{0}, attempt {1}", iteration, tries) : `#${iteration}`;
+}
+
 function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): IterationNode {
-  const number = `#${row.iteration}`;
   const outcome = outcomeWords(row);
   const facts = [
     resultWords(row),
@@ -38,8 +42,8 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
   ].filter((part) => part !== "");
   return {
     kind: "iteration",
-    id: `${folder.uri}#${run}:${row.iteration}`,
-    label: number,
+    id: `${folder.uri}#${run}:${row.start}`,
+    label: rowLabel(row),
     description: facts.join(" · "),
     tooltip: [t("Iteration {0}: {1}", row.iteration, outcome), ...details].join("\n"),
     spoken: [

@@ -7,21 +7,36 @@ from typing import Any
 
 from ralph_ls.cli.context import here
 from ralph_ls.cli.output import emit_json, say
+from ralph_ls.cli.renderers import header_of
+from ralph_ls.core.loop.ownership import Settlement
 from ralph_ls.store.request import read_stdin
+from ralph_ls.store.runs import load_state
 from ralph_ls.store.starting import StartOrder, start_detached
 
 
-def run_detached(overrides: dict[str, Any], *, resume: bool, as_json: bool) -> None:
+def run_detached(
+    overrides: dict[str, Any],
+    *,
+    resume: bool,
+    as_json: bool,
+    settle: Settlement | None = None,
+) -> None:
     """Start an engine in the background and say what became of it."""
     from ralph_ls.engine.clock import SystemClock
 
     place = here()
     order = StartOrder(
-        environment=os.environ, overrides=overrides, resume=resume, read_stdin=read_stdin
+        environment=os.environ,
+        overrides=overrides,
+        resume=resume,
+        settle=settle,
+        read_stdin=read_stdin,
     )
     begun = start_detached(place.worktree, place.state, order, SystemClock().now())
     if as_json:
         emit_json({"run": begun.run, "pid": begun.pid})
     else:
         say(f"Run {begun.run} goes on in the background (pid {begun.pid})")
+        for line in header_of(load_state(begun.files))[1:]:
+            say(line)
         say("Watch it: ralph watch   How it stands: ralph status   End it: ralph stop")

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from ralph_ls.cli.context import Place
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agents_found import find_agents
+from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.protocol.config import CONFIG_FILE, ProfileName
-from ralph_ls.protocol.setup import ProfileChoice, SetupChoicesResult, SetupDefaults
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.setup import AgentChoice, ProfileChoice, SetupChoicesResult, SetupDefaults
+from ralph_ls.store.config_file import Settings, load_settings
 from ralph_ls.store.setting_up import WITHOUT_ITEMS, existing_plan
 from ralph_ls.store.setup_templates import load_templates
 from ralph_ls.store.starting import EDITOR_LIMIT
@@ -58,7 +60,7 @@ def setup_choices(place: Place, environment: Mapping[str, str]) -> SetupChoicesR
     templates = load_templates(environment)
     is_clear = settings.names_profile or len(settings.detected) == 1
     agents = find_agents(place.worktree, place.state, settings, environment)
-    agent = config.agent if config.agent in {one.name for one in agents} else agents[0].name
+    agent = _default_agent(settings, environment, place, agents)
     return SetupChoicesResult(
         profiles=PROFILES,
         profile=config.profile if is_clear else None,
@@ -76,3 +78,17 @@ def setup_choices(place: Place, environment: Mapping[str, str]) -> SetupChoicesR
         ),
         notes=templates.problems,
     )
+
+
+def _default_agent(
+    settings: Settings,
+    environment: Mapping[str, str],
+    place: Place,
+    agents: tuple[AgentChoice, ...],
+) -> str:
+    """The one that a run would take; where it would ask which is meant, the first that is here."""
+    try:
+        name = with_agent(settings, environment, place.worktree.root).config.agent
+    except UsageError:
+        return agents[0].name
+    return name if name in {one.name for one in agents} else agents[0].name

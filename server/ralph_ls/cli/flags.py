@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.request import FORMS, STDIN, read_reference
+from ralph_ls.protocol.setting_types import to_seconds
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Description = Annotated[
@@ -38,6 +39,29 @@ DenyTool = Annotated[
     list[str] | None, typer.Option(metavar="TOOL", help="Never this tool; repeatable.")
 ]
 
+MaxIterations = Annotated[
+    int | None, typer.Option("--max-iterations", min=1, help="The same as N.")
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option("--max-time", metavar="TIME", help="Of the whole run, such as 90m or 2h."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", help="Of the whole run, in US dollars."),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option("--max-tokens", min=1, metavar="COUNT", help="In and out, of the whole run."),
+]
+AllowUnmetered = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unmetered",
+        help="Start although nobody can tell what the agent uses of a limit.",
+    ),
+]
+
 Issue = Annotated[
     str | None,
     typer.Option(
@@ -45,6 +69,41 @@ Issue = Annotated[
         help="Work on a request: a file, - for standard input, 123, owner/name#123, or a URL.",
     ),
 ]
+
+
+def budget_overrides(
+    n: int | None,
+    *,
+    max_iterations: int | None,
+    max_time: str | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    allow_unmetered: bool,
+) -> dict[str, Any]:
+    """The limits that a run's flags set; raises ``UsageError`` for one given twice, or of 0."""
+    if n is not None and max_iterations is not None:
+        raise UsageError(
+            f"N ({n}) and --max-iterations ({max_iterations}) both limit the iterations; "
+            "leave one of them out"
+        )
+    seconds = duration("--max-time", max_time)
+    if seconds == 0:
+        raise UsageError("--max-time 0 leaves no time for any iteration; leave it out for no limit")
+    return {
+        "max_iterations": n if max_iterations is None else max_iterations,
+        "max_duration": seconds,
+        "max_cost_usd": max_cost,
+        "max_tokens": max_tokens,
+        "allow_unmetered": allow_unmetered or None,
+    }
+
+
+def duration(flag: str, text: str | None) -> object:
+    """Seconds, or None where the flag was not given; raises ``UsageError``."""
+    try:
+        return to_seconds(text)
+    except ValueError as error:
+        raise UsageError(f"{flag}: {error}") from error
 
 
 def issue_overrides(issue: str | None, profile: str | None) -> dict[str, str]:

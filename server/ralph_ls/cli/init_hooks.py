@@ -13,24 +13,34 @@ from pathlib import Path
 import typer
 
 from ralph_ls.cli.context import Place
-from ralph_ls.cli.output import emit_json, say
+from ralph_ls.cli.output import say
 from ralph_ls.core.setup.hooks import PLACES, WITHOUT, HookPlace, with_stop_hook
 from ralph_ls.core.views.visible import uncover
+from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.setup import SetupFileAction
 from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.hook_launcher import own_launcher
 from ralph_ls.store.lock import EngineLock
 from ralph_ls.store.setup_files import FileToWrite, bytes_of, to_write, write_all
 
 
-def init_hooks(place: Place, agent: str | None, *, yes: bool, dry_run: bool, as_json: bool) -> None:
-    """Show the difference, ask, and write it; raises ``typer.Exit`` where a person says no.
+def require_hooks(root: Path, agent: str | None) -> None:
+    """Raise ``UsageError`` for an agent that has no such hook, before anything is written."""
+    _place_of(agent or load_settings(root, os.environ, {}).config.agent)
+
+
+def init_hooks(
+    place: Place, agent: str | None, *, yes: bool, dry_run: bool, as_json: bool
+) -> dict[str, object]:
+    """Show the difference, ask, and write it; raises ``typer.Exit`` where the user says no.
 
     Raises ``UsageError`` for an agent that has no such hook, and where nobody can be asked;
-    ``StateUnusable`` for settings that cannot be read or written.
+    ``StateUnusable`` for settings that cannot be read or written. What became of it is given
+    as ``--json`` shows it.
     """
     root = place.worktree.root
-    name = agent or load_settings(root, os.environ, {}).config.agent
+    name = agent or with_agent(load_settings(root, os.environ, {}), os.environ, root).config.agent
     where = _place_of(name)
     file = _merged(root, where)
     difference = _difference(file)
@@ -49,19 +59,22 @@ def init_hooks(place: Place, agent: str | None, *, yes: bool, dry_run: bool, as_
     if writes:
         with EngineLock(place.worktree.git_dir):
             write_all(root, [file])
-    if as_json:
-        written = [file.path] if writes else []
-        notes = [where.note] if where.note else []
-        emit_json(
-            {"agent": name, "path": file.path, "diff": difference, "written": written}
-            | {"alreadyThere": is_there, "notes": notes}
-        )
-    elif writes:
+    if not as_json and writes:
         say(f"Written: {file.path}")
         if where.note:
             say(f"Note: {where.note}")
-    elif dry_run and not is_there:
+    elif not as_json and dry_run and not is_there:
         say("Nothing was written: this was a dry run")
+    written = [file.path] if writes else []
+    notes = [where.note] if where.note else []
+    return {
+        "agent": name,
+        "path": file.path,
+        "diff": difference,
+        "written": written,
+        "alreadyThere": is_there,
+        "notes": notes,
+    }
 
 
 def _place_of(agent: str) -> HookPlace:
@@ -77,7 +90,7 @@ def _place_of(agent: str) -> HookPlace:
 def _merged(root: Path, where: HookPlace) -> FileToWrite:
     data = bytes_of(root, where.path)
     text = "" if data is None else data.decode("utf-8", errors="surrogateescape")
-    merged = with_stop_hook(text, where)
+    merged = with_stop_hook(text, where, own_launcher())
     if merged.problem:
         raise StateUnusable(
             f"{root / where.path}, line {merged.line}: {merged.problem}; mend that, or put the "

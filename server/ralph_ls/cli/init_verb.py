@@ -81,14 +81,6 @@ def init(
 ) -> None:
     """Set up a loop here; what is already there is kept, or added to."""
     place = here()
-    if hooks:
-        from ralph_ls.cli.init_hooks import init_hooks
-
-        init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
-        return
-    if from_existing:
-        _init_from_existing(place.worktree.root, yes=yes, as_json=as_json)
-        return
     if choices:
         from ralph_ls.cli.choices import setup_choices
         from ralph_ls.store.starting import telling_refusals
@@ -97,34 +89,56 @@ def init(
             found = setup_choices(place, os.environ)
         emit_json(found.model_dump(mode="json", by_alias=True))
         return
-    chosen = None if profile is None else profile_named(profile)
-    if chosen is None and issue is not None:
-        chosen = ProfileName.ISSUE
-    given = asking.Given(
-        profile=chosen,
-        description=description,
-        template=template,
-        items=tuple(item or ()),
-        completion_phrase=completion_phrase,
-        agent=agent,
-        agent_command=agent_command,
-        agent_prompt=agent_prompt,
-        max_iterations=max_iterations,
-        timeout=timeout,
-        max_cost_usd=max_cost_usd,
-        plan=plan,
-        issue=issue,
-    )
+    if hooks:
+        from ralph_ls.cli.init_hooks import require_hooks
+
+        require_hooks(place.worktree.root, agent)
+    made: dict[str, object] = {}
+    if from_existing:
+        _init_from_existing(place.worktree.root, yes=yes, as_json=as_json)
+    else:
+        chosen = None if profile is None else profile_named(profile)
+        if chosen is None and issue is not None:
+            chosen = ProfileName.ISSUE
+        given = asking.Given(
+            profile=chosen,
+            description=description,
+            template=template,
+            items=tuple(item or ()),
+            completion_phrase=completion_phrase,
+            agent=agent,
+            agent_command=agent_command,
+            agent_prompt=agent_prompt,
+            max_iterations=max_iterations,
+            timeout=timeout,
+            max_cost_usd=max_cost_usd,
+            plan=plan,
+            issue=issue,
+        )
+        # The hook alone is put beside a loop that is there; with anything else both are made.
+        if not hooks or given != asking.Given(agent=agent):
+            made = _make(place, given, yes=yes, dry_run=dry_run, as_json=as_json)
+    if hooks:
+        from ralph_ls.cli.init_hooks import init_hooks
+
+        told = init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
+        made = made | {"hooks": told} if made else told
+    if as_json and made:
+        emit_json(made)
+
+
+def _make(
+    place: Place, given: asking.Given, *, yes: bool, dry_run: bool, as_json: bool
+) -> dict[str, object]:
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     asks = is_terminal and not yes
     wanted = asking.to_order(given, place.worktree.root, asks=asks, dry_run=dry_run)
     if wanted.is_bare and not dry_run:
-        _write_first_files(place, wanted.order, as_json=as_json)
-        return
-    _set_up(place, wanted, asks=asks, as_json=as_json)
+        return _write_first_files(place, wanted.order, as_json=as_json)
+    return _set_up(place, wanted, asks=asks, as_json=as_json)
 
 
-def _set_up(place: Place, wanted: asking.Wanted, *, asks: bool, as_json: bool) -> None:
+def _set_up(place: Place, wanted: asking.Wanted, *, asks: bool, as_json: bool) -> dict[str, object]:
     order = wanted.order
     planned = _planned(place, order, is_bare=wanted.is_bare)
     notes = planned.notes
@@ -136,19 +150,16 @@ def _set_up(place: Place, wanted: asking.Wanted, *, asks: bool, as_json: bool) -
         raise typer.Exit(1)
     if is_written:
         notes += write_setup(place.worktree, place.state, planned, order)
-    if as_json:
-        files = [file.to_wire().model_dump(mode="json", by_alias=True) for file in planned.files]
-        emit_json(
-            {
-                "written": planned.written if is_written else [],
-                "workspace": str(place.worktree.root),
-                "files": files,
-                "notes": list(notes),
-            }
-        )
-        return
-    _tell(notes)
-    say("Next: ralph run" if is_written else "Nothing was written: this was a dry run")
+    if not as_json:
+        _tell(notes)
+        say("Next: ralph run" if is_written else "Nothing was written: this was a dry run")
+    files = [file.to_wire().model_dump(mode="json", by_alias=True) for file in planned.files]
+    return {
+        "written": planned.written if is_written else [],
+        "workspace": str(place.worktree.root),
+        "files": files,
+        "notes": list(notes),
+    }
 
 
 def _show(planned: SetupPlanned) -> None:
@@ -173,17 +184,16 @@ def _planned(place: Place, order: SetupParams, *, is_bare: bool) -> SetupPlanned
     return plan_it(place.worktree.root, order, environment=os.environ, today=today)
 
 
-def _write_first_files(place: Place, order: SetupParams, *, as_json: bool) -> None:
+def _write_first_files(place: Place, order: SetupParams, *, as_json: bool) -> dict[str, object]:
     """What a profile begins with; all of it only where it is missing."""
     planned = _planned(place, order, is_bare=True)
     notes = (*planned.notes, *write_setup(place.worktree, place.state, planned, order))
-    if as_json:
-        root = str(place.worktree.root)
-        emit_json({"written": planned.written, "workspace": root, "notes": list(notes)})
-        return
-    say(_words_for(planned.written))
-    _tell(notes)
-    say(f"Next: {_next_step(place.worktree.root, planned)}, then: ralph run")
+    root = place.worktree.root
+    if not as_json:
+        say(_words_for(planned.written))
+        _tell(notes)
+        say(f"Next: {_next_step(root, planned)}, then: ralph run")
+    return {"written": planned.written, "workspace": str(root), "notes": list(notes)}
 
 
 def _next_step(root: Path, planned: SetupPlanned) -> str:

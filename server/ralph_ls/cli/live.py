@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from ralph_ls.cli.renderers import JsonRenderer, PlainRenderer, Renderer
+from ralph_ls.cli.renderers import JsonRenderer, PlainRenderer, Renderer, StopsOnStderr
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.watch_run import CATCH_UP, RunFollower
@@ -89,6 +89,15 @@ def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable
     if (console := terminal()) is not None:
         return lambda: LiveRenderer(console, known)
     return lambda: PlainRenderer(known)
+
+
+def choose_own_renderer(*, as_json: bool, state: RunState | None = None) -> Callable[[], Renderer]:
+    """As ``choose_renderer``, for the run of this very process, which Ctrl-C reaches."""
+    renderer = choose_renderer(as_json=as_json, state=state)
+    if sys.stdout.isatty() or not sys.stderr.isatty():
+        return renderer
+    known = RunState() if state is None else state
+    return lambda: StopsOnStderr(renderer(), known)
 
 
 def _discard_stdout() -> None:

@@ -109,10 +109,12 @@ class LiveRenderer:
         table = Table.grid(padding=(0, 2), expand=False)
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
+        reason = f" ({state.phase_reason})" if state.phase_reason else ""
         limit = state.config.max_iterations
         of = "" if limit is None else f" / {limit}"
-        reason = f" ({state.phase_reason})" if state.phase_reason else ""
-        table.add_row("Phase", f"{state.phase.value}{reason}, iteration {state.iteration}{of}")
+        again = f", attempt {state.tries}" if state.tries > 1 else ""
+        which = f"iteration {state.iteration}{of}{again}"
+        table.add_row("Phase", f"{state.phase.value}{reason}, {which}")
         if state.until is not None and state.phase is Phase.WAITING:
             table.add_row("Waits", _wait(state, state.until, self._clock))
         elif (until := deadline(state)) is not None:

@@ -184,7 +184,7 @@ def _show_plan(parsed: Parsed) -> None:
     for task in parsed.plan.tasks:
         if task.section != section:
             section = task.section
-            say(section or "(no section)")
+            say(f"{section or '(no section)'}{'  (optional)' if task.optional else ''}")
         indent = "  " * (task.depth + 1)
         blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
         say(f"{indent}{STATE_MARKS[task.state]} {task.title}  [{task.id}]{blocked}")

@@ -13,8 +13,10 @@ from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.visible import tame
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.events import EventBase, RunStarted, dump_event
+from ralph_ls.protocol.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event
+from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
+from ralph_ls.store.engine_output import OUTPUT
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project_state import find_project, keeps_project_state
 from ralph_ls.store.watch_run import Output, Seen
@@ -38,14 +40,45 @@ class JsonRenderer:
 
     backlog: int | None = None
 
+    def __init__(self) -> None:
+        self._is_piped = OUTPUT.has_pipe()
+
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
             if isinstance(item, EventBase):
-                sys.stdout.buffer.write(dump_event(item) + b"\n")
+                line = dump_event(item) + b"\n"
+                sys.stdout.buffer.write(line)
+                if self._is_piped:
+                    OUTPUT.wrote(line, ours=True)
         sys.stdout.buffer.flush()
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class StopsOnStderr:
+    """Another renderer, and on standard error what Ctrl-C led to.
+
+    For a run whose standard output is no terminal: who presses Ctrl-C there reads it nowhere else.
+    """
+
+    def __init__(self, inner: Renderer, state: RunState) -> None:
+        self._inner = inner
+        self._state = state
+        self.backlog = inner.backlog
+
+    def show(self, seen: list[Seen]) -> None:
+        self._inner.show(seen)
+        for item in seen:
+            if isinstance(item, EventBase):
+                before, self._state = self._state, apply(self._state, item)
+                if isinstance(item, PhaseChanged) and item.phase is Phase.STOPPING:
+                    for line in lines_of(item, before):
+                        sys.stderr.write(f"{line.text}\n")
+                        sys.stderr.flush()
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class PlainRenderer:
@@ -57,20 +90,27 @@ class PlainRenderer:
         self._decoders = decoders()
         self._in_line = False
         self._state = state
+        self._is_piped = OUTPUT.has_pipe()
 
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
             if isinstance(item, Output):
                 text = self._decoders[item.stream].decode(item.data)
-                sys.stdout.write(text)
+                self._write(text)
                 self._in_line = not text.endswith("\n") if text else self._in_line
             else:
                 before, self._state = self._state, apply(self._state, item)
                 for line in lines_of(item, before):
                     # An agent's last line may have no end; ours never begins inside of it.
-                    sys.stdout.write("\n" * self._in_line + f"▸ {line.text}\n")
+                    self._write("\n" * self._in_line)
+                    self._write(f"▸ {line.text}\n", ours=True)
                     self._in_line = False
         sys.stdout.flush()
+
+    def _write(self, text: str, *, ours: bool = False) -> None:
+        sys.stdout.write(text)
+        if self._is_piped:
+            OUTPUT.wrote(text.encode("utf-8", "replace"), ours=ours)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -83,8 +123,11 @@ def lines_of(event: EventBase, before: RunState) -> list[Line]:
     """
     if isinstance(event, RunStarted):
         return [Line(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))]
+    header: list[Line] = []
+    if isinstance(event, RunResumed):
+        header = [Line(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))]
     line = line_of(event, zone=SystemClock().local().tzinfo, before=before)
-    return [] if line is None else [Line(text=tame(line.text), weight=line.weight)]
+    return header if line is None else [Line(text=tame(line.text), weight=line.weight), *header]
 
 
 def header_of(state: RunState) -> list[str]:

@@ -25,7 +25,7 @@ def rollback(
     ] = None,
     before: Annotated[
         int | None,
-        typer.Option("--before", metavar="K", min=1, help="Instead of N: to before iteration K."),
+        typer.Option("--before", metavar="K", min=1, help="Instead of N: to before start K."),
     ] = None,
     run: Annotated[str | None, typer.Option(help="Of this run, not of the newest one.")] = None,
     force: Annotated[
@@ -42,7 +42,7 @@ def rollback(
     from ralph_ls.engine.rollback import Wanted, preview, roll_back
 
     place, now = here(), SystemClock().now()
-    wanted = Wanted(iteration=_iteration(count, before, run), run=run, force=force)
+    wanted = Wanted(start=_start(count, before, run), run=run, force=force)
     asks = sys.stdin.isatty() and not as_json
     shown = preview(place.worktree, place.state, wanted, now)
     if shown.refused is not None or dry_run:
@@ -60,27 +60,27 @@ def rollback(
     _tell(roll_back(place.worktree, place.state, wanted, now, expected=shown), as_json=as_json)
 
 
-def _iteration(count: int | None, before: int | None, run: str | None) -> int:
-    from ralph_ls.store.iterations import newest_iteration
+def _start(count: int | None, before: int | None, run: str | None) -> int:
+    from ralph_ls.store.iterations import first_starts
 
     if (count is None) == (before is None):
         raise UsageError(
             "say how far to go back: how many iterations, such as ralph rollback 1, "
-            "or to before which one, such as ralph rollback --before 3"
+            "or to before which start, such as ralph rollback --before 3"
         )
     if before is not None:
         return before
     if run is not None:
-        raise UsageError("with --run, say to before which iteration: --before K")
+        raise UsageError("with --run, say to before which start: --before K")
     place = here()
-    newest = newest_iteration(place.worktree, place.state)
-    if count is None or count > newest:
+    starts = first_starts(place.worktree, place.state)
+    if count is None or count > len(starts):
         raise UsageError(
-            f"the newest run here has {count_of(newest, 'iteration')}; go back by fewer than that"
-            if newest
+            f"the newest run here has {count_of(len(starts), 'iteration')}; go back by no more"
+            if starts
             else "there was never an iteration here, so there is nothing to roll back"
         )
-    return newest - count + 1
+    return starts[-count]
 
 
 def _tell(result: RollbackResult, *, as_json: bool) -> None:
@@ -103,6 +103,8 @@ def _tell(result: RollbackResult, *, as_json: bool) -> None:
 def _show(result: RollbackResult) -> None:
     """What would be undone."""
     before = f"before iteration {result.iteration} of run {result.run}"
+    if result.start != result.iteration:
+        before += f" (start {result.start})"
     say(f"{result.branch} goes back to {result.target[:7]}, {before}. Undone:")
     for commit in result.commits[:SHOWN]:
         mark = "  (made by no iteration)" if commit.foreign else ""

@@ -18,22 +18,32 @@ from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import (
     AgentPrompt,
     AllowTool,
+    AllowUnmetered,
     DenyTool,
     Issue,
     Json,
+    MaxCost,
+    MaxIterations,
+    MaxTime,
+    MaxTokens,
     Model,
     agent_words,
+    budget_overrides,
+    duration,
     issue_overrides,
 )
-from ralph_ls.cli.live import Viewer, choose_renderer
+from ralph_ls.cli.live import Viewer, choose_own_renderer
 from ralph_ls.cli.output import emit_json, say
+from ralph_ls.core.loop.ownership import Settlement
 from ralph_ls.core.prompt.texts import IMPLEMENT
+from ralph_ls.core.views.lines import about_lines
 from ralph_ls.core.views.summary import next_step, summary_lines
+from ralph_ls.core.views.visible import tame
 from ralph_ls.protocol.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run_words import Mode, Phase
-from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.store.layout import RUN_ID, RunFiles
+from ralph_ls.store.plan_places import left_alone
 from ralph_ls.store.runs import load_state
 from ralph_ls.store.starting import telling_refusals
 from ralph_ls.store.summary_file import shown_summary
@@ -69,6 +79,11 @@ def run_verb(
         bool, typer.Option("--skip-review", help="Stories pass without a review.")
     ] = False,
     timeout: Annotated[str | None, typer.Option(help="For an iteration, such as 30m.")] = None,
+    max_iterations: MaxIterations = None,
+    max_time: MaxTime = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    allow_unmetered: AllowUnmetered = False,
     push: Annotated[
         bool | None,
         typer.Option("--push/--no-push", help="Push the branch after each iteration, or never."),
@@ -80,6 +95,16 @@ def run_verb(
         int | None, typer.Option(min=1, help="Hold for your look after every so many iterations.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run.")] = False,
+    take_all: Annotated[
+        bool,
+        typer.Option(
+            "--take-all", help="With --resume: all changes are those of the lost iteration."
+        ),
+    ] = False,
+    leave: Annotated[
+        bool,
+        typer.Option("--leave", help="With --resume: all uncommitted changes are yours."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, start nothing.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     as_json: Json = False,
@@ -94,11 +119,19 @@ def run_verb(
             "a run keeps the request that it began with, so --issue and --resume do not go "
             "together; leave one of them out"
         )
+    order = _order(take_all=take_all, leave=leave, resume=resume)
     of_issue = issue_overrides(issue, profile)
     profile = of_issue.get("profile", profile)
     overrides = {
         **of_issue,
-        "max_iterations": n,
+        **budget_overrides(
+            n,
+            max_iterations=max_iterations,
+            max_time=max_time,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            allow_unmetered=allow_unmetered,
+        ),
         "profile": profile,
         "agent": agent,
         "paths.plan": plan,
@@ -107,7 +140,7 @@ def run_verb(
         "task": task,
         "max_stuck": max_stuck,
         "skip_review": skip_review or None,
-        "timeout": _duration("--timeout", timeout),
+        "timeout": duration("--timeout", timeout),
         "push": push,
         "on_halt": on_halt,
         "review_points.every": review_every,
@@ -121,12 +154,18 @@ def run_verb(
     if dry_run:
         _show_preview(overrides, as_json=as_json)
     elif detach:
-        run_detached(overrides, resume=resume, as_json=as_json)
+        run_detached(overrides, resume=resume, as_json=as_json, settle=order)
     else:
         launched = run_id is not None
         with telling_refusals() if launched else contextlib.nullcontext():
             code = run_in_foreground(
-                Path.cwd(), overrides, resume=resume, as_json=as_json, run_id=run_id, by=by
+                Path.cwd(),
+                overrides,
+                resume=resume,
+                as_json=as_json,
+                run_id=run_id,
+                by=by,
+                order=order,
             )
         raise typer.Exit(code)
 
@@ -142,6 +181,11 @@ def replan_verb(
     ] = None,
     agent_prompt: AgentPrompt = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    max_iterations: MaxIterations = None,
+    max_time: MaxTime = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    allow_unmetered: AllowUnmetered = False,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -153,6 +197,11 @@ def replan_verb(
         agent_command=agent_command,
         agent_prompt=agent_prompt,
         plan=plan,
+        max_iterations=max_iterations,
+        max_time=max_time,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        allow_unmetered=allow_unmetered,
         mode=FirstMode.PLAN.value,
         detach=detach,
         as_json=as_json,
@@ -167,6 +216,7 @@ def run_in_foreground(
     as_json: bool = False,
     run_id: str | None = None,
     by: str = "ralph run",
+    order: Settlement | None = None,
 ) -> int:
     """Run the engine in this process, shown by a thread; the summary comes at the end."""
     from ralph_ls.engine.preparation import RunRequest
@@ -183,7 +233,7 @@ def run_in_foreground(
         viewers.append(
             Viewer(
                 files,
-                choose_renderer(as_json=as_json, state=known),
+                choose_own_renderer(as_json=as_json, state=known),
                 is_live=running.is_set,
                 after_seq=0 if known is None else known.seq,
                 output=not as_json,
@@ -199,6 +249,7 @@ def run_in_foreground(
         resume=resume,
         run_id=run_id,
         by=by,
+        order=order,
     )
     try:
         code = run_engine(request, on_ready=show)
@@ -231,6 +282,10 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
                 "mode": seen.mode.value,
                 "task": first.task,
                 "plan": seen.plan_path,
+                "branch": seen.about.branch,
+                "choices": None
+                if seen.about.choices is None
+                else seen.about.choices.model_dump(mode="json", by_alias=True, exclude_none=True),
                 "prompt": first.prompt,
                 "template": first.template,
                 "instead": first.instead or None,
@@ -239,6 +294,8 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
             }
         )
         return
+    for line in about_lines(seen.about):
+        say(tame(line))
     say(f"Plan: {seen.plan_path}")
     say(f"Task: {first.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}")
     say(f"Agent: {shlex.join(seen.argv)}")
@@ -264,7 +321,8 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
             f"the files of this run were removed from {files.folder} while it went on, so nothing "
             "of it is known any more; look at what it did with git log, then begin a new one"
         )
-    lines = ["", *summary_lines(state, shown_summary(state.config, files))]
+    where = shown_summary(state.config, files)
+    lines = ["", *summary_lines(state, where, optional=left_alone(state))]
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")
     stream = sys.stderr if as_json else sys.stdout
@@ -290,8 +348,13 @@ def _agent_command(command: str | None, prompt: str | None, agent: str | None) -
     return {"agent": "command", "agents.command": table}
 
 
-def _duration(flag: str, text: str | None) -> object:
-    try:
-        return to_seconds(text)
-    except ValueError as error:
-        raise UsageError(f"{flag}: {error}") from error
+def _order(*, take_all: bool, leave: bool, resume: bool) -> Settlement | None:
+    """What the user wants done with all that an iteration left which lost its engine."""
+    if take_all and leave:
+        raise UsageError("--take-all and --leave do not go together; leave one of them out")
+    if (take_all or leave) and not resume:
+        flag = "--take-all" if take_all else "--leave"
+        raise UsageError(f"{flag} is about a run that goes on, so it needs --resume")
+    if take_all:
+        return Settlement.TAKE_ALL
+    return Settlement.LEAVE if leave else None

@@ -14,9 +14,10 @@ import typer
 from ralph_ls.cli.context import Place, here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
+from ralph_ls.cli.steer import hands_of, report
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.store import trust
+from ralph_ls.store import steering, trust
 from ralph_ls.store.config_file import load_settings
 
 SHOWN_BYTES = 100_000
@@ -51,11 +52,16 @@ def allow(
     if not yes and not typer.confirm("Allow all of this to run?", default=False):
         say("Nothing was allowed")
         raise typer.Exit(1)
+    # A run that is under way reads no approvals: it has to accept them before they are stored.
+    reply = steering.allow(hands_of("allow"), {claim.key: claim.digest for claim in missing})
+    if reply is not None and not reply.accepted:
+        report(reply, as_json=as_json)
     trust.allow(place.state, place.worktree.root, claims)
     if as_json:
         emit_json(_claims_json(claims, (), allowed=True))
     else:
-        say(f"Allowed for {place.worktree.root}. A change asks again")
+        also = "" if reply is None else f"; {reply.text}"
+        say(f"Allowed for {place.worktree.root}{also}. A change asks again")
 
 
 def demo(

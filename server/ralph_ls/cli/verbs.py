@@ -9,44 +9,59 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ralph_ls import __version__
 from ralph_ls.cli.context import here
+from ralph_ls.cli.control import READS, Changes, Control, guarded
 from ralph_ls.protocol.errors import WorkspaceMissing
 
-VERBS: Mapping[str, tuple[str, str]] = {
-    "run": ("run_command", "run_verb"),
-    "replan": ("run_command", "replan_verb"),
-    "watch": ("watch", "watch"),
-    "status": ("status", "status"),
-    "prompt": ("prompt_verb", "prompt_verb"),
-    "plan": ("reading", "show_plan"),
-    "read": ("reading", "read_output"),
-    "simulate": ("simulating", "simulate"),
-    "stop": ("steer", "stop"),
-    "pause": ("steer", "pause"),
-    "resume": ("steer", "resume"),
-    "reset": ("steer", "reset"),
-    "answer": ("steer", "answer"),
-    "note": ("steer", "note"),
-    "skip": ("tasks", "skip"),
-    "reset-task": ("tasks", "reset_task"),
-    "rollback": ("rolling_back", "rollback"),
-    "archive": ("archive_verb", "archive"),
-    "stats": ("stats_verb", "stats"),
-    "export": ("stats_verb", "export"),
-    "doctor": ("doctor", "doctor"),
-    "allow": ("setup", "allow"),
-    "init": ("init_verb", "init"),
-    "propose": ("propose", "propose_plan"),
-    "demo": ("setup", "demo"),
-    "hook": ("hook_verb", "hook_verb"),
-    "serve": ("serve_verb", "serve_verb"),
+
+class Verb(NamedTuple):
+    """One verb of the program."""
+
+    module: str
+    function: str
+    control: Control
+    """Whether it changes a run, its work tree or trust, and so is refused inside an iteration."""
+
+
+VERBS: Mapping[str, Verb] = {
+    "run": Verb("run_command", "run_verb", Changes(unless=("dry_run",))),
+    "replan": Verb("run_command", "replan_verb", Changes()),
+    "watch": Verb("watch", "watch", READS),
+    "status": Verb("status", "status", READS),
+    "prompt": Verb("prompt_verb", "prompt_verb", READS),
+    "plan": Verb("reading", "show_plan", READS),
+    "read": Verb("reading", "read_output", READS),
+    "simulate": Verb("simulating", "simulate", READS),
+    "stop": Verb("steer", "stop", Changes(by_command=True)),
+    "pause": Verb("steer", "pause", Changes()),
+    "resume": Verb("steer", "resume", Changes()),
+    "reset": Verb("steer", "reset", Changes()),
+    "answer": Verb("steer", "answer", Changes(by_command=True)),
+    "note": Verb("steer", "note", Changes(by_command=True)),
+    "skip": Verb("tasks", "skip", Changes()),
+    "reset-task": Verb("tasks", "reset_task", Changes()),
+    "rollback": Verb("rolling_back", "rollback", Changes(unless=("dry_run",))),
+    "archive": Verb("archive_verb", "archive", Changes(unless=("dry_run",))),
+    "stats": Verb("stats_verb", "stats", READS),
+    "export": Verb("stats_verb", "export", READS),
+    "doctor": Verb("doctor", "doctor", READS),
+    "allow": Verb("setup", "allow", Changes(trust=True)),
+    "init": Verb("init_verb", "init", Changes(unless=("dry_run", "choices"))),
+    "propose": Verb("propose", "propose_plan", READS),
+    "demo": Verb("setup", "demo", READS),
+    "hook": Verb("hook_verb", "hook_verb", READS),
+    "serve": Verb("serve_verb", "serve_verb", READS),
 }
-"""Each verb's module in this package and its function there, in the order of the help."""
+"""Each verb's module in this package and its function there, in the order of the help.
+
+``demo``, ``propose`` and ``serve`` change no run: the first makes a repository of its own, the
+second writes nothing, and the requests to the third are looked at one by one.
+"""
 
 
 def command_for(arguments: Sequence[str]) -> Any:
@@ -73,9 +88,11 @@ def make_command(*names: str) -> Any:
 
 
 def _function_of(name: str) -> Callable[..., None]:
-    module, function = VERBS[name]
-    found: Callable[..., None] = getattr(import_module(f"ralph_ls.cli.{module}"), function)
-    return found
+    verb = VERBS[name]
+    found: Callable[..., None] = getattr(
+        import_module(f"ralph_ls.cli.{verb.module}"), verb.function
+    )
+    return guarded(name, verb.control, found)
 
 
 def _no_command(

@@ -13,6 +13,7 @@ from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.journal import read_journal
 from ralph_ls.store.lock import is_held
+from ralph_ls.store.plan_places import left_alone
 from ralph_ls.store.runs import FoundRun
 from ralph_ls.store.summary_file import shown_summary
 
@@ -52,6 +53,6 @@ def _show_how_it_stands(place: Place) -> None:
         show_status(found)
         return
     where = shown_summary(found.state.config, found.files)
-    say("\n" + "\n".join(summary_lines(found.state, where)))
+    say("\n" + "\n".join(summary_lines(found.state, where, optional=left_alone(found.state))))
     if (step := next_step(found.state)) is not None:
         say(f"Next:        {step}")

@@ -176,6 +176,10 @@ def uri_within(path: Path, root: Path, folder_uri: str) -> str:
     return f"{folder_uri.rstrip('/')}/{quote(relative)}"
 
 
+_START = re.compile(r"(\d+):(\d*)")
+"""A start, and the iteration that people read for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A file that a link leads to."""
@@ -185,7 +189,7 @@ class Target:
 
 
 def find_target(link: str | None, root: Path, files: RunFiles | None) -> Target | None:
-    """The file behind ``file:PATH``, ``iteration:N`` or ``engine:``; None where it is not there.
+    """The file behind ``file:PATH``, ``start:N:ITERATION`` or ``engine:``; None where it is gone.
 
     Looks at the disk, so it is no work for the event loop's thread.
     """
@@ -193,10 +197,11 @@ def find_target(link: str | None, root: Path, files: RunFiles | None) -> Target 
     candidates: list[Target] = []
     if kind == "file":
         candidates = [Target(path=root / rest, title=rest)]
-    elif kind == "iteration" and files is not None and rest.isdigit():
-        title = f"output of iteration {rest}"
+    elif kind == "start" and files is not None and (named := _START.fullmatch(rest)):
+        start, iteration = named.groups()
+        title = f"output of iteration {iteration}"
         candidates = [
-            Target(path=files.output(int(rest), attempt, stream), title=title)
+            Target(path=files.output(int(start), attempt, stream), title=title)
             for attempt in range(NEWEST_ATTEMPT, 0, -1)
             for stream in ("out", "err")
         ]

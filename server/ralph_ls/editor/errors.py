@@ -23,6 +23,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from ralph_ls.protocol.errors import (
     AgentUnavailable,
     ConfigError,
+    FromInside,
     GitMissing,
     IssuesMissing,
     IssuesRefused,
@@ -63,6 +64,7 @@ ERROR_CODES: dict[type[RalphError], str] = {
     NoEngine: "no-engine",
     StateUnusable: "state-unusable",
     ReadOnly: "read-only",
+    FromInside: "from-inside",
 }
 """``error.data.code`` of each of our errors; the names outlive the classes."""
 

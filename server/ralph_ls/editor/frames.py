@@ -75,29 +75,32 @@ class LineCutter:
 
 
 class _Head(msgspec.Struct):
-    iteration: int
     kind: Literal["text", "tool", "file", "todo", "usage"]
+    start: int = 0
+    iteration: int = 0
+    """What files of earlier versions call the start."""
 
 
 _one = msgspec.json.Decoder(_Head)
 _many = msgspec.json.Decoder(list[_Head])
 
 
-def whole_messages(lines: Sequence[bytes], *, iteration: int | None = None) -> list[bytes]:
-    """Those lines that are messages of a kind we know, of one iteration where one is named.
+def whole_messages(lines: Sequence[bytes], *, start: int | None = None) -> list[bytes]:
+    """Those lines that are messages of a kind we know, of one start where one is named.
 
     They are passed on as they stand, so they are looked at only as far as nobody is harmed: a line
     that is no JSON would spoil the frame that it lies in.
     """
-    if iteration is None:
+    if start is None:
         try:
             together = b"[%b]" % b",".join(lines)
             together.decode()
-            if len(_many.decode(together)) == len(lines):
+            heads = _many.decode(together)
+            if len(heads) == len(lines) and all(map(_start_of, heads)):
                 return list(lines)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             pass  # One of them is no use: each has to be looked at by itself.
-    return [line for line in lines if _is_message(line, iteration)]
+    return [line for line in lines if _is_message(line, start)]
 
 
 def message_frames(lines: Iterable[bytes]) -> list[tuple[bytes, ...]]:
@@ -114,13 +117,18 @@ def message_frames(lines: Iterable[bytes]) -> list[tuple[bytes, ...]]:
     return [*frames, tuple(frame)] if frame else frames
 
 
-def _is_message(line: bytes, iteration: int | None) -> bool:
+def _is_message(line: bytes, start: int | None) -> bool:
     try:
         line.decode()
         head = _one.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return False
-    return iteration is None or head.iteration == iteration
+    found = _start_of(head)
+    return bool(found) if start is None else found == start
+
+
+def _start_of(head: _Head) -> int:
+    return head.start or head.iteration
 
 
 def _pieces(text: str) -> list[str]:

@@ -80,6 +80,8 @@ def find_paths(folders: Folders, state: RunState | None = None) -> Paths:
         plan_names=tuple(dict.fromkeys(names)),
         kind=profile.plan_kind,
         parent=config.beads.parent,
+        optional_sections=config.optional_sections,
+        skip_review=config.skip_review,
     )
 
 

@@ -60,6 +60,10 @@ class Paths:
     """What the plan is written in, or would be where its name does not say so."""
     parent: str | None = None
     """The issue of ``bd`` whose parts alone are to be done."""
+    optional_sections: tuple[str, ...] = ()
+    """Headings whose tasks are optional."""
+    skip_review: bool = False
+    """Stories are finished without a review."""
 
 
 def default_paths(root: Path) -> Paths:
@@ -77,7 +81,7 @@ def default_paths(root: Path) -> Paths:
 class OutputPiece:
     """A piece of what the agent printed."""
 
-    iteration: int
+    start: int
     stream: str
     """``out`` or ``err``."""
     text: str

@@ -154,8 +154,8 @@ class RunReader:
         caught_up: list[Told] = []
         if wants.messages:
             self._messages = _MessageTail(self.files, keep=MESSAGES_CATCH_UP)
-            iteration = None if self._agent is None else self._agent.iteration
-            caught_up.extend(self._messages.catch_up(iteration))
+            start = None if self._agent is None else self._agent.start
+            caught_up.extend(self._messages.catch_up(start))
         if wants.output and self._agent is not None:
             self._output = _open_output(self.files, self._agent, catch_up=CATCH_UP)
         caught_up.extend(self._output.read())
@@ -190,8 +190,8 @@ class RunReader:
 class _OutputTails:
     """What one agent prints on its two streams."""
 
-    def __init__(self, iteration: int, tails: tuple[tuple[str, Tail, TextDecoder], ...]) -> None:
-        self._iteration = iteration
+    def __init__(self, start: int, tails: tuple[tuple[str, Tail, TextDecoder], ...]) -> None:
+        self._start = start
         self._tails = tails
 
     def read(self) -> Iterator[OutputPiece]:
@@ -205,7 +205,7 @@ class _OutputTails:
 
     def _pieces(self, stream: str, texts: list[str]) -> Iterator[OutputPiece]:
         for text in texts:
-            yield OutputPiece(iteration=self._iteration, stream=stream, text=text)
+            yield OutputPiece(start=self._start, stream=stream, text=text)
 
 
 _NO_OUTPUT = _OutputTails(0, ())
@@ -217,11 +217,11 @@ def _open_output(
     """From its beginning, or of one that runs already its last ``catch_up`` bytes."""
     tails = []
     for stream in STREAMS:
-        path = files.output(agent.iteration, agent.attempt, stream)
+        path = files.output(agent.start, agent.attempt, stream)
         offset = 0 if catch_up is None else max(0, _size_of(path) - catch_up)
         decoder = TextDecoder(within=offset > 0)
         tails.append((stream, Tail(path, offset=offset), decoder))
-    return _OutputTails(agent.iteration, tuple(tails))
+    return _OutputTails(agent.start, tuple(tails))
 
 
 class _MessageTail:
@@ -233,10 +233,10 @@ class _MessageTail:
         self._tail = Tail(files.messages, offset=offset)
         self._lines = LineCutter(within=offset > 0)
 
-    def catch_up(self, iteration: int | None) -> list[MessageLines]:
+    def catch_up(self, start: int | None) -> list[MessageLines]:
         """The last messages of the iteration that goes on; none where none does."""
         lines = [line for data in iter(self._tail.read, b"") for line in self._lines.feed(data)]
-        wanted = [] if iteration is None else whole_messages(lines, iteration=iteration)
+        wanted = [] if start is None else whole_messages(lines, start=start)
         return [MessageLines(lines=frame) for frame in message_frames(wanted)]
 
     def read(self) -> Iterator[MessageLines]:

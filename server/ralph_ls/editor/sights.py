@@ -209,7 +209,7 @@ def _seen_of(source: Source, text: str, parsed: Parsed | None) -> Seen:
 
 
 def how_to_read(source: Source) -> Reading:
-    """What the plan is written in, and what the newest run has to say of reading it."""
+    """What the plan is written in, and how the newest run reads it; before any, the settings."""
     from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
 
     kind, state = source.view.plan_kind, source.picture.state
@@ -217,7 +217,7 @@ def how_to_read(source: Source) -> Reading:
     if source.path is not None and not is_request:
         kind = kind_of_file(source.path.name, kind)
     if state is None:
-        return Reading(kind)
+        return Reading(kind, source.view.optional_sections, source.view.skip_review)
     return Reading(kind, state.config.optional_sections, state.config.skip_review)
 
 

@@ -210,7 +210,7 @@ class Subscription:
         params = OutputParams(
             workspace=self._view.uri,
             run=self._run,
-            iteration=piece.iteration,
+            start=piece.start,
             stream=stream,
             text=piece.text,
         )

@@ -29,7 +29,7 @@ class _Printed:
 
     workspace: str
     run: str
-    iteration: int
+    start: int
     stream: str
 
 
@@ -83,7 +83,7 @@ class Outbox:
 
     def put_output(self, params: OutputParams) -> None:
         """Add output; the oldest that waits makes room for it."""
-        source = _Printed(params.workspace, params.run, params.iteration, params.stream)
+        source = _Printed(params.workspace, params.run, params.start, params.stream)
         pile = self._pile_of(source, len(params.text), params.skipped)
         pile.pieces.append(params.text)
         self._count(pile, len(params.text), len(params.text))
@@ -158,7 +158,7 @@ class Outbox:
         params = OutputParams(
             workspace=source.workspace,
             run=source.run,
-            iteration=source.iteration,
+            start=source.start,
             stream="out" if source.stream == "out" else "err",
             text="".join(pile.pieces),
             skipped=skipped,

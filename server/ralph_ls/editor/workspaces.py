@@ -90,6 +90,16 @@ class WorkspaceView:
         return self._paths.kind
 
     @property
+    def optional_sections(self) -> tuple[str, ...]:
+        """Headings whose tasks are optional, by the settings."""
+        return self._paths.optional_sections
+
+    @property
+    def skip_review(self) -> bool:
+        """Whether stories are finished without a review, by the settings."""
+        return self._paths.skip_review
+
+    @property
     def decide_path(self) -> Path:
         return self._paths.decide
 

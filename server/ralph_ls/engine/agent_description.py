@@ -24,6 +24,8 @@ class Agent:
     env: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = Dialect.TEXT
     """How it writes what it prints."""
+    reports_cost: bool = False
+    """Whether it reports its cost although not every agent of its dialect does."""
     resume: tuple[str, ...] = ()
     """Flags that let it go on in a session, ``{session}`` for its id; empty: it cannot."""
     model: str | None = None

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralph_ls.core.agent.metering import METERS, Metering, cost_metering
 from ralph_ls.core.loop.agent_choosing import models_for, names_of_run
 from ralph_ls.core.redact import secrets_of
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.config import Config, SessionConfig
-from ralph_ls.protocol.errors import ConfigError, RalphError
+from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
+from ralph_ls.store.config_file import Settings
 
 
 def describe_agents(config: Config) -> Mapping[str, Agent]:
@@ -32,6 +34,55 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
     for name, agent in agents.items():
         _require_taking_models(config, name, agent)
     return agents
+
+
+def require_metered(settings: Settings, agents: Mapping[str, Agent]) -> None:
+    """Refuse a limit in tokens or dollars for an agent of which nobody can tell what it uses.
+
+    Raises ``UsageError`` for a limit that was given with this run, ``ConfigError`` for any other.
+    """
+    config = settings.config
+    if config.allow_unmetered:
+        return
+    for key, flag in (*_OF_TOKENS, *_OF_COST):
+        is_cost = (key, flag) in _OF_COST
+        for name, agent in agents.items() if getattr(config, key) is not None else ():
+            if metering_of(config, name, agent, is_cost=is_cost) is Metering.NEVER:
+                cls = UsageError if key in settings.overrides else ConfigError
+                raise cls(_unmetered(agent, flag if cls is UsageError else key, is_cost=is_cost))
+
+
+def metering_of(config: Config, name: str, agent: Agent, *, is_cost: bool) -> Metering:
+    """When it is known what an agent of the run uses: its cost, or its tokens."""
+    meter = METERS[agent.dialect]
+    if not is_cost:
+        return meter.tokens
+    if agent.reports_cost:
+        return Metering.AT_END
+    by_rules: tuple[str | None, ...] = models_for(config, name)
+    is_forced = config.models.every is not None and name == config.agent
+    return cost_metering(meter, config.prices, by_rules if is_forced else (*by_rules, agent.model))
+
+
+_OF_TOKENS = (
+    ("max_tokens", "--max-tokens"),
+    ("max_tokens_per_iteration", "max_tokens_per_iteration"),
+)
+_OF_COST = (
+    ("max_cost_usd", "--max-cost"),
+    ("max_cost_per_iteration_usd", "max_cost_per_iteration_usd"),
+)
+
+
+def _unmetered(agent: Agent, limit: str, *, is_cost: bool) -> str:
+    what = "what it costs" if is_cost else "the tokens that it uses"
+    has_tokens = is_cost and METERS[agent.dialect].tokens is not Metering.NEVER
+    price = "add a price for its model under [prices], " if has_tokens else ""
+    return (
+        f"{limit} cannot be kept, since the agent {agent.name!r} does not report {what}; limit "
+        f"--max-iterations or --max-time instead, {price}choose an agent that reports it, or "
+        "start all the same with --allow-unmetered"
+    )
 
 
 def config_for(config: Config, name: str) -> Config:

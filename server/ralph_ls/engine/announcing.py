@@ -122,6 +122,7 @@ class Announcing:
         environment = agent_environment(
             workspace.environment,
             marker=f"{workspace.run}/{SETTINGS[order.occasion]}",
+            start=order.start,
             iteration=order.iteration,
             max_iterations=workspace.config.max_iterations,
             scratch=None,
@@ -136,7 +137,7 @@ class Announcing:
             return comment_words(gh, source), {**gh.environment, **marked}, body.encode()
         key = SETTINGS[order.occasion]
         argv: tuple[str, ...] = getattr(workspace.config, key)
-        trust.require_same(workspace.root, key, argv, workspace.claims)
+        trust.require_same(workspace.root, key, argv, workspace.claims, workspace.trust.is_approved)
         environment |= {
             # The whole of a long text is on standard input; no variable can hold it.
             f"RALPH_{name.upper()}": value.replace("\0", "")[:LONGEST_VARIABLE]
@@ -155,6 +156,7 @@ class Announcing:
         return {
             "event": order.occasion.value,
             "run": workspace.run,
+            "start": order.start,
             "iteration": order.iteration,
             "task": None if task is None else {"id": task.id, "title": redact(task.title)},
             "text": redact(order.text),

@@ -14,13 +14,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from ralph_ls.core.loop.commit_message import ITERATION_TRAILER, RUN_TRAILER
+from ralph_ls.core.loop.commit_message import ITERATION_TRAILER, RUN_TRAILER, START_TRAILER
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted
 from ralph_ls.core.words import some_of
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_status import DELETED, GITLINK, dirty_paths
 from ralph_ls.engine.git_work import Hands, run_own_git
+from ralph_ls.engine.restoration_commits import RestorationCommits
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.evidence import Baseline
@@ -65,18 +66,24 @@ class Committing:
     _told: set[tuple[str, str]] = field(default_factory=set)
 
     async def commit(
-        self, order: CommitWork, after: Baseline, *, restored: Collection[str] = ()
+        self,
+        order: CommitWork,
+        after: Baseline,
+        *,
+        restored: Collection[str] = (),
+        users: Collection[str] = (),
     ) -> WorkCommitted:
         """Commit what differs from the order's base, of what ``after`` has.
 
-        ``restored`` are guarded files that were put back in this iteration. Raises a
+        ``restored`` are guarded files that were put back in this iteration, ``users`` what was
+        changed by others since its agent ended. Raises a
         ``RalphError`` where git cannot be asked.
         """
         workspace = self.hands.workspace
         made = await asyncio.to_thread(self._find, order)
         if made is not None:
             return made
-        chosen = await asyncio.to_thread(self._choose, order, after, restored)
+        chosen = await asyncio.to_thread(self._choose, order, after, restored, users)
         notices = self._tell(chosen)
         if not chosen.paths or self.hands.is_stopping():
             return WorkCommitted(notices=notices)
@@ -92,7 +99,7 @@ class Committing:
         listed = b"".join(_bytes_of(path) + b"\0" for path in paths)
         staged = await run_own_git(
             self.hands,
-            order.iteration,
+            order,
             *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
             name="stage",
             timeout=limit,
@@ -106,7 +113,7 @@ class Committing:
         before = await asyncio.to_thread(self._head)
         ran = await run_own_git(
             self.hands,
-            order.iteration,
+            order,
             *("commit", "--quiet", "--cleanup=whitespace", "--file=-", *only),
             name="commit",
             timeout=limit,
@@ -134,7 +141,7 @@ class Committing:
             return None
         subject = run_git(self.hands.workspace.root, "log", "-1", "--format=%s", head)
         message = (
-            f"a hook took {RUN_TRAILER} and {ITERATION_TRAILER} out of the message of commit "
+            f"a hook took {RUN_TRAILER} and {START_TRAILER} out of the message of commit "
             f"{head[:7]}, so a rollback takes it for a person's; let the hook keep trailers"
         )
         notice = Notice(code="trailers-lost", message=message)
@@ -148,7 +155,9 @@ class Committing:
         return (notice,)
 
     def _find(self, order: CommitWork) -> WorkCommitted | None:
-        return find_commit(self.hands.workspace, since=order.since, iteration=order.iteration)
+        workspace = self.hands.workspace
+        ours = RestorationCommits(workspace).hashes()
+        return find_commit(workspace, since=order.since, start=order.start, but=ours)
 
     def _only(self, order: CommitWork, paths: Sequence[str], listed: bytes) -> list[str] | None:
         """What keeps other staged files out of the commit; None where nothing is to be committed.
@@ -164,11 +173,17 @@ class Committing:
             return None
         if staged <= set(paths):
             return []
-        file = workspace.files.folder / f"commit-{order.iteration:03d}.paths"
+        file = workspace.files.folder / f"commit-{order.start:03d}.paths"
         write_atomic(file, listed, mode=PRIVATE_FILE)
         return ["--only", f"--pathspec-from-file={file}", "--pathspec-file-nul"]
 
-    def _choose(self, order: CommitWork, after: Baseline, restored: Collection[str]) -> _Choice:
+    def _choose(
+        self,
+        order: CommitWork,
+        after: Baseline,
+        restored: Collection[str],
+        users: Collection[str],
+    ) -> _Choice:
         workspace, base = self.hands.workspace, order.base
         own = {*workspace.source.own_files, *workspace.progress_files}
         paths: list[str] = []
@@ -180,6 +195,8 @@ class Committing:
             value = after.dirty.get(name) or after.own.get(name)
             is_own = name in after.own
             if value is None or (is_own and name not in own and name not in restored):
+                continue
+            if name in users:
                 continue
             was = base.dirty.get(name) or base.own.get(name)
             path = str(entry.path.relative_to(workspace.root).as_posix())
@@ -215,10 +232,18 @@ class Committing:
         return tuple(notices)
 
 
-def find_commit(workspace: Workspace, *, since: str | None, iteration: int) -> WorkCommitted | None:
+def find_commit(
+    workspace: Workspace,
+    *,
+    since: str | None,
+    start: int,
+    but: Collection[str] = (),
+) -> WorkCommitted | None:
     """The commit that the loop made of an iteration; None where there is none.
 
-    ``since`` is what HEAD was when the iteration began.
+    ``since`` is what HEAD was when the iteration began; ``but`` are the engine's commits that
+    restore something, which have the same trailers. A commit that names no start is from a
+    version that had one number for both.
     """
     place = workspace.worktree
     head = read_head(place.git_dir, place.common_dir).commit
@@ -226,7 +251,7 @@ def find_commit(workspace: Workspace, *, since: str | None, iteration: int) -> W
         return None
     form = "%H%x00%s%x00" + "%x00".join(
         f"%(trailers:key={key},valueonly,separator=%x20)"
-        for key in (RUN_TRAILER, ITERATION_TRAILER)
+        for key in (RUN_TRAILER, START_TRAILER, ITERATION_TRAILER)
     )
     known = [] if since is None else [f"^{since}"]
     try:
@@ -237,9 +262,10 @@ def find_commit(workspace: Workspace, *, since: str | None, iteration: int) -> W
         # What the iteration began with was collected since: it is looked for from HEAD alone.
         printed = run_git(place.root, "log", "-z", f"--format={form}%x00", "--max-count=1", head)
     tokens = printed.decode("utf-8", "replace").split("\0")
-    wanted = (workspace.run, str(iteration))
-    for commit, subject, run, number in zip(*(tokens[at::5] for at in range(4)), strict=False):
-        if (run.strip(), number.strip()) == wanted:
+    wanted = (workspace.run, str(start))
+    entries = zip(*(tokens[at::6] for at in range(5)), strict=False)
+    for commit, subject, run, start_named, iteration in entries:
+        if (run.strip(), start_named.strip() or iteration.strip()) == wanted and commit not in but:
             return WorkCommitted(commit=commit, subject=subject)
     return None
 

@@ -56,6 +56,25 @@ MOVES_NO_BRANCH = frozenset(
 """Commands that neither make a commit nor bring one to a branch, however long they run."""
 
 
+MAKES_COMMITS = frozenset({"am", "cherry-pick", "commit", "commit-tree", "rebase", "revert"})
+"""Commands that make commits here, and bring none from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When a process ran that may have moved a branch, in seconds since the epoch."""
+
+    start: float
+    end: float | None
+    """None: to the end."""
+    makes: bool
+    """It is there to make commits."""
+
+    def holds(self, moment: float) -> bool:
+        """Whether it ran then."""
+        return self.start <= moment and (self.end is None or moment <= self.end)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descent:
     """What the agent's own git did in an iteration. Times are whole seconds since the epoch."""
@@ -66,6 +85,8 @@ class Descent:
     """When this was read; a commit of later has a time that somebody made up."""
     windows: tuple[tuple[int, int | None], ...] = ()
     """From when until when each process ran that may have moved a branch; None: to the end."""
+    spans: tuple[Span, ...] = ()
+    """The same, to the microsecond."""
     writes: bool = False
     """One process was there to change something, so the trace reaches the agent's own git."""
 
@@ -98,8 +119,8 @@ def read_descent(folder: Path, *, began: datetime, read_at: datetime) -> Descent
         data = path.read_bytes()
     except OSError:
         return None
-    starts: dict[str, int] = {}
-    ends: dict[str, int] = {}
+    starts: dict[str, float] = {}
+    ends: dict[str, float] = {}
     names: dict[str, str] = {}
     for event in _events(data):
         match event:
@@ -113,14 +134,18 @@ def read_descent(folder: Path, *, began: datetime, read_at: datetime) -> Descent
                 pass
     if not starts:
         return None
+    spans = tuple(
+        Span(start, ends.get(process), names.get(process) in MAKES_COMMITS)
+        for process, start in starts.items()
+        if names.get(process) not in MOVES_NO_BRANCH
+    )
     return Descent(
         began=int(began.timestamp()),
         read_at=int(read_at.timestamp()),
         windows=tuple(
-            (start, ends.get(process))
-            for process, start in starts.items()
-            if names.get(process) not in MOVES_NO_BRANCH
+            (int(span.start), None if span.end is None else int(span.end)) for span in spans
         ),
+        spans=spans,
         writes=any(name in WRITES for name in names.values()),
     )
 
@@ -147,9 +172,9 @@ _CLOCK_LAG = 0.02
 """Seconds: a commit's time comes from a clock that is behind the trace's by up to a tick."""
 
 
-def _seconds(time: str, *, lag: float = 0.0) -> int:
-    """Whole seconds of git's ``2026-11-22T04:02:43.357074Z``; 0, long ago, for what is no time."""
+def _seconds(time: str, *, lag: float = 0.0) -> float:
+    """Seconds of git's ``2026-11-22T04:02:43.357074Z``; 0, long ago, for what is no time."""
     try:
-        return int(datetime.fromisoformat(time).timestamp() - lag)
+        return datetime.fromisoformat(time).timestamp() - lag
     except ValueError:
         return 0

@@ -44,7 +44,7 @@ def end_orphans(run: RunState) -> int:
     """End what the agent of a killed engine left running; says how many processes that were."""
     if run.phase is Phase.ENDED or run.current is None:
         return 0
-    marker = f"{run.run}/{run.current.started.iteration}"
+    marker = f"{run.run}/{run.current.started.start}"
     agent = run.current.agent
     if agent is None:
         ended = end_tree(group=None, marker=marker, grace_seconds=ORPHAN_GRACE)
@@ -116,7 +116,7 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
         summary = read_regular(path, LARGEST_SUMMARY)
         # The head stands there with the first row.
         n_rows = 0 if summary is None else summary.count(b"\n") - 1
-        if n_rows >= last.iteration:
+        if n_rows >= found.state.counted:
             return
         events = read_journal(found.files.journal).events
         told = [event for event in events if isinstance(event, IterationEnded) and has_row(event)]

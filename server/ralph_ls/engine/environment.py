@@ -17,9 +17,7 @@ from pathlib import Path
 from ralph_ls.engine.known_agents import install_of
 from ralph_ls.protocol.errors import AgentUnavailable
 from ralph_ls.store.git_command import without_git_redirections
-
-MARKER = "RALPH_ITERATION_ID"
-"""The variable that marks every process of an iteration (SPEC §10)."""
+from ralph_ls.store.inside import MARKER
 
 _EDITOR_PREFIXES = ("VSCODE_", "ELECTRON_")
 _INTERPRETER_NAMES = frozenset({"PYTHONPATH", "PYTHONHOME"})
@@ -32,6 +30,7 @@ def agent_environment(
     caller: Mapping[str, str],
     *,
     marker: str,
+    start: int,
     iteration: int,
     max_iterations: int | None,
     scratch: Path | None,
@@ -42,8 +41,9 @@ def agent_environment(
 
     ``caller`` minus what belongs to us, to the editor or to a git command that is under way;
     with ``only``, an allow list of names and patterns such as ``LC_*``, nothing else of it. Then
-    ``extra``, from the configuration. Then what tells the iteration: ``marker`` is ``<run>/<n>``;
-    ``RALPH_MAX_ITERATIONS`` is unset where there is no limit.
+    ``extra``, from the configuration. Then what names the iteration: ``marker`` is
+    ``<run>/<start>``; ``RALPH_ITERATION`` is the number that people read, ``RALPH_START`` one that
+    is never used again in the run; ``RALPH_MAX_ITERATIONS`` is unset where there is no limit.
     """
     environment = _without_foreign(caller)
     if only is not None:
@@ -55,12 +55,32 @@ def agent_environment(
     environment.update(extra or {})
     environment[MARKER] = marker
     environment["RALPH_ITERATION"] = str(iteration)
+    environment["RALPH_START"] = str(start)
     told = {
         "RALPH_MAX_ITERATIONS": None if max_iterations is None else str(max_iterations),
         "RALPH_SCRATCH": None if scratch is None else str(scratch),
     }
     environment.update({name: value for name, value in told.items() if value is not None})
     return environment
+
+
+def base_agent_environment(
+    caller: Mapping[str, str],
+    *,
+    extra: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+) -> dict[str, str]:
+    """The agent's environment outside of any iteration, to find and ask programs in."""
+    return agent_environment(
+        caller,
+        marker="",
+        start=0,
+        iteration=0,
+        max_iterations=None,
+        scratch=None,
+        extra=extra,
+        only=only,
+    )
 
 
 def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> Path:

@@ -33,6 +33,8 @@ class Made:
 
     seen: CommitSeen
     paths: frozenset[str]
+    made_at: int = 0
+    """The committer's time in seconds since the epoch."""
 
 
 def nobody(_made_at: int) -> bool:
@@ -96,6 +98,7 @@ def commits_between(
                 by_person=is_persons(made_at),
             ),
             paths=frozenset(paths),
+            made_at=made_at,
         )
         for commit, made_at, subject, paths in _parse_log(printed)
         if earliest is None or made_at >= earliest

@@ -114,6 +114,11 @@ def disk_value(path: Path, *, algorithm: str) -> str:
         return UNREADABLE
 
 
+def blob_value(data: bytes, *, algorithm: str) -> str:
+    """The part of a file's value that tells its content."""
+    return _blob_hash(data, algorithm)
+
+
 def _read_regular(path: Path) -> bytes:
     # Should it have become a pipe since, it must not be waited for.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ralph_ls.core.loop.effects import IterationEffect
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
@@ -71,7 +72,7 @@ class Ran:
 
 async def run_own_git(
     hands: Hands,
-    iteration: int,
+    order: IterationEffect,
     *arguments: str,
     name: str,
     timeout: float,  # noqa: ASYNC109
@@ -87,12 +88,13 @@ async def run_own_git(
     workspace = hands.workspace
     environment = agent_environment(
         workspace.environment,
-        marker=workspace.marker(iteration),
-        iteration=iteration,
+        marker=workspace.marker(order.start),
+        start=order.start,
+        iteration=order.iteration,
         max_iterations=workspace.config.max_iterations,
         scratch=None,
     )
-    output = workspace.files.folder / f"{name}-{iteration:03d}.out"
+    output = workspace.files.folder / f"{name}-{order.start:03d}.out"
     launch = process.Launch(
         argv=(git_program(workspace.root), *_QUIETLY, *arguments),
         cwd=workspace.root,
@@ -100,7 +102,7 @@ async def run_own_git(
         stdin=stdin,
         stdout_path=output,
         stderr_path=output.with_suffix(".err"),
-        marker=workspace.marker(iteration),
+        marker=workspace.marker(order.start),
         timeout_seconds=timeout or None,
         idle_timeout_seconds=None,
         grace_seconds=process.GRACE_SECONDS,

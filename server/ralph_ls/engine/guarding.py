@@ -1,24 +1,24 @@
-"""The guard at work: what the agent may not change is remembered, and put back (SPEC §8).
+"""The guard: what the agent may not change is remembered, and restored after each iteration.
 
 Settings, prompts, the validation script and whatever else ``ralph allow`` covers stay as they were
-when the iteration began; so does what ``core.plan.comparing.guard`` protects in the plan. The whole
-file as the agent left it is kept in the run's folder, so nothing that somebody wrote is lost.
+when the iteration began (``engine.guarded_files``); so does what ``core.plan.comparing.guard``
+protects in the plan. The work tree comes first, then what was committed
+(``engine.guarding_history``). The whole file as the agent left it is kept in the run's folder, so
+nothing that somebody wrote is lost.
 
-What changed while the agent ran is the agent's, unless an editor told of a person's save: that
-stays (``store.saves``). An engine that takes over from a killed one has not seen the beginning: it
-knows the plan alone, and trust (``store.trust``) stands in for the files.
+What changed while the agent ran is the agent's, unless the user committed it, or their editor
+reported a save (``store.saves``). An engine that takes over from a killed one has not seen the
+beginning: it knows the plan alone.
 
 Slow, for files are read: call it in threads. It must never judge progress; it runs before evidence
-is looked for, so what it put back is none.
+is looked for, so what it restored is none.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -28,43 +28,34 @@ from ralph_ls.core.plan.comparing.pairing import is_unfinished
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.commit_owners import IterationCommits
+from ralph_ls.engine.committed_plan import CommittedPlan
+from ralph_ls.engine.guard_keeper import Keeper, sayable
+from ralph_ls.engine.guarded_files import GuardedFiles
+from ralph_ls.engine.guarding_history import HistoryGuard, PlanKnown, Told
 from ralph_ls.engine.persons import saves_of
+from ralph_ls.engine.restoration_commits import RestorationCommits, same_lines
 from ralph_ls.engine.sources.source import Guarded, Watched
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import CONFIG_FILE
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.run_words import TaskRef
 from ralph_ls.store.files import (
-    PRIVATE_FILE,
     ChangedMeanwhile,
-    make_folders_below,
-    make_private_folder,
     read_if_there,
     read_regular,
     write_atomic,
 )
 from ralph_ls.store.saves import text_hash
 from ralph_ls.store.trust import LARGEST_FILE
-from ralph_ls.store.validation_files import validation_files
 
-SHOWN_CHARACTERS = 4000
 SHOWN_TASKS = 50
+
+SHOWN_WHY = 1000
+"""Characters of what is said of one kind of offence."""
 
 MERGES = 20
 """How often the plan is guarded anew because somebody else was quicker."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """A file as it was when the iteration began."""
-
-    data: bytes
-    mode: int
-    link: str | None
-    """Where it leads, where it is a symbolic link."""
-    signature: tuple[int, ...]
-    """Changes whenever the file is written, so that most files need not be read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +65,24 @@ class PutBack:
     reverted: tuple[Reverted, ...] = ()
     notices: tuple[Notice, ...] = ()
     """Why, where the kind alone does not say it."""
+    undone: frozenset[str] = frozenset()
+    """The agent's commits of which nothing is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """An iteration whose agent is gone, as the guard has to know it."""
+
+    start: int
+    seen: Watched
+    began: datetime | None
+    """When it did, where this engine has not seen that."""
+    commits: Callable[[], IterationCommits]
+    """Looks at what was committed since."""
+    has_evidence: Callable[[], bool]
+    """Looks whether files other than the plan and the log of finished tasks were changed."""
+    is_told: bool = False
+    """What an engine that died had restored is in the journal already."""
 
 
 class Guarding:
@@ -82,12 +91,11 @@ class Guarding:
     def __init__(self, workspace: Workspace, *, clock: Clock) -> None:
         self._workspace = workspace
         self._clock = clock
+        self._history = HistoryGuard(workspace, RestorationCommits(workspace))
+        self._files = GuardedFiles(workspace, self._history)
+        self._committed = CommittedPlan(workspace)
         self._since: datetime | None = None
         """What people save later is new."""
-        self._files: dict[str, _Known | None] | None = None
-        """By path; None for one that is not there; None: this engine saw no beginning."""
-        self._strange: frozenset[str] = frozenset()
-        """Paths where something stands that is no file, which nobody could put back."""
         self._plan: bytes | None = None
         """The plan's file."""
         self._text: str | None = None
@@ -99,14 +107,11 @@ class Guarding:
         if not self._workspace.config.guard.enabled:
             return
         self._since = self._clock.now()
-        known = self._files or {}
-        self._files = {path: self._look(path, known.get(path)) for path in self._watched()}
-        root = self._workspace.root
-        missing = [path for path, was in self._files.items() if was is None]
-        self._strange = frozenset(path for path in missing if os.path.lexists(root / path))
+        self._files.remember()
         self._text = text
         # A plan that a person has linked from elsewhere is not ours to write.
         self._plan = None if self._leads_out() else self._read_plan()
+        self._committed.begin(text)
         self._progress = self._read_progress()
 
     def became(self, text: str) -> None:
@@ -114,130 +119,103 @@ class Guarding:
         if self._text is not None:
             self._text = text
 
-    def put_back(self, iteration: int, seen: Watched, *, began: datetime | None) -> PutBack:
-        """Put back what the agent may not have changed, and say what that was.
+    def put_back(self, settled: Settled) -> PutBack:
+        """Restore what the agent may not have changed, and say what that was.
 
-        ``began``: when the iteration did, where this engine has not seen that. Raises
-        ``StateUnusable`` where it cannot be written.
+        First in the work tree, then in the branch. Raises ``StateUnusable`` where a file cannot be
+        written, and ``RalphError`` where git cannot be asked.
         """
         if not self._workspace.config.guard.enabled:
             return PutBack()
-        keeper = _Keeper(self._workspace, iteration)
-        self._since = self._since or began
-        files = tuple(self._files_back(keeper))
-        is_file = self._workspace.source.file is not None
-        plan = self._plan_back(keeper, seen) if is_file else self._issues_back(keeper, seen)
-        return replace(plan, reverted=(*files, *plan.reverted))
+        keeper = Keeper(self._workspace, settled.start)
+        self._since = self._since or settled.began
+        commits = settled.commits()
+        guarded = self._files.paths(path for _, made in commits.made for path in made.paths)
+        files = tuple(self._files.restore(keeper, commits, since=self._since))
+        if self._workspace.source.file is None:
+            plan, known = self._issues_back(keeper, settled.seen), None
+        else:
+            plan, known = self._plan_back(keeper, settled, commits)
+        reverted = (*files, *plan.reverted)
+        recalled: tuple[Reverted, ...] = ()
+        if not settled.is_told:
+            recalled = self._history.recall(settled.start, commits)
+        done = self._history.restore(
+            settled.start,
+            settled.commits,
+            guarded,
+            known,
+            (*reverted, *recalled),
+        )
+        return PutBack(
+            reverted=done.reverted,
+            notices=(*plan.notices, *done.notices),
+            undone=done.undone,
+        )
 
-    def _watched(self) -> list[str]:
-        """What must not change, also where it is not there."""
-        workspace = self._workspace
-        folder = workspace.root / workspace.config.paths.prompts
-        prompts = folder.glob("PROMPT_*.md") if folder.is_dir() else ()
-        here = {os.path.relpath(path, workspace.root).replace(os.sep, "/") for path in prompts}
-        scripts = validation_files(workspace.root, workspace.config)
-        return sorted({CONFIG_FILE, *workspace.guarded_files, *scripts, *here})
+    def committed_offence(self, text: str) -> str:
+        """Why no completion is accepted for what the plan in HEAD holds; empty where none is.
 
-    def _look(self, path: str, known: _Known | None) -> _Known | None:
-        """The file as it is, read only where it is not as it was known to be."""
-        target = self._workspace.root / path
-        try:
-            status = target.stat()
-            link = str(target.readlink()) if target.is_symlink() else None
-        except OSError:
-            return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        mode = stat.S_IMODE(status.st_mode)
-        times = (status.st_mtime_ns, status.st_ctime_ns)
-        signature = (status.st_dev, status.st_ino, status.st_size, *times)
-        if known is not None and known.signature == signature and known.link == link:
-            return known
-        data = read_regular(target, LARGEST_FILE) or b""
-        return _Known(data=data, mode=mode, link=link, signature=signature)
+        ``text`` is the plan as it is in the work tree.
+        """
+        if not self._workspace.config.guard.enabled:
+            return ""
+        return self._committed.offence(text, self._read_progress())
 
-    def _files_back(self, keeper: _Keeper) -> Iterator[Reverted]:
-        if self._files is None:
-            return
-        for path in sorted({*self._files, *self._watched()} - self._strange):
-            target = self._workspace.root / path
-            now = self._look(path, self._files.get(path))
-            was = self._as_people_left(path, self._files.get(path), now)
-            if was is not None and now is not None and _same(was, now):
-                continue
-            if was is None and not os.path.lexists(target):
-                continue
-            what = Forbidden.CHANGED if os.path.lexists(target) else Forbidden.DELETED
-            agents = b"" if now is None else now.data
-            kept = keeper.keep(path, agents) if now is not None else None
-            try:
-                if was is None:
-                    what = Forbidden.CREATED
-                    keeper.move_away(target, is_copied=now is not None)
-                else:
-                    self._restore(target, was, now, keeper)
-            except OSError as error:
-                raise StateUnusable(
-                    f"{target} was changed by the agent and cannot be put back: "
-                    f"{error.strerror or error}; put it back, or set guard.enabled = false"
-                ) from error
-            yield Reverted(path=_sayable(path), what=what, text=keeper.shown(agents), kept=kept)
-
-    def _as_people_left(self, path: str, was: _Known | None, now: _Known | None) -> _Known | None:
-        """The file as it has to be: as a person saved it last, else as it was."""
-        saves = saves_of(self._workspace, path, since=self._since)
-        if not saves:
-            return was
-        last = saves[-1]
-        if now is not None and text_hash(_decode(now.data)) == last.sha256:
-            return now if was is None else replace(now, mode=was.mode, link=was.link)
-        if last.text is None:
-            return was
-        mode, link = (0o644, None) if was is None else (was.mode, was.link)
-        data = last.text.encode("utf-8", "replace")
-        return _Known(data=data, mode=mode, link=link, signature=())
-
-    def _restore(self, target: Path, was: _Known, now: _Known | None, keeper: _Keeper) -> None:
-        keeper.clear_way(target)
-        if os.path.lexists(target) and (now is None or now.link != was.link):
-            keeper.move_away(target, is_copied=now is not None and now.link is None)
-        if was.link is not None and not os.path.lexists(target):
-            target.symlink_to(was.link)
-        real = Path(os.path.realpath(target))
-        real.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(real, was.data, mode=was.mode)
-        real.chmod(was.mode)
-
-    def _plan_back(self, keeper: _Keeper, seen: Watched) -> PutBack:
-        before = self._plan_before()
-        if before is None:
-            return PutBack()
+    def _plan_back(
+        self, keeper: Keeper, settled: Settled, commits: IterationCommits
+    ) -> tuple[PutBack, PlanKnown | None]:
+        """The second value is what the plan in HEAD is judged by; None: nothing is known."""
         path = self._workspace.plan_path
+        before, version = self._plan_before(), self._history.version_of_user(path, commits)
+        if version is not None and version.data is None:
+            # The user took the plan away, and the run says so.
+            return PutBack(), None
+        if version is not None:
+            before = version.data
+        watched = replace(settled.seen, finished=self.newly_told())
+        if before is None:
+            return PutBack(), PlanKnown(path=path, before=None, seen=watched)
         target = self._workspace.root / path
         for _ in range(MERGES):
             data = None if self._leads_out() else self._read_plan()
-            if data == before:
-                return PutBack()
+            fresh = PlanKnown(path=path, before=before, seen=watched, told=self._teller(keeper))
+            if data is not None and same_lines(data, before):
+                return PutBack(), fresh
+            known = replace(fresh, told=None)
             if data is None:
-                return PutBack(reverted=(self._whole_plan_back(keeper, target, before),))
+                return PutBack(reverted=(self._whole_plan_back(keeper, target, before),)), known
             decided, is_persons = self._decided(before, data)
             if is_persons:
-                return PutBack()
-            watched = replace(seen, decided=decided, finished=self.newly_told())
+                return PutBack(), None
+            watched = replace(watched, decided=decided)
             guarded = self._workspace.source.guarded(_decode(before), _decode(data), watched)
+            if _drops_own(guarded, watched) and settled.has_evidence():
+                watched = replace(watched, has_evidence=True)
+                guarded = self._workspace.source.guarded(_decode(before), _decode(data), watched)
             if not guarded.offences:
-                return PutBack(notices=guarded.notices)
+                return PutBack(notices=guarded.notices), replace(fresh, seen=watched)
             try:
                 write_atomic(target, _encode(guarded.text), expected=data)
             except ChangedMeanwhile:
                 continue
-            return self._told(guarded, keeper, keeper.keep(path, data))
+            back = self._told(guarded, keeper, keeper.keep(path, data))
+            return back, replace(known, seen=watched)
         raise StateUnusable(
             f"the plan {target} is being written again and again by somebody else; "
             "stop that, then run on: ralph run --resume"
         )
 
-    def _issues_back(self, keeper: _Keeper, seen: Watched) -> PutBack:
+    def _teller(self, keeper: Keeper) -> Callable[[Guarded, bytes], Told]:
+        """Reports offences that only HEAD has."""
+
+        def told(guarded: Guarded, data: bytes) -> Told:
+            back = self._told(guarded, keeper, keeper.keep(self._workspace.plan_path, data))
+            return back.reverted, back.notices
+
+        return told
+
+    def _issues_back(self, keeper: Keeper, seen: Watched) -> PutBack:
         """As ``_plan_back``, where the plan is no file."""
         source = self._workspace.source
         before = self._text_before()
@@ -256,7 +234,7 @@ class Guarding:
 
     def _plan_before(self) -> bytes | None:
         """The plan as the iteration began; None where it is not known as it was, sign by sign."""
-        if self._files is not None:
+        if self._files.saw_beginning:
             return self._plan
         data = read_if_there(self._workspace.files.plan_before)
         return None if data is None or b"[redacted " in data else data
@@ -269,7 +247,7 @@ class Guarding:
         is_whole = data is not None and b"[redacted " not in data
         return data.decode("utf-8", errors="replace") if data is not None and is_whole else None
 
-    def _whole_plan_back(self, keeper: _Keeper, target: Path, before: bytes) -> Reverted:
+    def _whole_plan_back(self, keeper: Keeper, target: Path, before: bytes) -> Reverted:
         try:
             keeper.clear_way(target)
             if os.path.lexists(target):
@@ -283,13 +261,13 @@ class Guarding:
         plan = self._workspace.source.plan(before.decode("utf-8", errors="replace"))
         tasks = [task for task in plan.tasks if is_unfinished(task)]
         return Reverted(
-            path=_sayable(self._workspace.plan_path),
+            path=sayable(self._workspace.plan_path),
             what=Forbidden.DELETED,
             tasks=_references(tasks),
             n_tasks=len(tasks),
         )
 
-    def _told(self, guarded: Guarded, keeper: _Keeper, kept: str | None) -> PutBack:
+    def _told(self, guarded: Guarded, keeper: Keeper, kept: str | None) -> PutBack:
         """One for each kind, with all the tasks that it is about."""
         reverted: list[Reverted] = []
         for what in Forbidden:
@@ -297,14 +275,16 @@ class Guarding:
             if same:
                 agents = "\n\n".join(offence.text for offence in same if offence.text)
                 tasks = [offence.task for offence in same if offence.task is not None]
+                why = "; ".join(offence.why for offence in same if offence.why)
                 reverted.append(
                     Reverted(
-                        path=_sayable(self._workspace.plan_path),
+                        path=sayable(self._workspace.plan_path),
                         what=what,
                         tasks=tuple(tasks[:SHOWN_TASKS]),
                         n_tasks=len(tasks),
                         text=keeper.shown(_encode(agents)),
                         kept=kept,
+                        why=why[:SHOWN_WHY] or None,
                     )
                 )
         return PutBack(reverted=tuple(reverted), notices=guarded.notices)
@@ -333,57 +313,6 @@ class Guarding:
         return "\n".join((new - Counter(self._progress.splitlines())).elements())
 
 
-class _Keeper:
-    """Keeps what the agent left, in the folder of the run."""
-
-    def __init__(self, workspace: Workspace, iteration: int) -> None:
-        self._root = workspace.root
-        self._redactor = workspace.redactor
-        self._folder = workspace.files.folder / "reverted"
-        self._iteration = iteration
-
-    def keep(self, path: str, data: bytes) -> str:
-        """Write a copy; its path, relative to the folder of the run."""
-        place = self._place(Path(path).name)
-        write_atomic(place, self._redactor.redact_bytes(data), mode=PRIVATE_FILE)
-        return f"{self._folder.name}/{_sayable(place.name)}"
-
-    def move_away(self, target: Path, *, is_copied: bool) -> None:
-        """Take something out of the tree; what was copied, or is a link, is only removed."""
-        if is_copied or target.is_symlink():
-            target.unlink()
-        else:
-            shutil.move(target, self._place(target.name))
-
-    def clear_way(self, target: Path) -> None:
-        """Move away what stands where folders were, or leads elsewhere than into the tree."""
-        way = [parent for parent in target.parents if parent.is_relative_to(self._root)]
-        for parent in reversed(way):
-            real_root = os.path.realpath(self._root)
-            leads_out = not Path(os.path.realpath(parent)).is_relative_to(real_root)
-            if os.path.lexists(parent) and (leads_out or not parent.is_dir()):
-                self.move_away(parent, is_copied=False)
-        make_folders_below(self._root, target.parent)
-
-    def shown(self, data: bytes) -> str:
-        """What of the agent's version is told."""
-        text = self._redactor.redact_bytes(data).decode("utf-8", errors="replace")
-        return text[:SHOWN_CHARACTERS]
-
-    def _place(self, name: str) -> Path:
-        make_private_folder(self._folder)
-        number = 1
-        while True:
-            place = self._folder / f"{self._iteration:03d}-{number}-{name}"
-            if not os.path.lexists(place):
-                return place
-            number += 1
-
-
-def _same(was: _Known, now: _Known) -> bool:
-    return (was.data, was.mode, was.link) == (now.data, now.mode, now.link)
-
-
 def _decode(data: bytes) -> str:
     return data.decode("utf-8", errors="surrogateescape")
 
@@ -398,5 +327,9 @@ def _references(tasks: list[Task]) -> tuple[TaskRef, ...]:
     ]
 
 
-def _sayable(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
+def _drops_own(guarded: Guarded, seen: Watched) -> bool:
+    """Whether the iteration's own task is gone, which may be logged in other words."""
+    dropped = {
+        one.task.id for one in guarded.offences if one.what is Forbidden.DROPPED and one.task
+    }
+    return seen.task is not None and seen.task.id in dropped

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from ralph_ls.core.loop.effects import CommitWork
+from ralph_ls.core.loop.effects import CommitWork, PushWork, ReadIteration
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted, WorkPushed
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
@@ -22,6 +22,7 @@ from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Committer, Config, OnValidateFail
 from ralph_ls.protocol.errors import ConfigError, RalphError
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree
 
@@ -34,14 +35,19 @@ class HandingOver:
         self._pushing = Pushing(hands, clock)
 
     async def commit(
-        self, order: CommitWork, after: Baseline, *, restored: Collection[str]
+        self,
+        order: CommitWork,
+        after: Baseline,
+        *,
+        restored: Collection[str],
+        users: Collection[str] = (),
     ) -> WorkCommitted:
         """Commit; see ``Committing.commit``."""
-        return await self._committing.commit(order, after, restored=restored)
+        return await self._committing.commit(order, after, restored=restored, users=users)
 
-    async def push(self, iteration: int) -> WorkPushed:
+    async def push(self, order: PushWork) -> WorkPushed:
         """Push; see ``Pushing.push``."""
-        return await self._pushing.push(iteration)
+        return await self._pushing.push(order)
 
     def stop(self) -> None:
         """Wait for no further try to push."""
@@ -52,14 +58,35 @@ class HandingOver:
         self._committing.ours.update(paths)
 
 
-def tell_leftovers(workspace: Workspace, before: Baseline, after: Baseline) -> tuple[Notice, ...]:
-    """What an iteration changed and left in no commit, where its agent is to commit."""
+def work_left(
+    workspace: Workspace, run: RunState, effect: ReadIteration, after: Baseline
+) -> dict[str, str] | None:
+    """What differs from the base of the loop's next commit, by path; None where it commits none."""
+    if workspace.config.commits is not Committer.LOOP:
+        return None
+    base = run.commit_base or effect.baseline
+    was = {**base.dirty, **base.own}
+    own = {*workspace.source.own_files, *workspace.progress_files}
+    of_loop = {path: value for path, value in after.own.items() if path in own}
+    return {
+        path: value for path, value in {**after.dirty, **of_loop}.items() if was.get(path) != value
+    }
+
+
+def tell_leftovers(
+    workspace: Workspace, before: Baseline, after: Baseline, *, but: Collection[str] = ()
+) -> tuple[Notice, ...]:
+    """What an iteration changed and left in no commit, where its agent is to commit.
+
+    ``but`` are guarded files that the engine itself has restored.
+    """
     if workspace.config.commits is Committer.LOOP:
         return ()
     own = {*workspace.source.own_files, *workspace.progress_files}
     of_loop = {path: value for path, value in after.own.items() if path in own}
     paths = [path for path, value in after.dirty.items() if before.dirty.get(path) != value]
     paths += [path for path, value in of_loop.items() if before.own.get(path) != value]
+    paths = [path for path in paths if path not in but]
     if not paths:
         return ()
     message = (

@@ -17,7 +17,7 @@ from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.engine import git
-from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.environment import base_agent_environment, find_program
 from ralph_ls.engine.handing_over import require_branch_to_push
 from ralph_ls.engine.pushing import Remote, find_remote
 from ralph_ls.engine.workspace import Workspace
@@ -73,12 +73,8 @@ class Health:
         workspace = self._workspace
         if self._program is not None and os.access(self._program, os.X_OK):
             return
-        around = agent_environment(
+        around = base_agent_environment(
             workspace.environment,
-            marker="",
-            iteration=0,
-            max_iterations=None,
-            scratch=None,
             extra=workspace.agent.env,
             only=workspace.config.env.only,
         )

@@ -119,21 +119,21 @@ class Hearing:
         agent, config = self._workspace.agent_for(effect.agent), self._workspace.config
         self._model = effect.model or agent.model
         price = price_for(config.prices, self._model)
-        self._spending = SpendingWatch(config, self._spent, price=price)
+        self._spending = SpendingWatch(config, self._spent, price=price, run_spent=effect.run_usage)
         window = config.context_window or self._window or window_of(self._model)
         self._context = ContextWatch(window=window, prompt_characters=prompt_characters)
         self.dialect = agent.dialect
         self._before = self._earlier_usage(effect)
         self._mapping = mapping_of(config, agent.name)
         self._messages.begin(
-            effect.iteration,
+            effect.start,
             self.dialect,
             folder=str(self._workspace.root),
             earlier_cost_usd=self._earlier_cost(effect),
             earlier_usage=self._before,
             mapping=self._mapping,
         )
-        self._heard = (effect.iteration, effect.attempt)
+        self._heard = (effect.start, effect.attempt)
 
     def take(self, data: bytes) -> list[Told]:
         """Take what it prints; the messages that are complete now."""
@@ -147,10 +147,10 @@ class Hearing:
 
     def _tell_context(self, data: bytes, messages: list[Told]) -> None:
         """Tell how full the window of the agent is, while it works."""
-        iteration = None if self._heard is None else self._heard[0]
+        start = None if self._heard is None else self._heard[0]
         for notice in self._context.hear(data, messages):
             if self._tell is not None:
-                told = Announced(code=notice.code, message=notice.message, iteration=iteration)
+                told = Announced(code=notice.code, message=notice.message, start=start)
                 self._tell(told)
 
     def end(self) -> list[Told]:
@@ -177,7 +177,7 @@ class Hearing:
         if not effect.lost:
             final = self._final_of(effect, run)
             files = self._workspace.files
-            errors = _read_tail(files.output(effect.iteration, effect.attempt, "err"))
+            errors = _read_tail(files.output(effect.start, effect.attempt, "err"))
         config = self._workspace.config
         reading = read_final(
             final,
@@ -214,7 +214,7 @@ class Hearing:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
         agent = None if run.current is None else run.current.agent
         dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
-        if self._heard == (effect.iteration, effect.attempt):
+        if self._heard == (effect.start, effect.attempt):
             return self._with_file(self._messages.final())
         mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
         files = self._workspace.files
@@ -228,14 +228,14 @@ class Hearing:
         finals: list[Final] = []
         for attempt in range(1, effect.attempt + 1):
             final = decode_recorded(
-                files.output(effect.iteration, attempt, "out"),
+                files.output(effect.start, attempt, "out"),
                 dialect,
-                effect.iteration,
+                effect.start,
                 earlier_cost_usd=cost or 0.0,
                 earlier_usage=before,
                 mapping=mapping,
             )
-            usage = files.usage(effect.iteration, attempt)
+            usage = files.usage(effect.start, attempt)
             final = with_usage_file(final, usage, dialect, mapping, before)
             before = (final.session_usage or before) if is_resumed else None
             cost = final.session_cost_usd if is_resumed and final.session_cost_usd else cost
@@ -320,7 +320,8 @@ def tell_denials(heard: Heard) -> tuple[Notice, ...]:
 def watched(run: RunState, promises: tuple[Promise, ...]) -> Watched:
     """The open iteration as the guard has to know it."""
     halts = any(one.kind is not PromiseKind.COMPLETE for one in promises)
+    completes = any(one.kind is PromiseKind.COMPLETE for one in promises)
     if run.current is None:
-        return Watched(mode=Mode.BUILD, halts=halts)
+        return Watched(mode=Mode.BUILD, halts=halts, completes=completes)
     started = run.current.started
-    return Watched(mode=started.mode, task=started.task, halts=halts)
+    return Watched(mode=started.mode, task=started.task, halts=halts, completes=completes)

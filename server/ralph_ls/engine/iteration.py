@@ -8,8 +8,9 @@ once for each.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.loop import attempts
@@ -19,10 +20,13 @@ from ralph_ls.core.loop.effects import (
     LaunchAgent,
     NoteSetAside,
     PrepareIteration,
+    PushWork,
     ReadIteration,
     SetTaskAside,
     UndoWork,
+    Validate,
 )
+from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -37,14 +41,18 @@ from ralph_ls.core.loop.inputs import (
     WorkPushed,
     WorkUndone,
 )
+from ralph_ls.core.loop.ownership import Ownership
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_log import exit_code_of, log_messages, log_output, make_log
+from ralph_ls.engine.approvals import ApprovalsGuard
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.descent import Descent
 from ralph_ls.engine.git_work import Hands
-from ralph_ls.engine.guarding import Guarding
-from ralph_ls.engine.handing_over import HandingOver, tell_leftovers
+from ralph_ls.engine.guarding import Guarding, PutBack, Settled
+from ralph_ls.engine.handing_over import HandingOver, tell_leftovers, work_left
 from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
+from ralph_ls.engine.keeper import Keeper
 from ralph_ls.engine.launching import (
     launch_of,
     leave_sandbox,
@@ -54,10 +62,11 @@ from ralph_ls.engine.launching import (
 )
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.notices import Notices
+from ralph_ls.engine.ownership import Inheritance, Inheriting
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
-from ralph_ls.engine.plan_memory import PlanMemory
+from ralph_ls.engine.plan_memory import PlanMemory, PlanSteps
 from ralph_ls.engine.shared_attempts import SharedAttempts
-from ralph_ls.engine.sources.source import Written
+from ralph_ls.engine.sources.source import Watched, Written
 from ralph_ls.engine.task_names import TaskNames
 from ralph_ls.engine.undoing import Undoing
 from ralph_ls.engine.validation import Validating
@@ -74,11 +83,25 @@ KEPT_ERRORS = 200
 """Error lines of one iteration that are passed on; a flood says nothing more."""
 
 
+ISSUES_LEFT = Notice(
+    code="issues-left-to-user",
+    message=(
+        "issues were changed in bd after the agent's end, so all that changed in them is left "
+        "as it is, and counts for nothing in this iteration"
+    ),
+)
+
+
 class IterationWork:
     """What the performer does for the iterations of one run."""
 
     def __init__(
-        self, workspace: Workspace, *, clock: Clock, tell: Callable[[Announced], None] | None = None
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock,
+        tell: Callable[[Announced], None] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self._workspace = workspace
         self._clock = clock
@@ -92,6 +115,7 @@ class IterationWork:
         self._source = workspace.source
         self._names = TaskNames(workspace.source)
         self._hearing = Hearing(workspace, clock=clock, tell=tell)
+        self._approvals = ApprovalsGuard(workspace, tell=tell)
         self._notices = Notices()
         self._stopping = False
         self._writing = asyncio.Lock()
@@ -105,11 +129,16 @@ class IterationWork:
         self._validating = Validating(hands)
         self._undoing = Undoing(workspace, clock)
         self._put_back: frozenset[str] = frozenset()
+        self._steps = PlanSteps()
+        self._keeper = Keeper() if keeper is None else keeper
+        self._inheriting = Inheriting(workspace, workspace.last_look)
+        self._inherited: Inheritance | None = None
+        """The open iteration as its own engine left it, where that is not this one."""
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""
         ordered, known = effect, run.attempts
-        if run.iteration == 0:
+        if run.start == 0:
             self._validating.begin_run()
         if (counted := self._attempts.read()) is not None:
             skip = attempts.skipped(counted, self._workspace.config.attempts)
@@ -126,9 +155,11 @@ class IterationWork:
                 self._names.follow(self._after[1], text)
         await asyncio.to_thread(self._guarding.remember, text)
         self._plan.remember(text)
-        is_first = run.iteration == 0
+        self._steps.begin(text, self._source.counts(text).total)
+        is_first = run.start == 0
         unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
         facts = self._facts(text, effect, run, self._names.renamed)
+        facts = await self._with_offence(facts, text)
         return Prepared(
             baseline=baseline,
             plan=facts,
@@ -167,16 +198,20 @@ class IterationWork:
             await self._remember_tree(effect, run)
             await asyncio.to_thread(self._source.started, effect, run, self._plan.open_text)
             self.log.begin(
+                effect.start,
                 effect.iteration,
                 run.branch,
                 self._clock.local(),
                 mode=effect.context.mode,
                 task=effect.context.task_id or None,
             )
+            await asyncio.to_thread(self._attempts.begin, run)
         self._hearing.begin(effect, prompt_characters=len(prompt.text))
+        self._keeper.begin(effect.start, launch.marker)
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
         )
+        self._keeper.started(started.pid, started.start_time)
         self._process = started
         self._end_if_overspent()
         return tell_launch(workspace, effect, prompt, started), self._end_of(started)
@@ -184,7 +219,7 @@ class IterationWork:
     async def _remember_tree(self, effect: LaunchAgent, run: RunState) -> None:
         if run.current is not None:
             base = run.current.started.baseline
-            await asyncio.to_thread(self._undoing.remember, effect.iteration, base)
+            await asyncio.to_thread(self._undoing.remember, effect.start, base)
 
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
@@ -206,25 +241,48 @@ class IterationWork:
         self._exit = None if run.current is None else run.current.exit
         heard = await asyncio.to_thread(self._hearing.read, effect, run)
         said = heard.reading
+        inherited = await self._inherit(effect, run, heard.touched)
+        if inherited is not None and inherited.ownership.is_disputed:
+            return IterationRead(ownership=inherited.ownership)
+        is_plan_users = self._is_plan_users(effect, inherited)
         # What is put back is neither evidence nor progress, so that comes first.
         as_watched = watched(run, said.promises)
-        put_back = await asyncio.to_thread(
-            self._guarding.put_back, effect.iteration, as_watched, began=began
-        )
+        descent = await asyncio.to_thread(self._looking.listen, effect, run)
+        put_back = PutBack()
+        if not is_plan_users:
+            put_back = await self._guard(
+                effect, run, as_watched, descent, inherited, touched=heard.touched
+            )
         self._put_back = frozenset(one.path for one in put_back.reverted)
         read_at = self._clock.now()
-        after, text = await asyncio.gather(
+        after, current_text = await asyncio.gather(
             asyncio.to_thread(self._looking.look), asyncio.to_thread(self._source.read)
         )
-        found = await asyncio.to_thread(self._looking.changes, effect, run, after, heard.touched)
-        text_before = self._plan.recall(text)
+        self._inheriting.wrote(_written_by_guard(put_back, after))
+        text_before = self._plan.recall(current_text)
+        # A plan that the user has changed since is as the agent found it, for all that it did.
+        text = text_before if is_plan_users else current_text
+        inherited = await self._inherit(effect, run, heard.touched)
+        agents = after if inherited is None else inherited.tree
+        found = await asyncio.to_thread(
+            self._looking.changes,
+            effect,
+            run,
+            agents,
+            heard.touched,
+            descent=descent,
+            until=None if inherited is None else inherited.until,
+            undone=put_back.undone,
+        )
         only = self._names.only
         self._names.follow(text_before, text)
         finished = self._source.finished(text_before, text, task=only, now=self._names.only)
         told = await asyncio.to_thread(self._guarding.newly_told)
         done = (
             *finished.tasks,
-            *self._source.told_as_finished(text_before, text, told, task=only),
+            *self._source.told_as_finished(
+                text_before, text, told, task=only, own=self._own(as_watched, found)
+            ),
         )
         renamed = self._names.settle()
         self._attempts.remember(run.attempts, renamed)
@@ -236,10 +294,23 @@ class IterationWork:
         if seen.verifications:
             # What the commands left behind is no work of the next iteration's agent.
             after = await asyncio.to_thread(self._looking.look)
-        self._after = (after, seen.text)
+            self._inheriting.wrote(self._source.own_files)
+        plan_text = current_text if is_plan_users else seen.text
+        self._after = (after, plan_text)
+        self._inherited = inherited
+        left = work_left(workspace, run, effect, after) if inherited is None else inherited.left
         refuted = {one.task.id for one in seen.verifications if one.failed}
-        is_due, notices = self._validating.look(found.paths, lost=effect.lost)
-        remarks = await asyncio.to_thread(self._source.remarks, text, tell_changes=True)
+        found = await asyncio.to_thread(
+            self._looking.kinds,
+            replace(found, advanced=self._advanced(text, set(closed) - refuted)),
+            effect,
+            run,
+            edited=heard.touched,
+            finished=not refuted.issuperset(closed),
+        )
+        is_due, notices = self._validating.look(
+            found.paths, nothing=effect.lost and not left and not found.commits
+        )
         return IterationRead(
             report=said.report,
             promises=said.promises,
@@ -264,24 +335,91 @@ class IterationWork:
             reviewed=self._reviewed(effect, run, text_before, text),
             renamed=renamed,
             verified=seen.verifications,
-            plan=self._facts(seen.text, effect, run, renamed),
+            plan=await self._with_offence(self._facts(plan_text, effect, run, renamed), plan_text),
+            ownership=Ownership() if inherited is None else inherited.ownership,
+            left=left,
             halt=look_at_halt_files(workspace.root, workspace.config.paths),
             must_validate=is_due,
             reverted=put_back.reverted,
             notices=(
                 *notices,
                 *put_back.notices,
+                *((ISSUES_LEFT,) if effect.taken_up and workspace.issues_touched else ()),
                 *self._source.left_undone(text_before, text, as_watched),
                 *tell_denials(heard),
                 *tell_persons(found),
-                *remarks,
+                *await asyncio.to_thread(self._source.remarks, text, tell_changes=True),
                 *finished.notices,
                 *seen.notices,
                 *tell_plan_edits(edits, done),
-                *tell_leftovers(workspace, effect.baseline, after),
+                *tell_leftovers(workspace, effect.baseline, agents, but=self._put_back),
                 *self._new_notices(),
             ),
         )
+
+    def _is_plan_users(self, effect: ReadIteration, inherited: Inheritance | None) -> bool:
+        """Whether what changed in the plan is the user's, or may be."""
+        is_file_users = self._source.file in _users(inherited)
+        return is_file_users or (effect.taken_up and self._workspace.issues_touched)
+
+    async def _guard(
+        self,
+        effect: ReadIteration,
+        run: RunState,
+        seen: Watched,
+        descent: Descent | None,
+        inherited: Inheritance | None,
+        *,
+        touched: tuple[str, ...],
+    ) -> PutBack:
+        """Restore what the agent may not have changed."""
+        current = run.current
+        commits = partial(
+            self._looking.commits,
+            effect,
+            run,
+            descent,
+            until=None if inherited is None else inherited.until,
+            left_at=None if inherited is None else inherited.tree.head,
+        )
+        settled = Settled(
+            start=effect.start,
+            seen=seen,
+            began=None if current is None else current.started.at,
+            commits=commits,
+            has_evidence=lambda: self._shows_work(
+                self._looking.changes(
+                    effect,
+                    run,
+                    self._looking.look() if inherited is None else inherited.tree,
+                    touched,
+                    descent=descent,
+                    until=None if inherited is None else inherited.until,
+                )
+            ),
+            is_told=current is not None and "guardReverted" in current.told,
+        )
+        return await asyncio.to_thread(self._guarding.put_back, settled)
+
+    async def _inherit(
+        self, effect: ReadIteration, run: RunState, named: tuple[str, ...]
+    ) -> Inheritance | None:
+        """The iteration as the engine left it that began it; None where that is this one."""
+        if not effect.taken_up:
+            return None
+        now = await asyncio.to_thread(self._looking.look)
+        return await asyncio.to_thread(
+            self._inheriting.look, run, now, named=named, order=effect.order
+        )
+
+    def _shows_work(self, found: Changes) -> bool:
+        """Whether files other than the plan and the log of finished tasks were changed."""
+        paths = self._workspace.config.paths
+        return bool(set(found.paths) - {self._workspace.plan_path, paths.progress})
+
+    def _own(self, seen: Watched, found: Changes) -> str | None:
+        """The iteration's task, where there is evidence of work."""
+        return seen.task.id if seen.task is not None and self._shows_work(found) else None
 
     async def _verify(
         self, texts: tuple[str, str], run: RunState, effect: ReadIteration, done: Sequence[str]
@@ -289,7 +427,7 @@ class IterationWork:
         """Run what the closed tasks name, and have the plan say what came of it."""
         verifying = Verifying(
             self._workspace,
-            effect.iteration,
+            effect,
             on_output=self.log.write,
             on_start=self._has_begun,
             is_stopping=lambda: self._stopping,
@@ -311,17 +449,20 @@ class IterationWork:
         async with self._writing:
             await asyncio.to_thread(self._source.note_set_aside, effect)
 
-    async def validate(self, iteration: int) -> ValidationFinished:
+    async def validate(self, effect: Validate) -> ValidationFinished:
         """Run the validation scripts that are due, if they are still what was allowed."""
         try:
-            return await self._validating.run(iteration)
+            return await self._validating.run(effect)
         finally:
             self._process = None
+            await asyncio.to_thread(self._approvals.check)
+            self._approvals.report()
 
     async def undo(self, effect: UndoWork, run: RunState) -> WorkUndone:
         """Take back what the iteration did; the tree after that is the next one's beginning."""
         after, text = self._after or (effect.base, "")
-        made = await asyncio.to_thread(self._undoing.undo, effect, after)
+        agents = after if self._inherited is None else self._inherited.tree
+        made = await asyncio.to_thread(self._undoing.undo, effect, agents)
         if made.refused:
             return made
         self._validating.undone()
@@ -331,18 +472,22 @@ class IterationWork:
         self._names.follow(text, restored)
         renamed = self._names.settle()
         self._after = (baseline, restored)
-        return replace(made, plan=self._facts(restored, effect, run, renamed))
+        facts = self._facts(restored, effect, run, renamed)
+        return replace(made, plan=await self._with_offence(facts, restored))
 
     async def commit(self, effect: CommitWork) -> WorkCommitted:
         """Commit what the iteration changed; the tree after that is the next one's beginning."""
         after, text = self._after or (effect.base, "")
-        made = await self._handing_over.commit(effect, after, restored=self._put_back)
+        agents = after if self._inherited is None else self._inherited.tree
+        made = await self._handing_over.commit(
+            effect, agents, restored=self._put_back, users=_users(self._inherited)
+        )
         self._after = (await asyncio.to_thread(self._looking.look), text)
         return made
 
-    async def push(self, iteration: int) -> WorkPushed:
+    async def push(self, effect: PushWork) -> WorkPushed:
         """Push the branch."""
-        return await self._handing_over.push(iteration)
+        return await self._handing_over.push(effect)
 
     def _has_begun(self, started: process.RunningProcess) -> None:
         self._process = started
@@ -352,7 +497,7 @@ class IterationWork:
 
     def close_iteration(self, ended: IterationEnded) -> None:
         """Close the logs for people and write the summary's row."""
-        self._looking.forget(ended.iteration)
+        self._looking.forget(ended.start)
         self._hearing.flush()
         self._source.settled()
         self.log.end(ended, self._clock.local(), exit_code=exit_code_of(self._exit))
@@ -362,14 +507,22 @@ class IterationWork:
         """Count no attempts at a task any more, in no run."""
         self._attempts.forget(task)
 
-    def finish(self) -> None:
+    def finish(self, run: RunState | None = None) -> None:
+        """Close what is open; ``run`` as its end left it, where it came to one."""
+        self._approvals.check()
+        self._approvals.report()
+        if run is not None:
+            self._attempts.give_back(run.attempts)
         self._source.settled()
         self._hearing.close()
         self.log.close()
 
     async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
         ended = await started.wait()
+        self._keeper.ended()
         self._process = None
+        await asyncio.to_thread(self._approvals.check)
+        self._approvals.report()
         self._log_messages(self._hearing.end())
         if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
             self._notices.add("sandbox-not-ended", problem)
@@ -396,6 +549,9 @@ class IterationWork:
         is_planning = run.current is not None and run.current.started.mode is Mode.PLAN
         return self._source.reviewed(before, after, effect.skip) if is_planning else ()
 
+    def _advanced(self, text: str, done: Collection[str]) -> bool | None:
+        return self._steps.advance(text, done, self._source.counts(text).total)
+
     def _facts(
         self,
         text: str,
@@ -409,6 +565,13 @@ class IterationWork:
         skipped = attempts.rename_each(effect.skipped, renamed)
         return self._source.facts(text, task=self._names.only, set_aside=failed, skipped=skipped)
 
+    async def _with_offence(self, facts: PlanFacts, text: str) -> PlanFacts:
+        """The facts with what in HEAD keeps the run from being complete, where it could be."""
+        if facts.counts.open_required:
+            return facts
+        offence = await asyncio.to_thread(self._guarding.committed_offence, text)
+        return replace(facts, committed_offence=offence)
+
     def _new_notices(self) -> tuple[Notice, ...]:
         for problem in (self.log.problem, self._hearing.problem):
             if problem is not None:
@@ -416,3 +579,14 @@ class IterationWork:
         if self._attempts.problem is not None:
             self._notices.add("attempts-not-kept", self._attempts.problem)
         return self._notices.take()
+
+
+def _users(inherited: Inheritance | None) -> frozenset[str]:
+    """The changed paths that are not the agent's, where another engine began the iteration."""
+    return frozenset() if inherited is None else inherited.ownership.not_agents
+
+
+def _written_by_guard(put_back: PutBack, after: Baseline) -> tuple[str, ...]:
+    """The restored paths that differ from HEAD; what was committed again is no change any more."""
+    own = after.own | after.dirty
+    return tuple(one.path for one in put_back.reverted if one.commit is None or one.path in own)

@@ -41,7 +41,7 @@ def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Prompt:
     found = find_template(root, config, mode, workspace.environment)
     if found.source is PromptSource.REPOSITORY and found.path and found.data is not None:
         claim = trust.claim_of_file(found.path, found.data)
-        trust.require_allowed(workspace.state, [claim])
+        workspace.trust.require([claim])
     text = fill_template(found, workspace.source.told(effect.context, plan))
     text = prompt_for(workspace.agent_for(effect.agent), text)
     return Prompt(text=text, passed_over=which_wins(found))
@@ -54,12 +54,13 @@ def launch_of(
 
     Raises ``AgentUnavailable`` where there is no such program.
     """
-    prompt_file = workspace.files.prompt(effect.iteration)
+    prompt_file = workspace.files.prompt(effect.start)
     write_atomic(prompt_file, prompt.text.encode(), mode=PRIVATE_FILE)
     agent = workspace.agent_for(effect.agent)
     environment = agent_environment(
         workspace.environment,
-        marker=workspace.marker(effect.iteration),
+        marker=workspace.marker(effect.start),
+        start=effect.start,
         iteration=effect.iteration,
         max_iterations=workspace.config.max_iterations,
         scratch=make_private_folder(workspace.files.scratch),
@@ -68,9 +69,9 @@ def launch_of(
     )
     # Some agents go by it, not by their own folder; the caller's may be anywhere.
     environment["PWD"] = str(workspace.root)
-    environment = looking.traced(environment, effect.iteration)
+    environment = looking.traced(environment, effect.start)
     more = flags_for(agent, session=effect.session, model=effect.model)
-    asks = asking_for_usage(agent, workspace.files.usage(effect.iteration, effect.attempt))
+    asks = asking_for_usage(agent, workspace.files.usage(effect.start, effect.attempt))
     argv = fill_argv(asks, prompt.text, prompt_file, more)
     program = find_program(argv[0], environment, workspace.root)
     return process.Launch(
@@ -78,9 +79,9 @@ def launch_of(
         cwd=workspace.root,
         environment=environment,
         stdin=prompt.text.encode() if agent.prompt is PromptBy.STDIN else None,
-        stdout_path=workspace.files.output(effect.iteration, effect.attempt, "out"),
-        stderr_path=workspace.files.output(effect.iteration, effect.attempt, "err"),
-        marker=workspace.marker(effect.iteration),
+        stdout_path=workspace.files.output(effect.start, effect.attempt, "out"),
+        stderr_path=workspace.files.output(effect.start, effect.attempt, "err"),
+        marker=workspace.marker(effect.start),
         timeout_seconds=workspace.config.timeout or None,
         idle_timeout_seconds=workspace.config.idle_timeout or None,
         grace_seconds=process.GRACE_SECONDS,

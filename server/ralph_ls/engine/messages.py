@@ -24,7 +24,7 @@ CHUNK = 1 << 20
 def decode_recorded(
     path: Path,
     dialect: Dialect,
-    iteration: int,
+    start: int,
     *,
     earlier_cost_usd: float = 0.0,
     earlier_usage: Usage | None = None,
@@ -33,7 +33,7 @@ def decode_recorded(
     """What a process came to whose output lies in ``path``; nothing where there is no file."""
     decoder = decoder_for(
         dialect,
-        iteration,
+        start,
         earlier_cost_usd=earlier_cost_usd,
         earlier_usage=earlier_usage,
         mapping=mapping,
@@ -52,14 +52,14 @@ class MessageLog:
         self._path = path
         self._descriptor: int | None = None
         self._decoder: Decoder = PlainDecoder(1)
-        self._iteration = 1
+        self._start = 1
         self._n_bytes = 0
         self.problem: str | None = None
         """The first failure to write, in words."""
 
     def begin(
         self,
-        iteration: int,
+        start: int,
         dialect: Dialect = Dialect.TEXT,
         *,
         folder: str = "",
@@ -73,10 +73,10 @@ class MessageLog:
         and used before, ``mapping`` says what JSON lines mean.
         """
         self.flush()
-        self._iteration, self._n_bytes = iteration, 0
+        self._start, self._n_bytes = start, 0
         self._decoder = decoder_for(
             dialect,
-            iteration,
+            start,
             folder=folder,
             earlier_cost_usd=earlier_cost_usd,
             earlier_usage=earlier_usage,
@@ -95,7 +95,7 @@ class MessageLog:
     def tell_usage(self, usage: Usage) -> list[Told]:
         """Write what the process used, which its output does not tell."""
         counts = Counts(**usage.model_dump())
-        told = UsageTold(iteration=self._iteration, offset=self._n_bytes, usage=counts)
+        told = UsageTold(start=self._start, offset=self._n_bytes, usage=counts)
         return self._write([told])
 
     def final(self) -> Final:

@@ -30,6 +30,7 @@ from ralph_ls.core.loop.effects import (
     RemoveDecide,
     SetTaskAside,
     StopAgent,
+    TakeApprovals,
     UndoWork,
     Validate,
     WaitUntil,
@@ -41,6 +42,7 @@ from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, Tim
 from ralph_ls.engine.announcing import Announcing
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration import IterationWork
+from ralph_ls.engine.keeper import Keeper
 from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
@@ -68,12 +70,13 @@ class Performer:
         clock: Clock,
         journal: Journal,
         deliver: Callable[[Input], None],
+        keeper: Keeper | None = None,
     ) -> None:
         self._workspace = workspace
         self._clock = clock
         self._journal = journal
         self._deliver = deliver
-        self._work = IterationWork(workspace, clock=clock, tell=deliver)
+        self._work = IterationWork(workspace, clock=clock, tell=deliver, keeper=keeper)
         self._announcing = Announcing(workspace)
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None
@@ -124,14 +127,14 @@ class Performer:
         self, effect: Validate | UndoWork | CommitWork | PushWork, run: RunState
     ) -> None:
         match effect:
-            case Validate(iteration=iteration):
-                self._start("validating", self._answer(self._work.validate(iteration)))
+            case Validate():
+                self._start("validating", self._answer(self._work.validate(effect)))
             case UndoWork():
                 self._start("undoing", self._answer(self._work.undo(effect, run)))
             case CommitWork():
                 self._start("committing", self._answer(self._work.commit(effect)))
-            case PushWork(iteration=iteration):
-                self._start("pushing", self._answer(self._work.push(iteration)))
+            case PushWork():
+                self._start("pushing", self._answer(self._work.push(effect)))
 
     def look_at_clock(self) -> None:
         """End a wait whose time has come while the machine slept, when no timer goes on."""
@@ -163,7 +166,7 @@ class Performer:
             self._work.leave_off()
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._work.finish()
+        self._work.finish(run)
         await asyncio.to_thread(self._save, run, self._journal.size)
 
     async def close(self) -> None:
@@ -226,6 +229,7 @@ class Performer:
         self._deliver(await work)
 
     async def _run_agent(self, effect: LaunchAgent, run: RunState) -> None:
+        self._save_soon(run, self._journal.size)
         launched, ended = await self._work.launch(effect, run)
         self._deliver(launched)
         self._deliver(await ended)
@@ -241,6 +245,8 @@ class Performer:
                     self._work.set_task_aside(effect)
                 case ForgetAttempts(task=task):
                     self._work.forget_attempts(task)
+                case TakeApprovals(approvals=approvals):
+                    self._workspace.trust.accept({one.key: one.sha256 for one in approvals})
                 case WriteDecide():
                     halts.write_decide(
                         root,

@@ -16,8 +16,8 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
 from ralph_ls.core.plan.tags import traits_of
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import Config, FirstMode
-from ralph_ls.protocol.errors import PlanMissing, UsageError
+from ralph_ls.protocol.config import Config, FirstMode, OptionalTasks
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
 from ralph_ls.store.plan_file import edit_plan, read_plan
@@ -50,6 +50,33 @@ def read_plan_text(root: Path, path: str, *, may_be_missing: bool = False) -> st
     return read_plan(root, path).decode("utf-8", errors="replace")
 
 
+def require_text(root: Path, path: str) -> None:
+    """Raise ``PlanUnusable`` where the plan is not UTF-8: read otherwise it would hold no task."""
+    data = read_plan(root, path)
+    kind = ""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
+        kind = "; it looks like UTF-16"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        kind = kind or f"; the first byte that is not is in line {line}"
+    if kind:
+        raise PlanUnusable(
+            f"the plan {path} is not UTF-8 text, so its tasks cannot be read{kind}; "
+            "save it as UTF-8, then run again"
+        )
+
+
+def how_to_write_a_task(path: str) -> str:
+    """What to do about a plan without a task, in words."""
+    return (
+        f"the plan {path} holds no task, so there is nothing to do: write one into it on a line "
+        "of its own, such as: - [ ] Reject empty passwords, with a test; or have an agent write "
+        "the plan with: ralph replan"
+    )
+
+
 def facts_of(
     plan: Plan,
     text: str,
@@ -65,7 +92,12 @@ def facts_of(
     """
     needs = unfinished_needs(plan.tasks, text)
     waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
-    chosen = next_task(plan, set_aside={*set_aside, *skipped}, waits_for=waits_for)
+    chosen = next_task(
+        plan,
+        set_aside={*set_aside, *skipped},
+        waits_for=waits_for,
+        takes_optional=config.optional is OptionalTasks.DO,
+    )
     open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
     return PlanFacts(
         counts=counts_view(plan, text, config),

@@ -22,15 +22,28 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
+from ralph_ls.core.loop.ownership import Settlement
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine import git
-from ralph_ls.engine.agents_of_run import config_for, describe_agents, secrets_around
+from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.agents_of_run import (
+    config_for,
+    describe_agents,
+    require_metered,
+    secrets_around,
+)
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
-from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.environment import base_agent_environment, find_program
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
+from ralph_ls.engine.hook_check import tell_silent_hook
+from ralph_ls.engine.keeper import read_last_look
 from ralph_ls.engine.legacy import tell_legacy
+from ralph_ls.engine.looking import Looking
+from ralph_ls.engine.ownership import Inheriting, are_issues_touched, tell_unsettled
 from ralph_ls.engine.progress_log import archive_progress
+from ralph_ls.engine.run_choices import choices_of
 from ralph_ls.engine.sandbox import end_in_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
@@ -40,7 +53,12 @@ from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
-from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
+from ralph_ls.store.config_file import (
+    Settings,
+    earlier_choice,
+    load_settings,
+    require_one_profile,
+)
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.journal import JournalRead, read_journal
@@ -51,6 +69,7 @@ from ralph_ls.store.layout import (
 )
 from ralph_ls.store.notes import take_notes, take_resets
 from ralph_ls.store.project_state import keeps_project_state, open_project
+from ralph_ls.store.run_trust import read_run_trust
 from ralph_ls.store.runs import FoundRun, find_run
 
 
@@ -66,6 +85,8 @@ class RunRequest:
     run_id: str | None = None
     """Chosen by a launcher; None: a new one."""
     by: str = "ralph run"
+    order: Settlement | None = None
+    """What the user wants done with all that an open iteration left; with ``resume`` alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,18 +114,13 @@ def prepare_start(
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
-    instead = earlier[1].config.profile if earlier else None
-    settings = load_settings(worktree.root, request.environment, overrides, instead=instead)
-    require_one_profile(settings)
+    settings = _settings(request, worktree.root, overrides, earlier[1] if earlier else None)
     config = settings.config
     claims = claims_here(worktree, settings)
-    trust.require_allowed(state, claims)
+    run_trust = read_run_trust(state, claims)
     require_able_to_hand_over(worktree, config)
-    agents = describe_agents(config)
+    agents = _agents(settings, request.environment, worktree)
     redactor = Redactor(secrets=secrets_around(request.environment, agents))
-    for name, agent in agents.items():
-        own = replace(settings, config=config_for(config, name))
-        require_program(agent.program or agent.argv[0], request.environment, worktree, own)
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
         worktree.root,
@@ -133,14 +149,20 @@ def prepare_start(
         environment=request.environment,
         redactor=redactor,
         claims=claims,
+        trust=run_trust,
         project=project,
         written_at_start=archived[1],
+        last_look=read_last_look(earlier[0].run(run).folder) if earlier else None,
     )
+    if earlier:
+        workspace = replace(workspace, issues_touched=are_issues_touched(workspace))
     read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
+    looking = Looking(workspace, clock=clock)
     notices = [*_exclude(workspace), *_torn(read), *problem]
     if not earlier:
         notices += tell_orphans(orphans)
         notices += put_logs_aside(worktree.root, config.paths.logs, found)
+        notices += tell_unsettled(workspace, found, looking.look)
     notices += remove_old_logs(
         worktree.root,
         config,
@@ -151,20 +173,61 @@ def prepare_start(
     notices += archived[0]
     notices += source.begin(settings, plan, resume=request.resume)
     notices += tell_no_remote(workspace)
+    notices += tell_silent_hook(worktree.root, config, request.environment)
     notices += tell_legacy(workspace)
     notices += tell_not_allowed(workspace, plan.text)
-    facts = _facts(workspace, overrides, notices)
-    first: Input = Started(run=run, facts=facts)
-    if earlier:
-        first = Resumed(by=request.by, facts=facts, orphans_ended=orphans)
+    facts = _facts(workspace, settings, overrides, notices)
     ended = tuple(event for event in read.events if isinstance(event, IterationEnded))
     return Start(
         workspace=workspace,
-        first=first,
+        first=_resumed(request, looking, earlier[1], facts, orphans)
+        if earlier
+        else Started(run=run, facts=facts),
         run_state=fold(read.events),
         journal_size=read.size,
         recalled=ended,
     )
+
+
+def _resumed(
+    request: RunRequest, looking: Looking, run: RunState, facts: EngineFacts, orphans: int
+) -> Resumed:
+    """The run goes on; what was done while no engine ran is the user's."""
+    workspace = looking.workspace
+    inheriting = Inheriting(workspace, workspace.last_look)
+    users: tuple[str, ...] = ()
+    if run.current is not None and request.order is None:
+        users = inheriting.look(run, looking.look()).ownership.users
+    return Resumed(
+        by=request.by,
+        facts=facts,
+        orphans_ended=orphans,
+        order=request.order,
+        users=users,
+        held=inheriting.held(run, facts.head) if workspace.config.push else (),
+    )
+
+
+def _settings(
+    request: RunRequest, root: Path, overrides: Mapping[str, Any], earlier: RunState | None
+) -> Settings:
+    """The settings as they hold, with the profile and the agent that the run takes."""
+    known = None if earlier is None else earlier_choice(earlier)
+    settings = load_settings(root, request.environment, overrides, earlier=known)
+    require_one_profile(settings)
+    return with_agent(settings, request.environment, root, earlier=known)
+
+
+def _agents(
+    settings: Settings, environment: Mapping[str, str], worktree: Worktree
+) -> Mapping[str, Agent]:
+    """Every agent of the run; raises a ``RalphError`` for one that it cannot start or limit."""
+    agents = describe_agents(settings.config)
+    require_metered(settings, agents)
+    for name, agent in agents.items():
+        own = replace(settings, config=config_for(settings.config, name))
+        require_program(agent.program or agent.argv[0], environment, worktree, own)
+    return agents
 
 
 def _end_earlier(
@@ -197,7 +260,10 @@ def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, R
 
 
 def _facts(
-    workspace: Workspace, overrides: Mapping[str, Any], notices: list[Notice]
+    workspace: Workspace,
+    settings: Settings,
+    overrides: Mapping[str, Any],
+    notices: list[Notice],
 ) -> EngineFacts:
     place = workspace.worktree
     head = git.read_head(place.git_dir, place.common_dir)
@@ -215,6 +281,7 @@ def _facts(
         branch=head.branch,
         head=head.commit,
         halt=look_at_halt_files(workspace.root, config.paths),
+        choices=choices_of(settings, workspace.agents, workspace.root, head.branch),
         notices=tuple(notices),
         notes=tuple(PendingNote(text=text, by=by) for text, by in take_notes(workspace.state)),
         resets=tuple(
@@ -266,12 +333,8 @@ def require_program(
     ``NotAllowed``, unless a person named it for this run.
     """
     config = settings.config
-    around = agent_environment(
+    around = base_agent_environment(
         environment,
-        marker="",
-        iteration=0,
-        max_iterations=None,
-        scratch=None,
         extra=config.agents[config.agent].env if config.agent in config.agents else {},
         only=config.env.only,
     )

@@ -5,6 +5,7 @@ Nothing is locked, written or started, so what is shown is what would be if noth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,19 +17,29 @@ from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import EngineFacts, PendingNote, Prepared
 from ralph_ls.core.loop.next_iteration import NextIteration, foresee
 from ralph_ls.engine.agent_choice import flags_for
-from ralph_ls.engine.agents_of_run import describe_agents
+from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.agents_of_run import describe_agents, require_metered
+from ralph_ls.engine.default_agent import with_agent
+from ralph_ls.engine.git import read_head
 from ralph_ls.engine.preparation import RunRequest, claims_here
 from ralph_ls.engine.prompts import fill_template, which_wins
+from ralph_ls.engine.run_choices import choices_of
 from ralph_ls.engine.shared_attempts import look_at_attempts
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.sources.source import PlanFound
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import PlanMissing, UsageError
 from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
-from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
+from ralph_ls.store.config_file import (
+    Settings,
+    earlier_choice,
+    load_settings,
+    require_one_profile,
+)
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.layout import (
     StateFolder,
@@ -77,6 +88,8 @@ class Preview:
     model: str | None
     """With which model; None: its own choice."""
     plan_path: str
+    about: RunState
+    """What its header would say."""
     next: NextPrompt
     mode: Mode
     """What the first iteration is for."""
@@ -87,8 +100,11 @@ def preview(request: RunRequest, now: datetime) -> Preview:
     place = _Place.of(request, may_go_on=False)
     settings = place.settings
     agents = describe_agents(settings.config)
+    require_metered(settings, agents)
     root, environment = place.worktree.root, request.environment
     plan = look_for_plan(root, settings, environment)
+    if plan.refusal:
+        raise PlanMissing(plan.refusal)
     source = source_of(root, settings.config, plan.path, environment)
     first = _next_prompt(place, plan, now=now)
     agent = agents[first.worker.agent or settings.config.agent]
@@ -98,8 +114,23 @@ def preview(request: RunRequest, now: datetime) -> Preview:
         agent=agent.name,
         model=first.worker.model or agent.model,
         plan_path=plan.path,
+        about=_about(place, agents, plan, source.request),
         next=first,
         mode=source.mode(plan.text, source.facts(plan.text), RunState()),
+    )
+
+
+def _about(
+    place: _Place, agents: Mapping[str, Agent], plan: PlanFound, request: RequestView | None
+) -> RunState:
+    worktree, settings = place.worktree, place.settings
+    branch = read_head(worktree.git_dir, worktree.common_dir).branch
+    return RunState(
+        config=settings.config,
+        plan=plan.path,
+        request=request,
+        branch=branch,
+        choices=choices_of(settings, agents, worktree.root, branch),
     )
 
 
@@ -143,13 +174,15 @@ class _Place:
         goes_on = found is not None and (request.resume or found.live)
         run = found.state if found is not None and goes_on else None
         given = {key: value for key, value in request.overrides.items() if value is not None}
+        earlier = earlier_choice(run) if run else None
         settings = load_settings(
             worktree.root,
             request.environment,
             {**(run.overrides if run else {}), **given},
-            instead=run.config.profile if run else None,
+            earlier=earlier,
         )
         require_one_profile(settings)
+        settings = with_agent(settings, request.environment, worktree.root, earlier=earlier)
         return cls(
             request=request,
             worktree=worktree,

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import psutil
 
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.environment import MARKER
+from ralph_ls.store.inside import MARKER
 from ralph_ls.store.lock import is_same_process
 
 ROUNDS = 5

@@ -26,6 +26,7 @@ from ralph_ls.core.words import count_of, some_of
 from ralph_ls.engine import git, process
 from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for
 from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.engine.demo.proposing import SCRIPTED
 from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_history import hash_algorithm
@@ -90,6 +91,7 @@ def propose(
             f"a run is under way in {worktree.root}; wait for its end, or stop it: ralph stop"
         )
     settings = load_settings(worktree.root, request.environment, request.overrides)
+    settings = with_agent(settings, request.environment, worktree.root)
     # A proposal goes on in no session, so no agent needs to have one.
     config = settings.config.model_copy(update={"session": SessionConfig()})
     claims = [claim for claim in claims_here(worktree, settings) if claim.agent is not None]
@@ -173,6 +175,7 @@ class _Asking:
             environment=agent_environment(
                 self.request.environment,
                 marker=self.marker,
+                start=1,
                 iteration=1,
                 max_iterations=1,
                 scratch=make_private_folder(self.folder / "scratch"),

@@ -10,20 +10,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ralph_ls.core.loop.inputs import WorkPushed
+from ralph_ls.core.loop.effects import PushWork
+from ralph_ls.core.loop.inputs import Notice, WorkPushed
 from ralph_ls.core.redact import MINIMAL_LENGTH, Redactor
+from ralph_ls.core.words import some_of
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import read_head
+from ralph_ls.engine.git_history import is_ancestor
 from ralph_ls.engine.git_work import Hands, Ran, run_own_git, ssh_without_questions
 from ralph_ls.store.git_command import run_git
 
 TRIES = 3
 """S, Git Push with Retry Logic."""
+
+SHOWN_COMMITS = 3
 
 DELAY_SECONDS = 5.0
 """Between two tries (S)."""
@@ -56,8 +61,11 @@ class Pushing:
         """Wait for no further try."""
         self._stop.set()
 
-    async def push(self, iteration: int) -> WorkPushed:
-        """Push what the remote does not have; raises a ``RalphError`` where git cannot be asked."""
+    async def push(self, order: PushWork) -> WorkPushed:
+        """Push what the remote does not have; raises a ``RalphError`` where git cannot be asked.
+
+        Nothing is pushed while one of the commits ``held`` of the order would go with it.
+        """
         self._stop.clear()
         place = self.hands.workspace.worktree
         head = read_head(place.git_dir, place.common_dir)
@@ -74,13 +82,22 @@ class Pushing:
         known = await asyncio.to_thread(self._known, remote.name, head.branch)
         if known == head.commit:
             return WorkPushed()
-        return await self._push(iteration, remote, head.branch, head.commit)
+        users = await asyncio.to_thread(self._unpushed, order.held, head.commit, known)
+        if users:
+            shown = some_of([one[:7] for one in users], SHOWN_COMMITS)
+            message = (
+                f"nothing is pushed, since you committed on {head.branch} while no engine ran "
+                f"({shown}), and what is yours is yours to push: git push {remote.name} "
+                f"{head.branch}"
+            )
+            return WorkPushed(notices=(Notice(code="push-held", message=message),))
+        return await self._push(order, remote, head.branch, head.commit)
 
-    async def _push(self, iteration: int, remote: Remote, branch: str, commit: str) -> WorkPushed:
+    async def _push(self, order: PushWork, remote: Remote, branch: str, commit: str) -> WorkPushed:
         tries = 0
         while True:
             tries += 1
-            ran = await self._try(iteration, remote, branch)
+            ran = await self._try(order, remote, branch)
             flag, summary = _told_of_ref(ran.stdout)
             rejected = flag == "!" and summary.startswith("[rejected]")
             if ran.ok or rejected or tries == TRIES or self.hands.is_stopping():
@@ -103,13 +120,13 @@ class Pushing:
             problem="" if ran.ok else without_users(ran.how(limit)),
         )
 
-    async def _try(self, iteration: int, remote: Remote, branch: str) -> Ran:
+    async def _try(self, order: PushWork, remote: Remote, branch: str) -> Ran:
         workspace = self.hands.workspace
         upstream = () if remote.has_upstream else ("--set-upstream",)
         known = {**workspace.redactor.secrets, **remote.secrets}
         return await run_own_git(
             self.hands,
-            iteration,
+            order,
             *("push", "--porcelain", "--no-progress", *upstream),
             *("--", remote.name, f"refs/heads/{branch}:refs/heads/{branch}"),
             name="push",
@@ -124,6 +141,15 @@ class Pushing:
         while not self._stop.is_set() and (left := until - self.clock.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), left)
+
+    def _unpushed(self, held: Collection[str], head: str, known: str) -> list[str]:
+        """Those of the commits that a push of ``head`` would take along."""
+        root = self.hands.workspace.root
+        return [
+            one
+            for one in held
+            if is_ancestor(root, one, head) and not (known and is_ancestor(root, one, known))
+        ]
 
     def _known(self, remote: str, branch: str) -> str:
         """What the remote's branch was when it was last heard of; empty where it never was."""

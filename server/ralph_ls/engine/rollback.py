@@ -38,9 +38,9 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be undone: an iteration, and all that came after it."""
+    """What is to be undone: an iteration, by its start, and all that came after it."""
 
-    iteration: int
+    start: int
     run: str | None = None
     """None: the newest one."""
     force: bool = False
@@ -85,7 +85,7 @@ def _outcome(
     act: bool,
     expected: RollbackResult | None,
 ) -> RollbackResult:
-    nothing = RollbackResult(done=False, run=wanted.run or "", iteration=wanted.iteration)
+    nothing = RollbackResult(done=False, run=wanted.run or "", start=wanted.start)
     try:
         with _no_engine(worktree):
             found = _look(worktree, state, wanted, now)
@@ -123,7 +123,7 @@ def _no_engine(worktree: Worktree) -> Iterator[None]:
 
 def _look(worktree: Worktree, state: StateFolder, wanted: Wanted, now: datetime) -> RollbackResult:
     try:
-        ends = find_ends(worktree, state, run=wanted.run, iteration=wanted.iteration)
+        ends = find_ends(worktree, state, run=wanted.run, start=wanted.start)
     except UsageError as error:
         raise _Refused("no-iteration", error.message) from error
     head, branch = _head(worktree), _branch(worktree)
@@ -135,7 +135,8 @@ def _look(worktree: Worktree, state: StateFolder, wanted: Wanted, now: datetime)
     found = RollbackResult(
         done=False,
         run=ends.run,
-        iteration=wanted.iteration,
+        start=wanted.start,
+        iteration=ends.iteration,
         branch=branch,
         target=target,
         commits=commits,

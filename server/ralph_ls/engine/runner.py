@@ -17,13 +17,17 @@ from ralph_ls.core.loop.inputs import (
     EffectFailed,
     Input,
     Interrupted,
+    IterationRead,
     Resumed,
     Started,
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
+from ralph_ls.engine.adoption import reap_adopted
+from ralph_ls.engine.askers import refusal_of
 from ralph_ls.engine.cleaning import clean
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.keeper import Keeper
 from ralph_ls.engine.perform import Performer
 from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
@@ -48,6 +52,7 @@ class Engine:
         journal: Journal,
         state: LoopState,
         clock: Clock,
+        keeper: Keeper | None = None,
         performer_type: Callable[..., Performer] = Performer,
     ) -> None:
         self._workspace = workspace
@@ -57,8 +62,11 @@ class Engine:
         self._queue: asyncio.Queue[Input] = asyncio.Queue()
         self._posted: dict[str, inbox.Posted] = {}
         self._exit_code: int | None = None
+        self._keeper = Keeper() if keeper is None else keeper
+        self._is_kept = False
+        """The keeper watches the work tree."""
         self._performer = performer_type(
-            workspace, clock=clock, journal=journal, deliver=self.deliver
+            workspace, clock=clock, journal=journal, deliver=self.deliver, keeper=self._keeper
         )
 
     @property
@@ -124,6 +132,8 @@ class Engine:
         self._state = taken.state
         if isinstance(given, Started | Resumed):
             notes.forget_taken(self._workspace.state)
+        if not self._is_kept and taken.state.awaits is not Awaits.READ:
+            self._have_kept(given)
         if isinstance(given, CommandArrived):
             self._settle_posted(given.command.id)
         elif isinstance(given, CommandUnreadable):
@@ -134,6 +144,16 @@ class Engine:
             else:
                 self._performer.perform(effect, self._state.run)
 
+    def _have_kept(self, given: Input) -> None:
+        """Have the keeper watch, once the journal says whose the changes are that were found.
+
+        Until then the look of an earlier keeper is what an open iteration is settled by.
+        """
+        is_settled = isinstance(given, IterationRead) and not given.ownership.is_disputed
+        if self._state.run.current is None or is_settled:
+            self._keeper.watch(self._workspace)
+            self._is_kept = True
+
     def _say_why(self, error: StateUnusable) -> None:
         """Leave in the journal why the run ends: where its news had no room, this may have."""
         taken = step(self._state, EffectFailed(message=error.message), self._clock.now())
@@ -143,6 +163,7 @@ class Engine:
     def _look(self) -> None:
         """Whatever may have come while the engine waits; called at least twice a second."""
         self._collect()
+        reap_adopted()
         self._performer.look_at_clock()
         if self._state.run.phase in WAITS_FOR_PEOPLE and self._workspace.is_gone():
             root = self._workspace.root
@@ -159,6 +180,9 @@ class Engine:
     def _input_of(self, posted: inbox.Posted) -> Input:
         if posted.command is None:
             return CommandUnreadable(id=posted.id, code="unreadable", reason=posted.problem)
+        refusal = refusal_of(posted.command, self._workspace, self._state.run)
+        if refusal is not None:
+            return CommandUnreadable(id=posted.id, code=refusal.code, reason=refusal.reason)
         return CommandArrived(command=posted.command)
 
     def _settle_posted(self, command_id: str) -> None:

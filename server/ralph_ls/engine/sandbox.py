@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.environment import base_agent_environment, find_program
 from ralph_ls.protocol.agent_config import Dialect, PromptBy
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError, RalphError
@@ -84,12 +84,8 @@ def end_in_sandbox(config: Config, root: Path, environment: Mapping[str, str]) -
     argv = stop_command(config.sandbox)
     if not argv:
         return None
-    around = agent_environment(
+    around = base_agent_environment(
         environment,
-        marker="",
-        iteration=0,
-        max_iterations=None,
-        scratch=None,
         only=config.env.only,
     )
     what = f"what runs in the sandbox was to be ended with: {' '.join(argv)}; that"

@@ -1,14 +1,16 @@
 """Attempts that outlive a run: those of tasks which nothing in the plan marks (B, Stuck Detection).
 
-They are read before each iteration, so that a person who deletes ``attempts.txt``, or a line of
-it, has those tasks tried anew, and so that clones of one project know of each other's. A file that
-cannot be used ends no run: attempts are counted on as the run has them, and that is told.
+They are read before each iteration, so that deleting ``attempts.txt``, or a line of it, has those
+tasks tried again, and so that clones of one project know of each other's. An attempt is written
+before its agent starts, so that it outlives an engine that is killed. A file that cannot be used
+ends no run: attempts are counted on as the run has them, with a warning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from ralph_ls.core.loop import attempts
 from ralph_ls.engine.workspace import Workspace
@@ -16,6 +18,7 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store.attempts_file import forget_attempts, read_attempts, settle_attempts
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project_state import find_project, shares_attempts
@@ -28,6 +31,8 @@ class SharedAttempts:
         self._project = workspace.project if shares_attempts(workspace.config) else None
         self._before: Mapping[str, int] = {}
         self._renamed: Mapping[str, str] = {}
+        self._begun: tuple[str, int] | None = None
+        """The task whose attempt was written and not settled since, and its count with it."""
         self.problem: str | None = None
         """The first failure to read or write, in words."""
 
@@ -41,8 +46,30 @@ class SharedAttempts:
             self._note(error)
             return None
 
+    def begin(self, run: RunState) -> None:
+        """Write the attempt that the open iteration is."""
+        current = run.current
+        task = None if current is None else current.started.task
+        if current is None or task is None or attempts.COUNTED not in current.told:
+            return
+        count = run.attempts.get(task.id, 0)
+        if count > 0:
+            self._begun = (task.id, count)
+            self._settle({task.id: count - 1}, {task.id: count})
+
+    def give_back(self, after: Mapping[str, int]) -> None:
+        """Take the attempt of an iteration back out of the file where the run, which ends within
+        it, does not count it; ``after`` is what the run counts.
+        """
+        if self._begun is None:
+            return
+        task, count = self._begun
+        self._begun = None
+        if after.get(task, 0) < count:
+            self._settle({task: count}, {task: count - 1})
+
     def remember(self, before: Mapping[str, int], renamed: Mapping[str, TaskRef]) -> None:
-        """What the run counted when the iteration that ends now began.
+        """What the run counts while the iteration that ends now is open.
 
         ``renamed`` is what tasks are called now, by what they were called then.
         """
@@ -50,13 +77,9 @@ class SharedAttempts:
         self._before = attempts.rename(before, renamed)
 
     def settle(self, ended: IterationEnded) -> None:
-        """Bring what the iteration changed into the file."""
-        if self._project is None:
-            return
-        try:
-            settle_attempts(self._project, self._before, ended.attempts, self._renamed)
-        except StateUnusable as error:
-            self._note(error)
+        """Bring what the iteration's end changed into the file."""
+        self._begun = None
+        self._settle(self._before, ended.attempts, self._renamed)
 
     def forget(self, task: str) -> None:
         """Count no attempts at a task any more."""
@@ -64,6 +87,19 @@ class SharedAttempts:
             return
         try:
             forget_attempts(self._project, task)
+        except StateUnusable as error:
+            self._note(error)
+
+    def _settle(
+        self,
+        before: Mapping[str, int],
+        after: Mapping[str, int],
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        if self._project is None:
+            return
+        try:
+            settle_attempts(self._project, before, after, renamed)
         except StateUnusable as error:
             self._note(error)
 

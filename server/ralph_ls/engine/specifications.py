@@ -5,7 +5,7 @@ A person writes them (S, specs/); nothing here ever changes one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ralph_ls.core.plan.specs import (
     FOLDER,
     INDEX,
     OPEN_TASKS,
+    UNPLANNED,
     IndexEntry,
     Spec,
     read_index,
@@ -30,6 +31,7 @@ LARGEST = 1 << 20
 """Bytes; a larger one is left out."""
 
 SHOWN = 3
+SHOWN_UNPLANNED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +58,13 @@ def look_at_specs(root: Path) -> SpecsSeen:
 
 def has_specifications(root: Path) -> bool:
     """Whether something could be built: one that nobody has written into yet asks for nothing."""
-    texts = (_text(root, name) for name in find_specs(root))
-    return any(text is None or not is_untouched_spec(text) for text in texts)
+    return any(is_written(root, name) for name in find_specs(root))
+
+
+def is_written(root: Path, name: str) -> bool:
+    """Whether a specification asks for something; one that nobody has written into does not."""
+    text = _text(root, name)
+    return text is None or not is_untouched_spec(text)
 
 
 def changes_of(earlier: SpecsSeen, later: SpecsSeen) -> tuple[Notice, ...]:
@@ -87,6 +94,18 @@ def changes_of(earlier: SpecsSeen, later: SpecsSeen) -> tuple[Notice, ...]:
     if texts:
         notices.append(Notice(code="specs-changed", message=f"changed: {_shown(texts)}"))
     return tuple(notices)
+
+
+def unplanned_notice(names: Sequence[str]) -> Notice:
+    """That specifications are active and no task names them, where nothing else is left to do."""
+    shown = ", ".join(f"{FOLDER}/{name}" for name in names[:SHOWN_UNPLANNED])
+    n_more = len(names) - SHOWN_UNPLANNED
+    more = f" and {n_more} more" if n_more > 0 else ""
+    message = (
+        f"no required task is open, but no task names {shown}{more}; have what is missing planned "
+        "with: ralph replan, or give what is built the status implemented"
+    )
+    return Notice(code=UNPLANNED, message=message)
 
 
 def notices_of(remarks: Mapping[str, tuple[Remark, ...]]) -> tuple[Notice, ...]:

@@ -7,20 +7,23 @@ what to do; from the first event on the journal tells.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import os
 import signal
 import sys
 from collections.abc import Callable
 
-from ralph_ls.core.loop.course import BY_TERM
+from ralph_ls.core.loop.course import BY_CTRL_C, BY_TERM
 from ralph_ls.core.loop.inputs import (
     Interrupted,
 )
 from ralph_ls.core.loop.state import LoopState
+from ralph_ls.engine.adoption import adopting_orphans
 from ralph_ls.engine.clock import Clock, SystemClock
+from ralph_ls.engine.keeper import Keeper, start_keeper
 from ralph_ls.engine.preparation import RunRequest, Start, prepare_start
 from ralph_ls.engine.runner import Engine
-from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import (
@@ -47,7 +50,9 @@ def run_engine(
     worktree = find_worktree(request.folder)
     state = state_folder(state_root(request.environment), worktree)
     lock = EngineLock(worktree.git_dir)
-    with lock:
+    keeper = start_keeper()
+    with contextlib.ExitStack() as on_end, lock, adopting_orphans():
+        on_end.callback(keeper.leave)
         start = prepare_start(request, worktree, state, used_clock)
         workspace = start.workspace
         make_private_folder(workspace.files.folder)
@@ -66,23 +71,27 @@ def run_engine(
         journal = Journal(workspace.files.journal, size=start.journal_size)
         try:
             engine_state = LoopState(run=start.run_state)
-            return asyncio.run(_run(workspace, journal, engine_state, used_clock, start))
+            make_engine = functools.partial(
+                Engine, workspace, journal=journal, state=engine_state, clock=used_clock
+            )
+            return asyncio.run(_run(make_engine, start, keeper))
         finally:
             journal.close()
 
 
-async def _run(
-    workspace: Workspace, journal: Journal, state: LoopState, clock: Clock, start: Start
-) -> int:
-    engine = Engine(workspace, journal=journal, state=state, clock=clock)
+async def _run(make_engine: Callable[..., Engine], start: Start, keeper: Keeper) -> int:
+    engine = make_engine(keeper=keeper)
     engine.recall(start.recalled)
     _listen_to_signals(engine)
-    return await engine.run(start.first)
+    code = await engine.run(start.first)
+    if engine.state.run.current is None:
+        keeper.dismiss()
+    return code
 
 
 def _listen_to_signals(engine: Engine) -> None:
-    """Ctrl-C, TERM, and a terminal that is closed end the run, and the agent with it."""
-    names = {"SIGINT": "Ctrl-C", "SIGTERM": BY_TERM, "SIGHUP": "a closed terminal"}
+    """Ctrl-C, TERM and a closed terminal stop the run; how soon is for the loop to say."""
+    names = {"SIGINT": BY_CTRL_C, "SIGTERM": BY_TERM, "SIGHUP": "a closed terminal"}
     loop = asyncio.get_running_loop()
     for name, by in names.items():
         number = getattr(signal, name, None)

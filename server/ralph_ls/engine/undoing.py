@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
-from ralph_ls.core.loop.commit_message import ITERATION_TRAILER, RUN_TRAILER
+from ralph_ls.core.loop.commit_message import RUN_TRAILER, START_TRAILER
 from ralph_ls.core.loop.effects import UndoWork
 from ralph_ls.core.loop.inputs import Notice, WorkUndone
 from ralph_ls.core.words import count_of
@@ -27,6 +27,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.committing import looks_secret, named
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_history import differing_paths, is_ancestor
+from ralph_ls.engine.git_index import BY_RALPH, index_info
 from ralph_ls.engine.git_status import DELETED, GITLINK, dirty_paths, told
 from ralph_ls.engine.persons import saves_of
 from ralph_ls.engine.workspace import Workspace
@@ -40,13 +41,6 @@ BASE = "refs/worktree/ralph-base"
 
 BACKUPS = "refs/heads/ralph/backup-"
 SHOWN_KEPT = 20
-
-_BY = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "ralph"), ("EMAIL", "ralph@localhost"))
-}
-"""Who makes a snapshot: no person does, and there may be no name to commit with."""
 
 
 class _Refused(Exception):
@@ -86,7 +80,7 @@ class Undoing:
         self._clock = clock
         self._root = workspace.root
 
-    def remember(self, iteration: int, base: Baseline) -> None:
+    def remember(self, start: int, base: Baseline) -> None:
         """Keep what lies in no commit, right before the agent begins.
 
         What cannot be kept is no reason to begin nothing: only the iteration cannot be taken back.
@@ -95,7 +89,7 @@ class Undoing:
         if not is_wanted or base.head is None or not {**base.dirty, **base.own}:
             return
         try:
-            made = self._commit(self._tree(base.head), base.head, iteration, "The work tree before")
+            made = self._commit(self._tree(base.head), base.head, start, "The work tree before")
             run_git(self._root, "update-ref", BASE, made)
         except RalphError:
             # An older one must not be taken for it; with none there git merely complains.
@@ -108,11 +102,11 @@ class Undoing:
         """
         try:
             change = self._look(order, after)
-            backup = self._find_backup(order.iteration)
+            backup = self._find_backup(order.start)
             if not change.entries and not change.commits:
                 return WorkUndone(backup=backup, kept=change.kept)
             is_new = backup is None
-            backup = backup or self._back_up(change, order.iteration)
+            backup = backup or self._back_up(change, order.start)
             try:
                 self._restore(change)
             except RalphError as error:
@@ -208,7 +202,7 @@ class Undoing:
         base = order.base
         if not {**base.dirty, **base.own}:
             return str(base.head)
-        found = self._marked(BASE, order.iteration)
+        found = self._marked(BASE, order.start)
         if not found:
             raise _Refused("what was changed before the iteration was not kept")
         return BASE
@@ -240,18 +234,18 @@ class Undoing:
             self._git(index, "update-index", *options, stdin=listed)
             return self._git(index, "write-tree").decode().strip()
 
-    def _commit(self, tree: str, parent: str, iteration: int, what: str) -> str:
-        message = f"{what} iteration {iteration}\n\n{self._trailers(iteration)}"
+    def _commit(self, tree: str, parent: str, start: int, what: str) -> str:
+        message = f"{what} start {start}\n\n{self._trailers(start)}"
         made = run_git(
             self._root,
             *("commit-tree", tree, "-p", parent, "-F", "-"),
             stdin=message.encode(),
-            settings=_BY,
+            settings=BY_RALPH,
         )
         return made.decode().strip()
 
-    def _back_up(self, change: _Change, iteration: int) -> str:
-        made = self._commit(change.now, change.head, iteration, "What did not validate:")
+    def _back_up(self, change: _Change, start: int) -> str:
+        made = self._commit(change.now, change.head, start, "What did not validate:")
         name = f"{BACKUPS}{self._clock.now().astimezone(UTC):%Y%m%dT%H%M%SZ}"
         known = run_git(self._root, "for-each-ref", "--format=%(refname)", f"{BACKUPS}*")
         taken, chosen, number = set(known.decode("utf-8", "replace").split("\n")), name, 2
@@ -260,12 +254,12 @@ class Undoing:
         run_git(self._root, "update-ref", chosen, made, "")
         return chosen.removeprefix("refs/heads/")
 
-    def _find_backup(self, iteration: int) -> str | None:
+    def _find_backup(self, start: int) -> str | None:
         """The branch that an engine which died has made of this very iteration."""
-        found = self._marked(f"{BACKUPS}*", iteration)
+        found = self._marked(f"{BACKUPS}*", start)
         return found[0].removeprefix("refs/heads/") if found else None
 
-    def _marked(self, pattern: str, iteration: int) -> list[str]:
+    def _marked(self, pattern: str, start: int) -> list[str]:
         """The refs whose commit was made for this iteration of this run."""
         printed = run_git(
             self._root, "for-each-ref", "--format=%(refname)%00%(contents)%00", pattern
@@ -274,18 +268,18 @@ class Undoing:
         return [
             name.strip()
             for name, message in zip(fields[::2], fields[1::2], strict=False)
-            if message.endswith(self._trailers(iteration))
+            if message.endswith(self._trailers(start))
         ]
 
-    def _trailers(self, iteration: int) -> str:
-        return f"{RUN_TRAILER}: {self._workspace.run}\n{ITERATION_TRAILER}: {iteration}\n"
+    def _trailers(self, start: int) -> str:
+        return f"{RUN_TRAILER}: {self._workspace.run}\n{START_TRAILER}: {start}\n"
 
     def _restore(self, change: _Change) -> None:
         """The files first, then HEAD and what is staged; git refuses to write over what changed."""
         with self._index() as index:
             self._git(index, "read-tree", change.now)
             lines = ((path, *entry.before) for path, entry in change.entries.items())
-            self._git(index, "update-index", "-z", "--index-info", stdin=_index_info(lines))
+            self._git(index, "update-index", "-z", "--index-info", stdin=index_info(lines))
             target = self._git(index, "write-tree").decode().strip()
         with self._index() as index:
             self._git(index, "read-tree", change.now)
@@ -307,7 +301,7 @@ class Undoing:
                 mode, _, value = fields.split(b" ")
                 staged[path] = (mode, value)
         lines = ((path, *entry) for path, entry in staged.items())
-        run_git(self._root, "update-index", "-z", "--index-info", stdin=_index_info(lines))
+        run_git(self._root, "update-index", "-z", "--index-info", stdin=index_info(lines))
         run_git(self._root, "update-index", "-q", "--refresh", accept=(0, 1))
 
     def _index(self) -> _Index:
@@ -336,16 +330,6 @@ class _Index:
 
     def __exit__(self, *_problem: object) -> None:
         self._path.unlink(missing_ok=True)
-
-
-def _index_info(lines: Iterable[tuple[bytes, bytes, bytes]]) -> bytes:
-    """What ``update-index --index-info`` reads; mode 0 takes a path out."""
-    # What goes comes first: where a file was, a folder may come.
-    ordered = sorted(lines, key=lambda line: line[1].strip(b"0") != b"")
-    return b"".join(
-        (b"0 " + value if not mode.strip(b"0") else mode + b" " + value) + b"\t" + path + b"\0"
-        for path, mode, value in ordered
-    )
 
 
 def _is_link(value: str) -> bool:

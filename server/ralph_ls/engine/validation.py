@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ralph_ls.core.loop.effects import Validate
 from ralph_ls.core.loop.inputs import Notice, ValidationFinished
 from ralph_ls.core.loop.validation_scripts import asks_for, globs_of
 from ralph_ls.engine import process
@@ -43,15 +44,17 @@ class Validating:
         """Nothing was changed yet: this is the run's first iteration."""
         self._unvalidated = frozenset()
 
-    def look(self, changed: Iterable[str], *, lost: bool) -> tuple[bool, tuple[Notice, ...]]:
+    def look(
+        self, changed: Iterable[str], *, nothing: bool = False
+    ) -> tuple[bool, tuple[Notice, ...]]:
         """Whether scripts have to run for an iteration, and what is to be told about them.
 
-        ``lost`` says that nobody saw the end of the iteration's agent.
+        ``nothing`` says that its engine died under it and that it had changed nothing.
         """
         self._before_this = self._unvalidated
         if self._unvalidated is not None:
             self._unvalidated |= set(changed)
-        if lost:
+        if nothing:
             self._due = ()
             return False, ()
         there = validation_files(self._workspace.root, self._workspace.config)
@@ -66,14 +69,14 @@ class Validating:
         """What the open iteration changed was taken back."""
         self._unvalidated = self._before_this
 
-    async def run(self, iteration: int) -> ValidationFinished:
+    async def run(self, order: Validate) -> ValidationFinished:
         """Run the scripts that are due, as they were allowed, up to the first that fails.
 
         Raises a ``RalphError`` where one cannot run any more or is not allowed.
         """
         seconds, tail = 0.0, ""
         for number, path in enumerate(self._due, start=1):
-            ended, tail = await self._run(path, iteration, number)
+            ended, tail = await self._run(path, order, number)
             seconds += ended.seconds
             if ended.exit_code != 0 or ended.timed_out or self._hands.is_stopping():
                 return ValidationFinished(
@@ -114,7 +117,7 @@ class Validating:
 
     def _not_allowed(self, path: str, data: bytes) -> bool:
         claim = trust.claim_of_file(path, data)
-        return bool(trust.not_allowed(self._workspace.state, [claim]))
+        return bool(self._workspace.trust.missing([claim]))
 
     def _read(self, path: str) -> bytes:
         return read_regular(self._workspace.root / path, trust.LARGEST_FILE) or b""
@@ -131,7 +134,9 @@ class Validating:
         message = f"{', '.join(fresh)} {are} skipped; make {make} so with: chmod +x {named}"
         return (Notice(code="validate-not-executable", message=message),)
 
-    async def _run(self, path: str, iteration: int, number: int) -> tuple[process.ProcessExit, str]:
+    async def _run(
+        self, path: str, order: Validate, number: int
+    ) -> tuple[process.ProcessExit, str]:
         workspace = self._workspace
         if not can_run(workspace.root, path):
             raise RalphError(
@@ -139,22 +144,23 @@ class Validating:
                 f"for example with: git checkout -- {path}"
             )
         claim = trust.claim_of_file(path, self._read(path))
-        trust.require_allowed(workspace.state, [claim])
-        outcome_path = workspace.files.folder / f"validate-{iteration:03d}-{number:02d}.out"
+        workspace.trust.require([claim])
+        outcome_path = workspace.files.folder / f"validate-{order.start:03d}-{number:02d}.out"
         launch = process.Launch(
             argv=(str(workspace.root / path),),
             cwd=workspace.root,
             environment=agent_environment(
                 workspace.environment,
-                marker=workspace.marker(iteration),
-                iteration=iteration,
+                marker=workspace.marker(order.start),
+                start=order.start,
+                iteration=order.iteration,
                 max_iterations=workspace.config.max_iterations,
                 scratch=None,
             ),
             stdin=None,
             stdout_path=outcome_path,
             stderr_path=outcome_path.with_suffix(".err"),
-            marker=workspace.marker(iteration),
+            marker=workspace.marker(order.start),
             timeout_seconds=workspace.config.validate_timeout or None,
             idle_timeout_seconds=None,
             grace_seconds=process.GRACE_SECONDS,

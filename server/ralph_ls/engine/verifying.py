@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ralph_ls.core.loop.effects import ReadIteration
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.plan.closing.checks import (
     NEEDS_SHELL,
@@ -52,14 +53,14 @@ class Verifying:
     def __init__(
         self,
         workspace: Workspace,
-        iteration: int,
+        order: ReadIteration,
         *,
         on_output: Callable[[bytes], None],
         on_start: Callable[[process.RunningProcess], None],
         is_stopping: Callable[[], bool],
     ) -> None:
         self._workspace = workspace
-        self._iteration = iteration
+        self._order = order
         self._on_output = on_output
         self._on_start = on_start
         """Gets each process as soon as there is one, so that it can be stopped."""
@@ -86,13 +87,8 @@ class Verifying:
 
     async def run(self, closings: Sequence[Closing]) -> tuple[Verification, ...]:
         """What came of the checks; a command that several criteria name is run for the first."""
-        state = self._workspace.state
-        missing = {
-            claim.text
-            for claim in trust.not_allowed(
-                state, trust.claims_of_commands(one.command for one in _all_of(closings))
-            )
-        }
+        claims = trust.claims_of_commands(one.command for one in _all_of(closings))
+        missing = {claim.text for claim in self._workspace.trust.missing(claims)}
         return tuple(
             [
                 Verification(
@@ -121,8 +117,9 @@ class Verifying:
         workspace = self._workspace
         environment = agent_environment(
             workspace.environment,
-            marker=workspace.marker(self._iteration),
-            iteration=self._iteration,
+            marker=workspace.marker(self._order.start),
+            start=self._order.start,
+            iteration=self._order.iteration,
             max_iterations=workspace.config.max_iterations,
             scratch=make_private_folder(workspace.files.scratch),
             extra=workspace.agent.env,
@@ -132,7 +129,7 @@ class Verifying:
             program = find_program(check.argv[0], environment, workspace.root)
         except AgentUnavailable:
             return Checked(check=check, exit_code=NOT_FOUND)
-        name = f"verify-{self._iteration:03d}-{len(self._ran) + 1:02d}.out"
+        name = f"verify-{self._order.start:03d}-{len(self._ran) + 1:02d}.out"
         outcome_path = workspace.files.folder / name
         launch = process.Launch(
             argv=(str(program), *check.argv[1:]),
@@ -141,7 +138,7 @@ class Verifying:
             stdin=None,
             stdout_path=outcome_path,
             stderr_path=outcome_path.with_suffix(".err"),
-            marker=workspace.marker(self._iteration),
+            marker=workspace.marker(self._order.start),
             timeout_seconds=workspace.config.verify_timeout or None,
             idle_timeout_seconds=None,
             grace_seconds=process.GRACE_SECONDS,
@@ -181,7 +178,7 @@ def tell_not_allowed(workspace: Workspace, text: str) -> tuple[Notice, ...]:
     if not workspace.config.verify:
         return ()
     claims = trust.claims_of_commands(workspace.source.commands(text))
-    missing = trust.not_allowed(workspace.state, claims)
+    missing = workspace.trust.missing(claims)
     if not missing:
         return ()
     names = _named([claim.text for claim in missing])

@@ -11,10 +11,13 @@ from ralph_ls.core.plan.editing.progress_archiving import archive_path
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.git import OwnFiles
+from ralph_ls.engine.last_look import LastLook
 from ralph_ls.engine.sources.source import PlanSource
 from ralph_ls.protocol.config import Config, LogForm
+from ralph_ls.store.engine_output import OUTPUT
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from ralph_ls.store.project_state import ProjectState
+from ralph_ls.store.run_trust import RunTrust
 from ralph_ls.store.trust import Claim
 
 
@@ -38,8 +41,14 @@ class Workspace:
     """Others that an iteration may be given to, by their names in the settings."""
     claims: tuple[Claim, ...] = ()
     """What the repository brings and this run may use; allowed when the run began."""
+    trust: RunTrust = field(default_factory=lambda: RunTrust({}))
+    """What of that, and of what the plan names, the run may execute."""
     project: ProjectState | None = None
     """None where nothing is kept beyond the work tree."""
+    last_look: LastLook | None = None
+    """The tree when the engine before this one and its agent were both gone."""
+    issues_touched: bool = False
+    """The issues of ``bd`` may have been changed since, so that what differs is not the agent's."""
     written_at_start: tuple[str, ...] = ()
     """The loop's own files that this start has written; the first commit takes them along."""
 
@@ -80,7 +89,7 @@ class Workspace:
 
     @property
     def own_files(self) -> OwnFiles:
-        """The loop's own files, whose changes are no evidence (SPEC §6)."""
+        """The loop's own files, whose changes are no evidence; ralph's own output is among them."""
         paths = self.config.paths
         return OwnFiles(
             paths=frozenset(
@@ -90,6 +99,7 @@ class Workspace:
                     paths.decide,
                     paths.blocked,
                     *self.guarded_files,
+                    *OUTPUT.paths(self.root),
                 }
             ),
             folders=(".ralph", paths.logs, *self.source.own_folders, *self.state_inside),
@@ -115,6 +125,6 @@ class Workspace:
             return ()
         return (folder.relative_to(self.root).as_posix(),)
 
-    def marker(self, iteration: int) -> str:
+    def marker(self, start: int) -> str:
         """What marks every process of an iteration."""
-        return f"{self.run}/{iteration}"
+        return f"{self.run}/{start}"

@@ -15,6 +15,14 @@ TaskId = Annotated[str, Field(min_length=1, max_length=200)]
 """The id of a task as the plan's rows have it."""
 
 
+class Asker(StrictWireModel):
+    """The process that asks: the engine looks whether one of its iterations has started it."""
+
+    pid: int = Field(ge=1)
+    start_time: float
+    """Seconds since the epoch as the system tells it, to know a pid that was used again."""
+
+
 class CommandBase(StrictWireModel):
     """What every command carries."""
 
@@ -25,6 +33,8 @@ class CommandBase(StrictWireModel):
     at: Timestamp
     by: str = Field(min_length=1, max_length=200)
     """Who asked, in words for a person: ``ralph stop``, ``Neovim``."""
+    asker: Asker | None = None
+    """The process that asks, which waits for the answer; without one the command is refused."""
 
 
 class Stop(CommandBase):
@@ -80,8 +90,24 @@ class ResetTask(CommandBase):
     task: TaskId
 
 
+class Approval(StrictWireModel):
+    """One thing that may be executed as it is now."""
+
+    key: str = Field(min_length=1, max_length=MAX_TEXT)
+    """As in what ``ralph allow --json`` shows."""
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Allow(CommandBase):
+    """Let the run use what the user has just approved; it reads approvals at its start alone."""
+
+    kind: Literal["allow"] = "allow"
+    approvals: Annotated[tuple[Approval, ...], Field(min_length=1, max_length=10_000)]
+
+
 Command = Annotated[
-    Stop | Pause | Resume | Reset | Answer | Note | Skip | ResetTask, Field(discriminator="kind")
+    Stop | Pause | Resume | Reset | Answer | Note | Skip | ResetTask | Allow,
+    Field(discriminator="kind"),
 ]
 """The closed union of commands."""
 
@@ -95,4 +121,5 @@ COMMAND_TYPES: tuple[type[CommandBase], ...] = (
     Note,
     Skip,
     ResetTask,
+    Allow,
 )

@@ -52,6 +52,15 @@ class FirstMode(StrEnum):
     """The plan: tasks in progress are reset, and the first iteration writes the plan anew."""
 
 
+class OptionalTasks(StrEnum):
+    """What becomes of the tasks in optional sections of the plan."""
+
+    SKIP = "skip"
+    """They are left alone, and listed at the end."""
+    DO = "do"
+    """They are worked on when no required task is left."""
+
+
 class OnHalt(StrEnum):
     """SPEC §7, exit or park."""
 
@@ -173,6 +182,10 @@ class AttemptsConfig(StrictWireModel):
     counts: AttemptCounts = AttemptCounts.NO_PROGRESS
     mark: bool = True
     """Mark it as blocked in the plan; false: leave the plan, and take it no more in this run."""
+    unfinished: int | None = Field(default=None, ge=0)
+    """Iterations in a row with changes, in which no task, sub-task or criterion became done and
+    none was added, after which the task is set aside; without a task the breaker opens. None: 10,
+    0 is off. It has no effect where ``counts`` is ``not-done``, which counts them already."""
 
 
 class SessionConfig(StrictWireModel):
@@ -201,6 +214,9 @@ class ProgressConfig(StrictWireModel):
         EvidenceKind.WORKTREE,
         EvidenceKind.TASKS,
     )
+    churn: bool | None = None
+    """Whether changing the same files over and over can be no progress: files that look like
+    output, and files that nobody commits; None: it can, false: every change is progress."""
     keep_days: int | None = Field(default=None, ge=1)
     """Days that an entry of the progress log stays in it; older ones go to a file beside it at a
     run's start. None: all stay (S, Future Enhancements 3)."""
@@ -301,6 +317,9 @@ class Config(StrictWireModel):
     """Tokens in and out, as far as the agent tells; None is unlimited."""
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """US dollars, as far as the agent tells; None is unlimited."""
+    allow_unmetered: bool | None = None
+    """True: start although it cannot be known what the agent uses of a limit in tokens or US
+    dollars; else such a start is refused."""
     max_tokens_per_iteration: int | None = Field(default=None, ge=1)
     """Tokens in and out of one iteration, after which its agent is ended; None is unlimited."""
     max_cost_per_iteration_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -309,6 +328,10 @@ class Config(StrictWireModel):
     """Turns of the agents in a minute, before the next one starts; None is unlimited."""
     min_iterations: int = Field(default=0, ge=0)
     """Iterations before which no completion is accepted."""
+    max_confirmations: int = Field(default=1, ge=0, exclude_if=lambda number: number == 1)
+    """Iterations of a run that only confirm that no required task is open, where the gate's own
+    signal is missing; 0 completes without one. One that failed, asked or reported failing tests
+    is repeated and does not count."""
     max_stuck: int | None = Field(default=None, ge=1)
     """Iterations in a row without a commit that end the run with 4 (R §2); None is off."""
     timeout: Duration = 1800.0
@@ -337,7 +360,10 @@ class Config(StrictWireModel):
     plan_when_stuck: bool = False
     """Plan once more when nothing but tasks that were set aside is left (SPEC §8, plan mode)."""
     optional_sections: tuple[str, ...] = ()
-    """Headings of the plan whose tasks are taken last, and not asked for at the end (SPEC §7)."""
+    """Headings of the plan whose tasks are not required: each as it is, with a word such as "work"
+    or "ideas" behind it, or in brackets behind another heading."""
+    optional: OptionalTasks | None = None
+    """What becomes of the tasks in optional sections; None: ``skip``."""
     skip_review: bool = False
     """Stories are not reviewed: who implements one says that it passes (SPEC §8)."""
     review_cap: int = Field(default=5, ge=1)

@@ -68,6 +68,12 @@ class ReadOnly(RalphError):
     """The folder is open as one that is not trusted: nothing is started or changed from there."""
 
 
+class FromInside(RalphError):
+    """An iteration asks for something that changes its own run; only its user may (code 77)."""
+
+    exit_code = 77
+
+
 class IssuesMissing(PlanMissing):
     """The issues cannot be read: bd is not installed, has no database here, or does not answer."""
 

@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from ralph_ls.protocol.base import DEFERRED, Timestamp
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.event_base import EventBase
+from ralph_ls.protocol.event_base import EventBase, MaybeIterationEvent
 from ralph_ls.protocol.iteration_events import (
     AgentExited,
     AgentStarted,
@@ -46,7 +46,7 @@ from ralph_ls.protocol.person_events import (
     QuestionAsked,
 )
 from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
+from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView, RemovedTask, RunChoices
 
 __all__ = [
     "EventBase",
@@ -110,6 +110,8 @@ class RunStarted(EventBase):
     """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
     counts: PlanCountsView = PlanCountsView()
     """The plan as it stands at the start."""
+    choices: RunChoices | None = None
+    """Who chose what; None: told by an engine that did not say so."""
 
 
 class RunResumed(EventBase):
@@ -126,6 +128,13 @@ class RunResumed(EventBase):
     counts: PlanCountsView = PlanCountsView()
     orphans_ended: int = 0
     """Processes of a killed engine's agent that this start ended."""
+    users: tuple[str, ...] | None = None
+    """Changed paths that were written after the open iteration's agent had ended and its engine
+    was gone: they are the user's, and stay out of the loop's commits."""
+    held: tuple[str, ...] | None = None
+    """Commits that were made when no engine ran: they are the user's to push, and the loop pushes
+    nothing before the remote has them."""
+    choices: RunChoices | None = None
 
 
 class PhaseChanged(EventBase):
@@ -154,13 +163,14 @@ class WaitEnded(EventBase):
     reason: str
 
 
-class Warned(EventBase):
+class Warned(MaybeIterationEvent):
     """Something a person should know that ends nothing."""
 
     kind: Literal["warned"] = "warned"
-    iteration: int | None = None
     code: str
     message: str
+    removed: RemovedTask | None = None
+    """The task that is taken as finished under other words."""
 
 
 class RunEnded(EventBase):

@@ -6,6 +6,8 @@ core; they never hold anything that an agent merely said.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from ralph_ls.protocol.base import WireModel
@@ -46,6 +48,19 @@ class CommitSeen(WireModel):
     """Path of the nested repository it was made in; empty for the workspace itself."""
     by_person: bool = False
     """It was made while the agent ran, and not by the agent: it is told, and is no progress."""
+    undone: bool | None = None
+    """True: all that it changed is what no agent may change and was restored; no progress."""
+
+
+class Again(StrEnum):
+    """That everything an iteration changed had changed before: how that change looks."""
+
+    OUTPUT = "output"
+    """Every file looks like output: a log, a database, a cache, lines of a known shape."""
+    EDITED = "edited"
+    """The agent's own stream says that it edited one of the files, or one of them grew."""
+    SAME = "same"
+    """Nothing tells the change from output."""
 
 
 class Evidence(WireModel):
@@ -60,6 +75,15 @@ class Evidence(WireModel):
     """Ids of the tasks that became done."""
     fingerprint: str = ""
     """The end state, as ``Baseline.fingerprint``."""
+    again: Again | None = None
+    """Set where all of these files had changed in the iteration before as well."""
+    cosmetic: bool | None = None
+    """True: the files that changed differ in white space and modes alone; None: not, or unknown."""
+    advanced: bool | None = None
+    """True: a sub-task or a criterion became done, a task was added, or a review moved on; false:
+    the tasks that became done had been done before in this run; None: neither."""
+    engine_output: tuple[str, ...] | None = None
+    """Files that changed because the engine writes its own output to them; they are left out."""
     progress: bool = False
     why: str = ""
     """In words for a person: what the progress was, or why there was none."""

@@ -7,24 +7,26 @@ people, who stand in ``person_events``.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.event_base import EventBase
+from ralph_ls.protocol.event_base import IterationEvent, MaybeIterationEvent
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import AgentFailure, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode, Outcome, PlanCountsView, TaskRef, Verdict
 
 
-class IterationStarted(EventBase):
+class IterationStarted(IterationEvent):
     """One iteration begins; the baseline is what its evidence will be held against."""
 
     kind: Literal["iterationStarted"] = "iterationStarted"
-    iteration: int = Field(ge=1)
+    tries: int = Field(default=1, ge=1)
+    """How many starts this iteration has had, with this one: more than one where earlier ones did
+    not count."""
     max_iterations: int | None = None
     mode: Mode = Mode.BUILD
     task: TaskRef | None = None
@@ -36,11 +38,10 @@ class IterationStarted(EventBase):
     """Failed attempts so far, by task id, where others than this run have changed them."""
 
 
-class AgentStarted(EventBase):
+class AgentStarted(IterationEvent):
     """The agent runs; enough to end it should the engine die."""
 
     kind: Literal["agentStarted"] = "agentStarted"
-    iteration: int
     attempt: int = 1
     """2 when the first one failed and is tried again."""
     agent: str
@@ -56,11 +57,10 @@ class AgentStarted(EventBase):
     """The model it was given; None: its own choice."""
 
 
-class AgentExited(EventBase):
+class AgentExited(IterationEvent):
     """The agent and all it started are gone."""
 
     kind: Literal["agentExited"] = "agentExited"
-    iteration: int
     attempt: int = 1
     exit_code: int | None = None
     signal: int | None = None
@@ -78,78 +78,69 @@ class AgentExited(EventBase):
     stderr_bytes: int = 0
 
 
-class RalphStatusUpdate(EventBase):
+class RalphStatusUpdate(IterationEvent):
     """The agent's report of this iteration (I, 1.1)."""
 
     kind: Literal["ralphStatusUpdate"] = "ralphStatusUpdate"
-    iteration: int
     report: Report
 
 
-class PromiseRead(EventBase):
+class PromiseRead(IterationEvent):
     """A promise stood in the final text."""
 
     kind: Literal["promiseRead"] = "promiseRead"
-    iteration: int
     promise: Promise
 
 
-class EvidenceGathered(EventBase):
+class EvidenceGathered(IterationEvent):
     """What the engine itself saw of this iteration."""
 
     kind: Literal["evidenceGathered"] = "evidenceGathered"
-    iteration: int
     evidence: Evidence
 
 
-class PlanChanged(EventBase):
+class PlanChanged(MaybeIterationEvent):
     """The plan differs from what it was."""
 
     kind: Literal["planChanged"] = "planChanged"
-    iteration: int | None = None
     counts: PlanCountsView
     done: tuple[str, ...] = ()
     """Ids of the tasks that became done."""
 
 
-class CircuitBreakerStateChange(EventBase):
+class CircuitBreakerStateChange(MaybeIterationEvent):
     """The breaker moved (I, 2.1)."""
 
     kind: Literal["circuitBreakerStateChange"] = "circuitBreakerStateChange"
-    iteration: int | None = None
-    """None when a person moved it."""
     from_state: BreakerState
     to_state: BreakerState
     reason: str
     breaker: Breaker
 
 
-class CompletionRefused(EventBase):
+class CompletionRefused(IterationEvent):
     """The gate was satisfied, the plan disagrees (SPEC §7)."""
 
     kind: Literal["completionRefused"] = "completionRefused"
-    iteration: int
     why: str
     open_tasks: tuple[TaskRef, ...] = ()
     """The first of them, at most ten."""
 
 
-class AttemptCounted(EventBase):
+class AttemptCounted(IterationEvent):
     """An iteration begins on a task that is counted (B, Stuck Detection)."""
 
     kind: Literal["attemptCounted"] = "attemptCounted"
-    iteration: int
     task: TaskRef
     attempt: int
     """1 for the first one; it is given back where the iteration turns out not to count."""
     limit: int
 
 
-class TaskSetAside(EventBase):
+class TaskSetAside(IterationEvent):
     """A task that does not come off makes room for the next one (B; S, Handling Stuck Tasks)."""
 
     kind: Literal["taskSetAside"] = "taskSetAside"
-    iteration: int
     task: TaskRef
     attempts: int = 0
     reason: str
@@ -158,7 +149,7 @@ class TaskSetAside(EventBase):
 
 
 class Forbidden(StrEnum):
-    """What an agent did that it may not do (SPEC §8, Separation of powers)."""
+    """What an agent did that it may not do."""
 
     DROPPED = "dropped"
     """An open task is gone from the plan, and was neither split nor finished."""
@@ -184,11 +175,10 @@ class Forbidden(StrEnum):
     """Such a file was made where none was."""
 
 
-class GuardReverted(EventBase):
-    """Something that the agent may not do was put back; it is no progress (SPEC §8)."""
+class GuardReverted(IterationEvent):
+    """Something that the agent may not do was restored; it is no progress."""
 
     kind: Literal["guardReverted"] = "guardReverted"
-    iteration: int
     path: str
     """The file, relative to the work tree."""
     what: Forbidden
@@ -200,13 +190,16 @@ class GuardReverted(EventBase):
     """The agent's version, at most 4000 characters; empty where it left nothing."""
     kept: str | None = None
     """Where the whole file lies as the agent left it, in the folder of the run; None: nowhere."""
+    why: str | None = None
+    """Which rule it broke, in words, where ``what`` alone does not say it."""
+    commit: str | None = None
+    """The engine's commit that restores it in the branch; None: in the work tree alone."""
 
 
-class Validated(EventBase):
+class Validated(IterationEvent):
     """The validation scripts ran, up to the first that failed."""
 
     kind: Literal["validated"] = "validated"
-    iteration: int
     ok: bool
     exit_code: int | None = None
     timed_out: bool = False
@@ -219,11 +212,10 @@ class Validated(EventBase):
     """Those that ran, in their order."""
 
 
-class RolledBack(EventBase):
+class RolledBack(IterationEvent):
     """What did not validate was taken back, or could not be (SPEC §9, ``on_validate_fail``)."""
 
     kind: Literal["rolledBack"] = "rolledBack"
-    iteration: int
     ok: bool
     backup: str | None = None
     """The branch that keeps all of it, uncommitted work included; None: there was nothing."""
@@ -250,26 +242,26 @@ class CriterionChecked(WireModel):
     """The end of what it printed, at most 2000 characters."""
     not_run: str = ""
     """Why nothing was run, in words; empty where something was."""
+    wanted: int | None = None
+    """The exit code that the criterion asks for, -1 for any but 0; None: it is 0."""
 
 
-class CriteriaVerified(EventBase):
+class CriteriaVerified(IterationEvent):
     """The commands that a closed task's criteria name were run (SPEC §8, Closing)."""
 
     kind: Literal["criteriaVerified"] = "criteriaVerified"
-    iteration: int
     task: TaskRef
     ok: bool
-    """All of them were run and ended with 0, and the plan says so."""
+    """All of them were run and ended as they should, and the plan says so."""
     reopened: bool = False
     """Some failed, and the plan has the task open again."""
     checks: tuple[CriterionChecked, ...] = ()
 
 
-class Committed(EventBase):
+class Committed(IterationEvent):
     """The loop committed what the iteration changed (SPEC §9.5)."""
 
     kind: Literal["committed"] = "committed"
-    iteration: int
     commit: str
     """Whole."""
     subject: str
@@ -277,11 +269,10 @@ class Committed(EventBase):
     """How many files it was made of."""
 
 
-class Pushed(EventBase):
+class Pushed(IterationEvent):
     """The branch was pushed, or could not be (S, Git Push)."""
 
     kind: Literal["pushed"] = "pushed"
-    iteration: int
     ok: bool
     remote: str
     """Its name, never its URL."""
@@ -307,18 +298,27 @@ class AgentOut(WireModel):
     """Who works on in its place; None: nobody is left who could."""
 
 
-class IterationEnded(EventBase):
+def _is_counted(validated: dict[str, Any]) -> bool:
+    """Whether an end that does not say so counts: once, no lost start did."""
+    return validated["outcome"] not in {Outcome.LOST, Outcome.LIMITED}
+
+
+class IterationEnded(IterationEvent):
     """One iteration is settled: from here on its counters hold."""
 
     kind: Literal["iterationEnded"] = "iterationEnded"
-    iteration: int
     mode: Mode = Mode.BUILD
     outcome: Outcome
+    counted: bool = Field(default_factory=_is_counted)
+    """Whether it counts for the limit; where not, the next start has the same ``iteration``."""
     seconds: float
     commit: str | None = None
     """The iteration's last commit in the workspace, whole: the loop's own, else the agent's."""
     uncommitted: bool = False
     """The loop was to commit and did not, so the next commit takes this iteration's work along."""
+    left: dict[str, str] | None = None
+    """That work: each path with a hash of its content, by which it is known again; None where all
+    is committed."""
     fingerprint: str = ""
     breaker: Breaker
     stuck_count: int = 0
@@ -340,6 +340,9 @@ class IterationEnded(EventBase):
     """Which tools those were, each once."""
     completion_words: tuple[str, ...] = ()
     """Names of the completion phrases in the final text."""
+    confirmed: bool | None = None
+    """True: a confirming iteration that came to its own end, asked nothing and reported no failing
+    tests, so the run needs no other one."""
     attempts: dict[str, int] = Field(default_factory=dict)
     """Failed attempts so far, by task id; a task that has none is not in it."""
     skipped: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """What an agent says while it works, decoded from its stream: for people who watch, live.
 
 They stand in ``messages.jsonl`` beside the journal and are never folded: no decision is taken on
-them (SPEC §2). Each line names the iteration and where in the agent's output it was read.
+them. Each line names the start and where in the agent's output it was read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import AliasChoices, Field, TypeAdapter
 
 from ralph_ls.protocol.base import DEFERRED, WireModel
 from ralph_ls.protocol.report import Usage
@@ -35,7 +35,8 @@ class FileAction(StrEnum):
 class MessageBase(WireModel):
     """What every message carries."""
 
-    iteration: int
+    start: int = Field(validation_alias=AliasChoices("start", "iteration"))
+    """Of which start of an agent it is; files of earlier versions call it the iteration."""
     offset: int = 0
     """Bytes of the agent's standard output before the piece that this was read from."""
 

@@ -88,6 +88,8 @@ class Method:
     params: type[WireModel]
     result: type[WireModel] | None
     """None: the message is a notification, and nobody answers it."""
+    changes: bool
+    """It changes a run, its work tree or trust, so it is refused inside an iteration."""
 
     @property
     def is_request(self) -> bool:
@@ -268,7 +270,7 @@ class OutputParams(WireModel):
 
     workspace: str
     run: str
-    iteration: int
+    start: int
     stream: Literal["out", "err"]
     text: str
     skipped: int = 0
@@ -298,38 +300,42 @@ class ViewParams(WireModel):
 # ------------------------------------------------------------------------------------ the table
 
 
-def _request(name: str, params: type[WorkspaceParams], result: type[WireModel]) -> Method:
-    return Method(name=name, direction=Direction.TO_SERVER, params=params, result=result)
+def _request(
+    name: str, params: type[WorkspaceParams], result: type[WireModel], *, changes: bool
+) -> Method:
+    direction = Direction.TO_SERVER
+    return Method(name=name, direction=direction, params=params, result=result, changes=changes)
 
 
 def _notification(name: str, params: type[WireModel]) -> Method:
-    return Method(name=name, direction=Direction.TO_CLIENT, params=params, result=None)
+    direction = Direction.TO_CLIENT
+    return Method(name=name, direction=direction, params=params, result=None, changes=False)
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         method.name: method
         for method in (
-            _request(START, StartParams, ReplyResult),
-            _request(STOP, StopParams, ReplyResult),
-            _request(PAUSE, PauseParams, ReplyResult),
-            _request(RESUME, ResumeParams, ReplyResult),
-            _request(RESET, ResetParams, ReplyResult),
-            _request(ANSWER, AnswerParams, ReplyResult),
-            _request(NOTE, NoteParams, ReplyResult),
-            _request(SKIP, SkipParams, ReplyResult),
-            _request(RESET_TASK, ResetTaskParams, ReplyResult),
-            _request(EDIT_TASK, EditTaskParams, ReplyResult),
-            _request(CHANGES, ChangesParams, ChangesResult),
-            _request(FILE_AT, FileAtParams, FileAtResult),
-            _request(ROLLBACK, RollbackParams, RollbackResult),
-            _request(STATE, StateParams, StateResult),
-            _request(SUBSCRIBE, SubscribeParams, SubscribeResult),
-            _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult),
-            _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult),
-            _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult),
-            _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult),
-            _request(SETUP, SetupParams, SetupResult),
+            _request(START, StartParams, ReplyResult, changes=True),
+            _request(STOP, StopParams, ReplyResult, changes=True),
+            _request(PAUSE, PauseParams, ReplyResult, changes=True),
+            _request(RESUME, ResumeParams, ReplyResult, changes=True),
+            _request(RESET, ResetParams, ReplyResult, changes=True),
+            _request(ANSWER, AnswerParams, ReplyResult, changes=True),
+            _request(NOTE, NoteParams, ReplyResult, changes=True),
+            _request(SKIP, SkipParams, ReplyResult, changes=True),
+            _request(RESET_TASK, ResetTaskParams, ReplyResult, changes=True),
+            _request(EDIT_TASK, EditTaskParams, ReplyResult, changes=True),
+            _request(CHANGES, ChangesParams, ChangesResult, changes=False),
+            _request(FILE_AT, FileAtParams, FileAtResult, changes=False),
+            _request(ROLLBACK, RollbackParams, RollbackResult, changes=True),
+            _request(STATE, StateParams, StateResult, changes=False),
+            _request(SUBSCRIBE, SubscribeParams, SubscribeResult, changes=False),
+            _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult, changes=False),
+            _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult, changes=False),
+            _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult, changes=False),
+            _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult, changes=True),
+            _request(SETUP, SetupParams, SetupResult, changes=True),
             _notification(EVENT, EventParams),
             _notification(OUTPUT, OutputParams),
             _notification(MESSAGES, MessagesParams),

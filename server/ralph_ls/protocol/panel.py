@@ -125,6 +125,8 @@ class TaskRow(TaskView):
     """Iterations of this run that were assigned it."""
     iteration: int | None = None
     """The one that did it, or else the last that tried."""
+    start: int | None = None
+    """Of that iteration."""
     commit: str | None = None
     """Whole hash of the commit that did it."""
     in_work: bool = False
@@ -144,6 +146,10 @@ class IterationRow(WireModel):
     """One iteration as the tree of iterations shows it."""
 
     iteration: int
+    start: int
+    """Its identity: the log, the changes and a rollback are asked for by it."""
+    tries: int = 1
+    """How many starts the iteration has had, with this one."""
     task: str | None = None
     """Title of the task that it was assigned."""
     outcome: Outcome | None = None
@@ -184,6 +190,7 @@ class QuestionView(WireModel):
     options: tuple[str, ...] = ()
     """Choices that the question itself lists."""
     iteration: int | None = None
+    start: int | None = None
     asked_at: Timestamp | None = None
     task: str | None = None
     """Id of the task that it is about."""

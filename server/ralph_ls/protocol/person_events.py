@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import Literal
 
 from ralph_ls.protocol.base import Timestamp
-from ralph_ls.protocol.event_base import EventBase
+from ralph_ls.protocol.event_base import EventBase, MaybeIterationEvent
 
 
-class QuestionAsked(EventBase):
+class QuestionAsked(MaybeIterationEvent):
     """A DECIDE: the run needs a person's decision (R §1)."""
 
     kind: Literal["questionAsked"] = "questionAsked"
-    iteration: int | None = None
-    """None when an earlier run left it."""
     question: str
     path: str
     asked_at: Timestamp
@@ -32,11 +30,10 @@ class QuestionAnswered(EventBase):
     by: str
 
 
-class BlockedRaised(EventBase):
+class BlockedRaised(MaybeIterationEvent):
     """A BLOCKED: something outside the loop must change first (R §1)."""
 
     kind: Literal["blockedRaised"] = "blockedRaised"
-    iteration: int | None = None
     reason: str
     path: str
 

@@ -25,17 +25,29 @@ class Priority(StrEnum):
     P2 = "P2"
 
 
+class ShownPriority(StrEnum):
+    """The priority of a task as its tracker has it; ``bd`` knows two more than a plan."""
+
+    P0 = "P0"
+    P1 = "P1"
+    P2 = "P2"
+    P3 = "P3"
+    P4 = "P4"
+
+
 class TaskView(WireModel):
     """One task as ``ralph plan --json`` and every viewer shows it."""
 
     id: str
     title: str
     state: TaskState
-    priority: Priority | None = None
+    priority: ShownPriority | None = None
     section: str = ""
     """The heading that the task stands under, without marks."""
     line: int
     """From 1, in the plan file."""
+    optional: bool = False
+    """It is in an optional section, so it is not required."""
     blocked_by: str | None = None
     criteria: tuple[str, ...] = ()
 

@@ -53,7 +53,7 @@ class Report(WireModel):
 
     @property
     def exit_signal(self) -> bool:
-        return flag_of(self._text("EXIT_SIGNAL"))
+        return flag_of(self._text("EXIT_SIGNAL")) is True
 
     @property
     def files_modified(self) -> int:
@@ -80,11 +80,13 @@ class Report(WireModel):
 
     @property
     def pr_ready(self) -> bool:
-        return flag_of(self._text("PR_READY"))
+        return flag_of(self._text("PR_READY")) is True
 
     @property
     def clarification_needed(self) -> bool:
-        return flag_of(self._text("CLARIFICATION_NEEDED"))
+        """Whether the agent asks; a value that cannot be read asks too, so no question is lost."""
+        written = self._text("CLARIFICATION_NEEDED")
+        return bool(written) and flag_of(written) is not False
 
     @property
     def clarification_questions(self) -> str:
@@ -98,6 +100,9 @@ class Report(WireModel):
         return self.fields.get(key, "").strip()
 
 
+BAD_VALUE = "bad-value"
+"""The code of a problem: a flag or a number cannot be read."""
+FLAGS = ("EXIT_SIGNAL", "PR_READY", "CLARIFICATION_NEEDED")
 STATUSES = ("IN_PROGRESS", "COMPLETE", "BLOCKED", "NEEDS_CLARIFICATION")
 """STATUS of both formats: I, Key Concepts; A, Pattern 1."""
 TESTS_STATUSES = ("PASSING", "FAILING", "NOT_RUN")
@@ -117,16 +122,14 @@ def word_of(written: str, known: tuple[str, ...]) -> str | None:
     return None
 
 
-def flag_of(written: str) -> bool:
-    """Whether a value says true; an aside behind it may explain it, but not take it back.
+def flag_of(written: str) -> bool | None:
+    """The value of a flag: ``true`` or ``false`` in any case, marks and a full stop aside.
 
-    ``true (all done)`` is true, and ``true, but not yet`` is not.
+    Anything else is None, ``yes`` and ``true, once merged`` as well: a flag can end a run, so it
+    is never guessed.
     """
-    match = _TRUE.match(written)
-    if match is None:
-        return False
-    aside = written[match.end() :]
-    return _ASIDE.match(aside) is not None and _TAKEN_BACK.search(aside) is None
+    match = _FLAG.fullmatch(written)
+    return None if match is None else match[1].lower() == "true"
 
 
 def number_of(written: str) -> int:
@@ -148,11 +151,7 @@ _BEFORE = r"(?:[\s*_`\"'<(\[{]|[^\w\x00-\x7f])*+"
 """What an agent may put before a value: blanks, marks, quotes, brackets, ticks and pictures."""
 _AFTER = r"(?:[\s*_`\"'>)\]}!]|[^\w\x00-\x7f\u2013\u2014])*+"
 _DECORATION = re.compile(_BEFORE)
-_TRUE = re.compile(rf"{_BEFORE}(?:true|yes){_WORD_END}{_AFTER}", re.IGNORECASE)
-_ASIDE = re.compile(r"[.,;]*+\Z|[.(\[{#\u2013\u2014-]|//")
-_TAKEN_BACK = re.compile(
-    r"\b(?:not|but|if|unless|once|when|until|after|except|almost|no longer)\b", re.IGNORECASE
-)
+_FLAG = re.compile(rf"{_BEFORE}(true|false){_WORD_END}{_AFTER}[.,;]?{_AFTER}", re.IGNORECASE)
 _NUMBER = re.compile(r"[\s*_`\"'<(\[{]*+[~\u2248]?+\s*+([0-9]++)")
 
 

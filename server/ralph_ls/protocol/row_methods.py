@@ -53,11 +53,11 @@ class EditTaskParams(WorkspaceParams):
 
 
 class IterationParams(WorkspaceParams):
-    """What names one iteration."""
+    """What names one iteration: the start, which is never used again in a run."""
 
     run: str | None = Field(default=None, pattern=RUN_PATTERN)
     """None: the newest run of the work tree."""
-    iteration: int = Field(ge=1)
+    start: int = Field(ge=1)
 
 
 class ChangesParams(IterationParams):
@@ -98,6 +98,7 @@ class ChangesResult(WireModel):
     """What an iteration changed, by git."""
 
     iteration: int
+    start: int
     base: str
     """Whole hash of what the work tree stood on when the iteration began; git's empty tree where
     there was no commit yet."""
@@ -163,7 +164,9 @@ class RollbackResult(WireModel):
     done: bool
     refused: Refusal | None = None
     run: str = ""
-    iteration: int
+    start: int
+    iteration: int = 0
+    """0 where there is no such start."""
     branch: str = ""
     target: str = ""
     """Whole hash of the commit that the branch stands on afterwards; empty where it is unknown."""

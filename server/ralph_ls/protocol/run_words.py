@@ -60,11 +60,57 @@ class Mode(StrEnum):
     REVIEW_FIX = "review-fix"
 
 
+class Origin(StrEnum):
+    """Who chose the profile or the agent of a run."""
+
+    GIVEN = "given"
+    """The user, with this run: a flag, or a choice in an editor."""
+    ENVIRONMENT = "environment"
+    """The user, by a ``RALPH_*`` variable."""
+    FILE = "file"
+    """The settings of the repository."""
+    RUN = "run"
+    """The run that is resumed had it."""
+    PROFILE = "profile"
+    """The agent is the profile's own."""
+    FOUND = "found"
+    """Nobody: it fits what is in the repository, or is the only agent on PATH."""
+    DEFAULT = "default"
+    """Nobody, and nothing was found."""
+
+
+INFERRED = frozenset({Origin.FOUND, Origin.DEFAULT})
+"""A profile by one of these was chosen by nobody."""
+
+
+class RunChoices(WireModel):
+    """How a run came to its profile and its agent, and what follows for its header."""
+
+    profile: Origin
+    sign: str | None = None
+    """The path that the profile was found by."""
+    agent: Origin
+    remote: str | None = None
+    """Where the branch is pushed to; None: nowhere."""
+    overshoots: bool | None = None
+    """True: what an iteration uses of a limit is known after it alone, so one may pass it."""
+    unmetered: bool | None = None
+    """True: nobody can tell what an agent of the run uses of such a limit."""
+
+
 class TaskRef(WireModel):
     """A task by id and title."""
 
     id: str
     title: str
+
+
+class RemovedTask(WireModel):
+    """A task that left the plan, with what it takes to reopen it."""
+
+    task: TaskRef
+    text: str
+    """Its lines below its heading, as open, at most 16000 characters."""
 
 
 class PlanCountsView(WireModel):

@@ -15,6 +15,7 @@ from ralph_ls.protocol.events import (
     AgentStarted,
     Committed,
     CriteriaVerified,
+    GuardReverted,
     IterationStarted,
     Pushed,
     RolledBack,
@@ -31,6 +32,7 @@ from ralph_ls.protocol.run_words import (
     Outcome,
     Phase,
     PlanCountsView,
+    RunChoices,
     TaskRef,
     Verdict,
 )
@@ -41,6 +43,7 @@ class Question(WireModel):
 
     question: str
     iteration: int | None = None
+    start: int | None = None
     asked_at: Timestamp
     answer: str | None = None
     answered_by: str | None = None
@@ -52,6 +55,7 @@ class Blocker(WireModel):
 
     reason: str
     iteration: int | None = None
+    start: int | None = None
 
 
 class NoteView(WireModel):
@@ -83,6 +87,12 @@ class CurrentIteration(WireModel):
     rolled_back: RolledBack | None = None
     committed: Committed | None = None
     pushed: Pushed | None = None
+    reverted: tuple[GuardReverted, ...] = ()
+    """What the guard restored after it, without the agent's versions."""
+    users: tuple[str, ...] | None = None
+    """Changed paths that were found to be the user's when another engine took the run up."""
+    taken_up_at: Timestamp | None = None
+    """When the first engine took it up that had not begun it: its agent had ended by then."""
     told: tuple[str, ...] = ()
     """Kinds that were already told of it, so that settling it again tells nothing twice."""
 
@@ -91,7 +101,9 @@ class LastIteration(WireModel):
     """The newest settled iteration, as a viewer shows it."""
 
     iteration: int
+    start: int
     outcome: Outcome
+    counted: bool = True
     seconds: float
     commit: str | None = None
 
@@ -100,6 +112,7 @@ class IterationFacts(WireModel):
     """One entry of the loop history (A, Architecture)."""
 
     iteration: int
+    start: int
     outcome: Outcome
     failure: AgentFailure | None = None
     """Why its agent failed; None where it did not."""
@@ -167,6 +180,7 @@ class RunState(WireModel):
     branch: str | None = None
     config: Config = Config()
     overrides: dict[str, object] = Field(default_factory=dict)
+    choices: RunChoices | None = None
     phase: Phase = Phase.STARTING
     phase_reason: str | None = None
     phase_since: Timestamp | None = None
@@ -174,28 +188,46 @@ class RunState(WireModel):
     started_at: Timestamp | None = None
     active_seconds: float = 0.0
     """Engine time so far, without parking, pausing and time without an engine."""
+    start: int = 0
+    """The newest start: the identity of an iteration, in files, trailers and requests."""
     iteration: int = 0
-    """The newest iteration's number."""
+    """The newest iteration, as people read it."""
+    tries: int = 0
+    """How many starts that iteration has had."""
     counted: int = 0
-    """Iterations that count for the limit: all but lost ones."""
+    """Iterations that count for the limit."""
     current: CurrentIteration | None = None
     commit_base: Baseline | None = None
     """What the loop's next commit is held against: the tree as the first iteration found it whose
     work is in no commit yet; None where there is none, or where the agent commits."""
+    owed: dict[str, str] | None = None
+    """The work that is in no commit, by path, as the last iteration left it; None: not known."""
+    held: tuple[str, ...] | None = None
+    """The user's commits without which nothing is pushed: they were made when no engine ran."""
     last: LastIteration | None = None
     verdict: Verdict | None = None
     """The last iteration's, until the run has ended or parked for it, or gone on."""
     report: Report | None = None
     report_iteration: int = 0
+    report_start: int = 0
     promise: Promise | None = None
     evidence: Evidence | None = None
     evidence_iteration: int = 0
+    evidence_start: int = 0
     counts: PlanCountsView = PlanCountsView()
     breaker: Breaker = Breaker()
     stuck_count: int = 0
     stuck_iterations: int = 0
     """All iterations without a commit so far, for R's summary."""
     indicators: int = 0
+    confirmations: int = 0
+    """Confirming iterations of this run that count."""
+    failing_tests: bool = False
+    """The last report says that tests fail, and but for that the run might be complete."""
+    specs_unplanned: bool = False
+    """No required task was open when that was looked at last, and specifications had no task."""
+    had_tasks: bool = False
+    """The plan has had a task in this run."""
     missing_reports: int = 0
     attempts: dict[str, int] = Field(default_factory=dict)
     """Failed attempts so far, by task id."""
@@ -216,12 +248,21 @@ class RunState(WireModel):
     """Budgets of which a person was warned that most of them is used up."""
     stale_marker: bool = False
     """The plan's completion marker stood there at the start, and has not been gone since."""
+    reverted: tuple[GuardReverted, ...] = ()
+    """What the guard restored that no agent has been told yet."""
     crashes: int = 0
     overloads: int = 0
     """Iterations in a row that came to nothing since the agent's model was overloaded."""
     agents_out: tuple[AgentOut, ...] = ()
     """Agents that cannot be had, each once, in the order in which that was seen."""
     recommendation: str = ""
+    repeats: int = 0
+    """Iterations in a row that committed nothing and changed only files that had just changed."""
+    weak_commits: tuple[str, ...] = ()
+    """Ids of the tasks for which white space alone was committed, or a commit taken back; an
+    iteration without a task is the empty one."""
+    unfinished: int = 0
+    """Iterations in a row with changes in which nothing of the plan became done or was added."""
     seen: tuple[str, ...] = ()
     """Fingerprints of every end state of this run, and of its start."""
     question: Question | None = None
@@ -239,3 +280,8 @@ class RunState(WireModel):
     warnings: tuple[Warned, ...] = ()
     """The last ten."""
     end: End | None = None
+
+    @property
+    def iterations(self) -> int:
+        """Iterations that ran, with the open one: what a summary counts."""
+        return self.counted if self.current is None else self.iteration

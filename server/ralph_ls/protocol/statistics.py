@@ -18,6 +18,9 @@ class IterationMetrics(WireModel):
 
     run: str
     iteration: int
+    start: int
+    counted: bool = True
+    """Whether it counts for the limit of iterations."""
     mode: Mode
     task: TaskRef | None = None
     outcome: Outcome

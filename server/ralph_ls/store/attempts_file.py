@@ -45,9 +45,9 @@ def settle_attempts(
     after: Mapping[str, int],
     renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Bring what an iteration made of ``before`` into the file; raises ``StateUnusable``.
+    """Bring the change from ``before`` to ``after`` into the file; raises ``StateUnusable``.
 
-    What others wrote meanwhile stays: a task that was reset begins with this one attempt.
+    What others wrote meanwhile stays: a task that was reset is counted from nothing.
     ``renamed`` are ids of tasks by those that they had when the file was written; ``before`` and
     ``after`` have the new ones.
     """
@@ -61,8 +61,9 @@ def settle_attempts(
                 attempts[now] = max(attempts.pop(was), attempts.get(now, 0))
         for task in changed:
             more = after.get(task, 0) - before.get(task, 0)
-            if task in after:
-                attempts[task] = max(1, attempts.get(task, 0) + more)
+            count = attempts.get(task, 0) + more if task in after else 0
+            if count > 0:
+                attempts[task] = count
             else:
                 attempts.pop(task, None)
 

@@ -11,7 +11,7 @@ from ralph_ls.store.layout import StateFolder, Worktree
 
 
 def changes_of(
-    worktree: Worktree, state: StateFolder, *, run: str | None, iteration: int
+    worktree: Worktree, state: StateFolder, *, run: str | None, start: int
 ) -> ChangesResult:
     """What an iteration changed, by git; blocks.
 
@@ -19,7 +19,7 @@ def changes_of(
     An earlier one ends where the next one began. Raises ``UsageError`` where there is no such
     iteration, and ``StateUnusable`` where git has its commits no more.
     """
-    ends = find_ends(worktree, state, run=run, iteration=iteration)
+    ends = find_ends(worktree, state, run=run, start=start)
     base = ends.base or empty_tree(_any_head(worktree))
     head = _head_of(ends)
     try:
@@ -27,10 +27,11 @@ def changes_of(
         commits = commits_between(worktree.root, base, head or "HEAD") if _has_head(ends) else ()
     except RalphError as error:
         raise StateUnusable(
-            f"the changes of iteration {iteration} cannot be shown: {error.message}"
+            f"the changes of iteration {ends.iteration} cannot be shown: {error.message}"
         ) from error
     return ChangesResult(
-        iteration=iteration,
+        iteration=ends.iteration,
+        start=start,
         base=base,
         head=head,
         commits=commits[::-1],

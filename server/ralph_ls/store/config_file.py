@@ -19,6 +19,8 @@ from pydantic import BaseModel, ValidationError
 from ralph_ls.core.loop.profiles import PROFILES, profile_of, to_tables
 from ralph_ls.protocol.config import CONFIG_FILE, Config, LogForm, ProfileName
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
+from ralph_ls.protocol.run_words import INFERRED, Origin
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store.detecting import Detected, detect_profiles
 from ralph_ls.store.files import read_regular
 
@@ -41,8 +43,23 @@ class Settings:
     """Dotted key to value: what was given for this run alone."""
     names_profile: bool = False
     """Somebody chose the profile; False: what lies there tells, or it is the default."""
+    profile_by: Origin = Origin.DEFAULT
+    sign: str | None = None
+    """The path that the profile was found by, also where an earlier run found it."""
+    agent_by: Origin | None = None
+    """None: nobody named an agent."""
     detected: tuple[Detected, ...] = ()
     """The profiles that fit what lies there, where nobody chose one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierChoice:
+    """The profile and the agent of the run that goes on."""
+
+    profile: ProfileName
+    profile_by: Origin
+    sign: str | None
+    agent: str
 
 
 def load_settings(
@@ -50,14 +67,14 @@ def load_settings(
     environment: Mapping[str, str],
     overrides: Mapping[str, Any],
     *,
-    instead: ProfileName | None = None,
+    earlier: EarlierChoice | None = None,
 ) -> Settings:
     """Read and merge every source for the work tree at ``root``.
 
-    Where nobody names a profile it is ``instead``, such as that of a run which goes on, else the
-    one that fits what lies there (SPEC §3); where several fit, the first of them, which is for
-    ``require_one_profile`` to refuse. Raises ``ConfigError`` for the file and the environment,
-    ``UsageError`` for ``overrides``.
+    Where nobody names a profile it is that of the ``earlier`` run which goes on, else the one that
+    fits what lies there; where several fit, the first of them, which is for
+    ``require_one_profile`` to refuse. One that nobody chose is ``careful``. Raises ``ConfigError``
+    for the file and the environment, ``UsageError`` for ``overrides``.
     """
     from_file = read_config_file(root / CONFIG_FILE)
     from_environment = read_environment(environment)
@@ -72,17 +89,31 @@ def load_settings(
             if f"agents.{name}" not in given
         }
     names = _merge(_merge(file_layer, from_environment), to_tables(given))
+    layers = {
+        Origin.GIVEN: to_tables(given),
+        Origin.ENVIRONMENT: from_environment,
+        Origin.FILE: from_file,
+    }
+    profile_by, sign = _origin_of("profile", layers), None
     detected: tuple[Detected, ...] = ()
-    if "profile" not in names and instead is None:
+    instead = None if earlier is None else earlier.profile
+    if profile_by is None and earlier is not None:
+        profile_by, sign = earlier.profile_by, earlier.sign
+    elif profile_by is None:
         detected = _fitting(root, names)
         instead = detected[0].profile if detected else DEFAULT
+        profile_by = Origin.FOUND if detected else Origin.DEFAULT
+        sign = detected[0].sign if detected else None
     try:
         profile = profile_of(_validated({"profile": names.get("profile", instead)}).profile)
         chosen = {"profile": profile.name, **names}
-        config = _validated(_merge(to_tables(profile.settings), chosen))
+        preset = to_tables(profile.settings)
+        if profile_by in INFERRED:
+            preset = careful(preset)
+        config = _validated(_merge(preset, chosen))
         if config.log_form is LogForm.JSONL and "log_retention.newest" not in given:
             retention = _retention_of(environment)
-            config = _validated(_merge(_merge(to_tables(profile.settings), chosen), retention))
+            config = _validated(_merge(_merge(preset, chosen), retention))
     except ValidationError as error:
         raise UsageError(f"these settings do not fit: {_describe(error)}") from error
     return Settings(
@@ -90,8 +121,38 @@ def load_settings(
         from_file=from_file,
         overrides=given,
         names_profile="profile" in names,
+        profile_by=profile_by,
+        sign=sign,
+        agent_by=_origin_of("agent", layers),
         detected=detected,
     )
+
+
+CAREFUL_ITERATIONS = 20
+"""Iterations of a run whose profile nobody chose, unless the user says otherwise."""
+
+
+def careful(preset: Mapping[str, Any]) -> dict[str, Any]:
+    """What holds of a profile that was only found: it does not push, and its run is bounded."""
+    most = preset.get("max_iterations") or CAREFUL_ITERATIONS
+    return {**preset, "push": False, "max_iterations": min(most, CAREFUL_ITERATIONS)}
+
+
+def earlier_choice(run: RunState) -> EarlierChoice:
+    """What a run that goes on began with; a profile counts as found where nobody is known to have
+    chosen it.
+    """
+    known = run.choices
+    return EarlierChoice(
+        profile=run.config.profile,
+        profile_by=Origin.FOUND if known is None else known.profile,
+        sign=None if known is None else known.sign,
+        agent=run.config.agent,
+    )
+
+
+def _origin_of(key: str, layers: Mapping[Origin, Mapping[str, Any]]) -> Origin | None:
+    return next((origin for origin, names in layers.items() if key in names), None)
 
 
 RETENTION = "RALPH_LOG_RETENTION"

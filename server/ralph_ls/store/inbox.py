@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ralph_ls.protocol.commands import COMMAND_ADAPTER, Command
+from ralph_ls.protocol.commands import COMMAND_ADAPTER, Asker, Command
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
+from ralph_ls.store.lock import own_start_time
 
 MAX_COMMAND_BYTES = 1_000_000
 
@@ -25,7 +26,13 @@ class Posted:
 
 
 def post(inbox: Path, command: Command) -> Path:
-    """Put a command where the engine finds it; raises ``StateUnusable`` where that fails."""
+    """Put a command where the engine finds it, as asked by this process, unless it names another.
+
+    Raises ``StateUnusable`` where that fails.
+    """
+    if command.asker is None:
+        asker = Asker(pid=os.getpid(), start_time=own_start_time())
+        command = command.model_copy(update={"asker": asker})
     make_private_folder(inbox)
     path = inbox / f"{command.id}.json"
     data = command.model_dump_json(by_alias=True).encode()

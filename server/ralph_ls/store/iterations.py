@@ -20,6 +20,7 @@ class IterationEnds:
     """The two ends of an iteration."""
 
     run: str
+    start: int
     iteration: int
     base: str | None
     """What HEAD was when it began; None: there was no commit yet."""
@@ -32,11 +33,11 @@ class IterationEnds:
 
 
 def find_ends(
-    worktree: Worktree, state: StateFolder, *, run: str | None, iteration: int
+    worktree: Worktree, state: StateFolder, *, run: str | None, start: int
 ) -> IterationEnds:
     """The ends of an iteration of a run, of the newest one where ``run`` is None.
 
-    Raises ``UsageError`` where there is no such run, or where it has no such iteration.
+    Raises ``UsageError`` where there is no such run, or where it had no such start.
     """
     found = find_run(worktree, state)
     if found is not None:
@@ -45,13 +46,19 @@ def find_ends(
     if wanted is None or not RUN_ID.fullmatch(wanted) or not state.run(wanted).journal.exists():
         which = "there was never a run" if wanted is None else f"there is no run {wanted}"
         raise UsageError(f"{which} in {worktree.root}; see its runs with: ralph status")
-    return _ends_of(wanted, iteration, [*_known(state, wanted)])
+    return _ends_of(wanted, start, [*_known(state, wanted)])
 
 
-def newest_iteration(worktree: Worktree, state: StateFolder) -> int:
-    """The number of the newest run's newest iteration; 0 where there is none."""
+def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
+    """The first start of each iteration of the newest run, in their order."""
     found = find_run(worktree, state)
-    return 0 if found is None else found.state.iteration
+    if found is None:
+        return ()
+    first: dict[int, int] = {}
+    for event in read_journal(found.files.journal).events:
+        if isinstance(event, IterationStarted):
+            first.setdefault(event.iteration, event.start)
+    return tuple(sorted(first.values()))
 
 
 def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
@@ -82,18 +89,19 @@ def _known(state: StateFolder, run: str) -> Iterator[Event]:
             yield event
 
 
-def _ends_of(run: str, iteration: int, events: list[Event]) -> IterationEnds:
-    started = {one.iteration: one for one in events if isinstance(one, IterationStarted)}
-    ended = {one.iteration: one for one in events if isinstance(one, IterationEnded)}
-    begun = started.get(iteration)
+def _ends_of(run: str, start: int, events: list[Event]) -> IterationEnds:
+    started = {one.start: one for one in events if isinstance(one, IterationStarted)}
+    ended = {one.start: one for one in events if isinstance(one, IterationEnded)}
+    begun = started.get(start)
     if begun is None:
-        have = f"it has {max(started)}" if started else "it has none"
-        raise UsageError(f"run {run} has no iteration {iteration}; {have}")
-    later = started.get(iteration + 1)
-    settled = ended.get(iteration)
+        have = f"its last one is {max(started)}" if started else "it has none"
+        raise UsageError(f"run {run} has no start {start}; {have}")
+    later = started.get(start + 1)
+    settled = ended.get(start)
     return IterationEnds(
         run=run,
-        iteration=iteration,
+        start=start,
+        iteration=begun.iteration,
         base=begun.baseline.head,
         head=None if settled is None else settled.commit,
         next_base=None if later is None else later.baseline.head,

@@ -52,10 +52,17 @@ class JsonlLog:
         return self._problem or self.summary_file.problem
 
     def begin(
-        self, iteration: int, branch: str | None, now: datetime, *, mode: Mode, task: str | None
+        self,
+        start: int,
+        iteration: int,
+        branch: str | None,
+        now: datetime,
+        *,
+        mode: Mode,
+        task: str | None,
     ) -> None:
         """Write the loop's line before the agent's."""
-        del branch
+        del start, branch
         self._write(iteration_start(iteration=iteration, issue=task, mode=mode.value, at=now))
 
     def hear(self, stream: str, data: bytes) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.protocol.events import RunResumed, RunStarted
+from ralph_ls.store.engine_output import launcher_variable
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
 from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, Tail
 from ralph_ls.store.journal import JournalReader
@@ -120,7 +121,7 @@ def _start(
         return subprocess.Popen(
             command_line(arguments),
             cwd=cwd,
-            env=dict(environment),
+            env={**environment, **launcher_variable()},
             stdin=given_file if given else subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=error_file,

@@ -52,23 +52,33 @@ class RunFiles:
         """The plan as it was when the newest iteration began."""
         return self.folder / "plan.before"
 
-    def prompt(self, iteration: int) -> Path:
+    @property
+    def plan_at_start(self) -> Path:
+        """HEAD when the run began, on the first line, and the plan as it was then."""
+        return self.folder / "plan.start"
+
+    @property
+    def restorations(self) -> Path:
+        """The commits of the engine that restore what an agent may not change, one a line."""
+        return self.folder / "restorations.jsonl"
+
+    def prompt(self, start: int) -> Path:
         """An iteration's prompt, as the agent got it."""
-        return self.folder / f"iteration-{iteration:03d}.prompt.md"
+        return self.folder / f"iteration-{start:03d}.prompt.md"
 
     @property
     def scratch(self) -> Path:
         """A folder for the agent, outside the tree, that lives as long as the run's files."""
         return self.folder / "scratch"
 
-    def usage(self, iteration: int, attempt: int) -> Path:
+    def usage(self, start: int, attempt: int) -> Path:
         """Where an agent writes what it used, that tells it in a file of its own."""
-        return self.output(iteration, attempt, "usage")
+        return self.output(start, attempt, "usage")
 
-    def output(self, iteration: int, attempt: int, stream: str) -> Path:
+    def output(self, start: int, attempt: int, stream: str) -> Path:
         """The agent's redacted bytes; ``stream`` is ``out`` or ``err``."""
         again = "" if attempt == 1 else f"-{attempt}"
-        return self.folder / f"iteration-{iteration:03d}{again}.{stream}"
+        return self.folder / f"iteration-{start:03d}{again}.{stream}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,7 @@ class RunLog:
 
     def begin(
         self,
+        start: int,
         iteration: int,
         branch: str | None,
         now: datetime,
@@ -73,7 +74,7 @@ class RunLog:
         """Open the iteration's frame."""
         del mode, task
         try:
-            self._open(iteration)
+            self._open(start)
         except OSError as error:
             self._note(error)
         self._write(frame_head(iteration, branch, now).encode())
@@ -95,14 +96,14 @@ class RunLog:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _open(self, iteration: int) -> None:
+    def _open(self, start: int) -> None:
         if self._descriptor is not None and self._file is not None and self._file.exists():
             return
         # An agent that cleans the tree takes the log with it.
         self.close()
         make_folders_below(self._root, self.folder)
         if self._form is LogForm.ITERATION:
-            self._file = self.folder / f"iteration-{iteration:03d}.log"
+            self._file = self.folder / f"iteration-{start:03d}.log"
         elif self._file is None:
             self._file = _next_of_the_day(self.folder, self._started)
         # A link would lead the agent's output somewhere else.

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
+from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Task
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.protocol.config import Config, OptionalTasks
+from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store.plan_file import read_plan
 
 if TYPE_CHECKING:
@@ -51,6 +55,23 @@ def place_of(path: str, config: Config, environment: Mapping[str, str]) -> PlanP
         kind = kind_of_file(path, kind)
     parent = config.beads.parent
     return PlanPlace(path=path, kind=kind, environment=environment, parent=parent)
+
+
+def left_alone(state: RunState) -> tuple[str, ...]:
+    """Titles of the open optional tasks in the plan of a run that does not work on them."""
+    config = state.config
+    if not state.counts.open_optional or config.optional is OptionalTasks.DO or config.task:
+        return ()
+    place = place_of(state.plan, config, {})
+    if place.kind is not PlanKind.MARKDOWN:
+        return ()
+    try:
+        text = read_plan(Path(state.workspace), state.plan).decode("utf-8", errors="replace")
+    except RalphError:
+        return ()
+    plan = parse(text, optional_sections=config.optional_sections).plan
+    tasks = plan.some(states={TaskState.TODO, TaskState.IN_PROGRESS})
+    return tuple(make_sayable(task.title) for task in tasks if task.optional)
 
 
 def find_task(root: Path, place: PlanPlace, task: str, *, text: str | None = None) -> Task:

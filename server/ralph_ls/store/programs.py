@@ -8,6 +8,7 @@ what an answer means.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -34,7 +35,11 @@ class Ending:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._is_over = False
+        self._over = threading.Event()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until all is to end; whether it is."""
+        return self._over.wait(seconds)
 
     def end_in(self, seconds: float) -> None:
         """End it after so many seconds; who is done by then has been answered."""
@@ -45,7 +50,7 @@ class Ending:
     def end(self) -> None:
         """End it at once; whoever waits finds it ended by a signal."""
         with self._lock:
-            self._is_over = True
+            self._over.set()
             for process in self._running:
                 _kill(process)
 
@@ -54,7 +59,7 @@ class Ending:
         """Know of a process as long as it runs."""
         with self._lock:
             self._running.add(process)
-            if self._is_over:
+            if self._over.is_set():
                 _kill(process)
         try:
             yield
@@ -78,6 +83,16 @@ def find_outside(name: str, root: Path, path: str) -> str | None:
     return None if found is None or _lies_in(found, real_root) else found
 
 
+@functools.lru_cache(maxsize=4)
+def programs_on_path(path: str) -> frozenset[str]:
+    """The names of the programs on this PATH; relative entries are passed over."""
+    found: set[str] = set()
+    for folder in filter(os.path.isabs, path.split(os.pathsep)):
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            found.update(one.name for one in entries if os.access(one.path, os.X_OK))
+    return frozenset(found)
+
+
 def run_program(
     words: Sequence[str],
     *,
@@ -86,19 +101,26 @@ def run_program(
     timeout_seconds: float,
     largest_answer: int,
     ending: Ending | None = None,
+    typed: str = "",
 ) -> Printed:
-    """Run it to its end; nothing is typed to it, and its answer is cut at that many bytes.
+    """Run it to its end; what is ``typed`` is all of its input, and its answer is cut.
 
     It writes into files, not pipes: a daemon that it leaves behind would keep a pipe open. Raises
     ``OSError`` where it cannot be run, and ``subprocess.TimeoutExpired``.
     """
     # In a session of its own, so that Ctrl-C reaches the loop and not what is half done.
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+    with (
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as stdout,
+        tempfile.TemporaryFile() as stderr,
+    ):
+        stdin.write(typed.encode())
+        stdin.seek(0)
         process = subprocess.Popen(
             words,
             cwd=cwd,
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin if typed else subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
             start_new_session=sys.platform != "win32",

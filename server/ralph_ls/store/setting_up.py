@@ -25,12 +25,13 @@ from ralph_ls.core.setup.rules import check_draft, errors_of
 from ralph_ls.core.setup.settings import duration_text, with_values
 from ralph_ls.protocol.agent_config import Adapter, PromptBy
 from ralph_ls.protocol.config import CONFIG_FILE, Config, LogForm, PathsConfig, ProfileName
-from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
+from ralph_ls.protocol.errors import FromInside, PlanMissing, StateUnusable, UsageError
 from ralph_ls.protocol.setting_types import to_seconds
 from ralph_ls.protocol.setup import SetupFileAction, SetupParams, SetupProblem
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.inside import require_own_trust
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.lock import EngineLock
 from ralph_ls.store.setup_documents import documents_of
@@ -357,6 +358,10 @@ def _allow_given(
     if given:
         keys = {claim.key for claim in given}
         kept = [claim for claim in before if claim.key not in keys]
+        try:
+            require_own_trust(state, "allowing what was set up")
+        except FromInside as error:
+            return (error.message,)
         trust.allow(state, worktree.root, [*kept, *given])
     needed = trust.claims_of_run(claims, planned.config, ())
     missing = trust.not_allowed(state, needed)

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ralph_ls.protocol.config import OnHalt, ProfileName
+from ralph_ls.core.loop.ownership import Settlement
+from ralph_ls.protocol.config import Config, OnHalt, ProfileName
 from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
 from ralph_ls.protocol.request import STDIN
-from ralph_ls.store.config_file import load_settings, require_one_profile
+from ralph_ls.store.config_file import earlier_choice, load_settings, require_one_profile
 from ralph_ls.store.launch import Launched, launch_detached
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, new_run_id
 from ralph_ls.store.runs import find_run
@@ -36,6 +37,9 @@ FLAGS = {
     "task": "--task",
     "max_stuck": "--max-stuck",
     "timeout": "--timeout",
+    "max_duration": "--max-time",
+    "max_cost_usd": "--max-cost",
+    "max_tokens": "--max-tokens",
     "on_halt": "--on-halt",
     "issue.file": "--issue",
     "issue.github": "--issue",
@@ -63,12 +67,17 @@ class StartOrder:
     """Dotted snake_case key to value: what was given for this run alone."""
     resume: bool = False
     """Go on with the last run that did not end with 0."""
+    settle: Settlement | None = None
+    """What is to be done with all that an open iteration of it left."""
     by: str | None = None
     """Who resumes it, where that is not the terminal."""
     read_stdin: Callable[[], bytes] | None = None
     """What came on standard input, for a request that is there; None: nothing can."""
     default_limit: int | None = None
     """Iterations, where neither the order nor the settings have a limit; None: refuse that."""
+
+
+_FLAGS = {Settlement.TAKE_ALL: "--take-all", Settlement.LEAVE: "--leave"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +88,7 @@ class Begun:
     pid: int
     limit: int | None
     """Iterations that it may take; None where only its duration is limited."""
+    files: RunFiles
 
 
 def start_detached(
@@ -90,7 +100,7 @@ def start_detached(
     ``NoEngine`` where there is no run to resume. Blocks.
     """
     given = {key: value for key, value in order.overrides.items() if value is not None}
-    known, instead = given, None
+    known, earlier = given, None
     run = new_run_id(now)
     files = state.run(run)
     if order.resume:
@@ -98,19 +108,18 @@ def start_detached(
         if found is None:
             raise NoEngine(f"there was never a run in {worktree.root}; start one with: ralph run")
         run, files, known = found.state.run, found.files, {**found.state.overrides, **given}
-        instead = found.state.config.profile
-    settings = load_settings(worktree.root, order.environment, known, instead=instead)
+        earlier = earlier_choice(found.state)
+    settings = load_settings(worktree.root, order.environment, known, earlier=earlier)
     require_one_profile(settings)
     config = settings.config
-    if config.max_iterations is None and config.max_duration is None:
-        if order.default_limit is None:
-            raise UsageError(
-                "a run in the background needs a limit, such as: ralph run 20 --detach"
-            )
+    if order.default_limit is None:
+        _require_limit(config)
+    elif config.max_iterations is None and config.max_duration is None:
         given["max_iterations"] = order.default_limit
     on_halt = config.on_halt or OnHalt.WAIT
     arguments = [*run_arguments({**given, "on_halt": on_halt.value}), "--run-id", run]
     arguments += ["--resume"] if order.resume else []
+    arguments += [] if order.settle is None else [_FLAGS[order.settle]]
     # In one word with its flag, so that a name which begins with a dash is still a name.
     arguments += [f"--by={order.by}"] if order.by else []
     is_on_stdin = config.profile is ProfileName.ISSUE and config.issue.file == STDIN
@@ -124,7 +133,15 @@ def start_detached(
     if not launched.started:
         raise _refusal_of(launched, files)
     limit = given.get("max_iterations", config.max_iterations)
-    return Begun(run=run, pid=launched.pid, limit=limit)
+    return Begun(run=run, pid=launched.pid, limit=limit, files=files)
+
+
+def _require_limit(config: Config) -> None:
+    """Raise ``UsageError`` where nothing is sure to end the run."""
+    is_metered = config.max_cost_usd is not None or config.max_tokens is not None
+    is_bound = config.max_iterations is not None or config.max_duration is not None
+    if not is_bound and (config.allow_unmetered or not is_metered):
+        raise UsageError("a run in the background needs a limit, such as: ralph run 20 --detach")
 
 
 def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
@@ -132,6 +149,8 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
     arguments = ["run"]
     if overrides.get("max_iterations") is not None:
         arguments.append(str(overrides["max_iterations"]))
+    if overrides.get("allow_unmetered"):
+        arguments.append("--allow-unmetered")
     if overrides.get("skip_review"):
         arguments.append("--skip-review")
     if overrides.get("push") is not None:

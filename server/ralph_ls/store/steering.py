@@ -7,6 +7,7 @@ Everything here blocks. Who shows the outcome, and who asks whether to go on, is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -127,6 +128,15 @@ def note(hands: Hands, text: str) -> Steered:
     leave_note(hands.state, text, by=hands.by)
     reply = Reply(accepted=True, code="left", text="the next run will be told")
     return Steered(reply=reply, run=None if found is None else found.state.run)
+
+
+def allow(hands: Hands, approvals: Mapping[str, str]) -> Reply | None:
+    """Let a living run use what was approved: keys and digests. None where no run needs to know."""
+    found = find_run(hands.worktree, hands.state)
+    if found is None or not found.live or not approvals:
+        return None
+    given = tuple(orders.Approval(key=key, sha256=sha) for key, sha in approvals.items())
+    return _ask(hands, found, orders.Allow, approvals=given).reply
 
 
 def require_run(hands: Hands) -> FoundRun:

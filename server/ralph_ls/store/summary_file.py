@@ -14,7 +14,7 @@ from ralph_ls.core.views.summary import CSV_HEADER, csv_row
 from ralph_ls.protocol.config import Config, LogForm
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.run_words import Mode, Outcome
+from ralph_ls.protocol.run_words import Mode
 from ralph_ls.store.files import make_folders_below, write_atomic
 from ralph_ls.store.layout import RunFiles
 
@@ -87,8 +87,8 @@ def shown_summary(config: Config, files: RunFiles) -> str:
 
 
 def has_row(ended: IterationEnded) -> bool:
-    """Whether the summary tells of an iteration: a wait for a limit has no row (SPEC §4)."""
-    return ended.outcome is not Outcome.LIMITED
+    """Whether the summary has a row for it: a start that does not count has none."""
+    return ended.counted
 
 
 def write_summary(

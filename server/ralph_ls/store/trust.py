@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,11 +113,18 @@ def claim_of_file(path: str, data: bytes) -> Claim:
     return _claim(_told(path), data, path=_told(path))
 
 
-def require_same(root: Path, key: str, argv: tuple[str, ...], claims: Iterable[Claim]) -> None:
+def require_same(
+    root: Path,
+    key: str,
+    argv: tuple[str, ...],
+    claims: Iterable[Claim],
+    is_approved: Callable[[str, str], bool] = lambda _key, _digest: False,
+) -> None:
     """Raise ``NotAllowed`` where a command of the repository is not what was allowed for the run.
 
-    ``claims`` are those that hold for the run. One that the repository did not bring is a person's
-    own, and needs no leave.
+    ``claims`` are those that the run began with, ``is_approved`` says of a key and a digest whether
+    the user has approved that since. A command that the repository did not bring is the user's own,
+    and needs no approval.
     """
     known = {claim.key: claim.digest for claim in claims}
     if key not in known:
@@ -125,7 +132,7 @@ def require_same(root: Path, key: str, argv: tuple[str, ...], claims: Iterable[C
     changed = [
         claim.key
         for claim in _claims_of_command(root, key, argv)
-        if known.get(claim.key) != claim.digest
+        if known.get(claim.key) != claim.digest and not is_approved(claim.key, claim.digest)
     ]
     if changed:
         raise NotAllowed(
@@ -141,7 +148,12 @@ def claims_of_commands(commands: Iterable[str]) -> tuple[Claim, ...]:
 
 def require_allowed(state: StateFolder, claims: Iterable[Claim]) -> None:
     """Raise ``NotAllowed`` naming every claim that was not allowed as it is now."""
-    missing = not_allowed(state, claims)
+    require_none(not_allowed(state, claims))
+
+
+def require_none(missing: Iterable[Claim]) -> None:
+    """Raise ``NotAllowed`` naming these claims, if there are any."""
+    missing = tuple(missing)
     if missing:
         names = ", ".join(claim.key for claim in missing)
         raise NotAllowed(
@@ -164,7 +176,11 @@ def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
     known = read_record(state).allowed
     kept = {key: digest for key, digest in known.items() if key.startswith(VERIFY)}
     given = {claim.key: claim.digest for claim in claims}
-    record = TrustRecord(root=str(root), allowed={**kept, **given})
+    write_record(state, TrustRecord(root=str(root), allowed={**kept, **given}))
+
+
+def write_record(state: StateFolder, record: TrustRecord) -> None:
+    """Store what was allowed; raises ``StateUnusable`` where that fails."""
     make_private_folder(state.folder)
     data = record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
     write_atomic(_record_path(state), data, mode=PRIVATE_FILE)

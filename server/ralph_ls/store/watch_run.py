@@ -91,13 +91,13 @@ class RunFollower(Follower[Seen]):
         files, tails = self._files, list[tuple[str, _Source]]()
         for stream in ("out", "err"):
             is_decoded = stream == "out" and event.dialect is not None
-            path = files.output(event.iteration, event.attempt, stream)
+            path = files.output(event.start, event.attempt, stream)
             path = files.messages if is_decoded else path
             behind = event.seq <= self._after_seq and path.exists()
             offset = max(0, path.stat().st_size - self._catch_up) if behind else 0
             if is_decoded:
                 offset = max(offset, self._messages_read)
-                tails.append((stream, MessageTail(path, event.iteration, offset=offset)))
+                tails.append((stream, MessageTail(path, event.start, offset=offset)))
             else:
                 tails.append((stream, Tail(path, offset=offset)))
         self._tails = tuple(tails)
@@ -119,12 +119,12 @@ class RunFollower(Follower[Seen]):
 class MessageTail:
     """What one iteration's agent says, in lines for people, as ``messages.jsonl`` gains it."""
 
-    def __init__(self, path: Path, iteration: int, *, offset: int = 0) -> None:
+    def __init__(self, path: Path, start: int, *, offset: int = 0) -> None:
         """``offset`` may lie in the middle of a line, which is then passed over."""
         self._tail = Tail(path, offset=max(0, offset - 1))
         self._is_aligned = offset == 0
         self._is_over = False
-        self._iteration = iteration
+        self._start = start
 
     @property
     def offset(self) -> int:
@@ -151,12 +151,12 @@ class MessageTail:
         shown, position = [], 0
         while (end := data.find(b"\n", position)) >= 0:
             line = data[position:end]
-            found = _ITERATION.match(line) if self._is_aligned else None
-            if found and int(found[1]) > self._iteration:
+            found = _START.match(line) if self._is_aligned else None
+            if found and int(found[1]) > self._start:
                 # They are the next iteration's, which a slow viewer comes to later.
                 self._is_over = True
                 break
-            if found and int(found[1]) == self._iteration:
+            if found and int(found[1]) == self._start:
                 shown.append(_words_of(line))
             self._is_aligned = True
             position = end + 1
@@ -179,7 +179,8 @@ class _Source(Protocol):
         ...
 
 
-_ITERATION = re.compile(rb'\{"iteration":(\d+),')
+_START = re.compile(rb'\{"(?:start|iteration)":(\d+),')
+"""What a message begins with; files of earlier versions call its start the iteration."""
 
 
 def _words_of(line: bytes) -> bytes:

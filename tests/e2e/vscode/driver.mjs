@@ -273,6 +273,21 @@ export class Editor {
         return this.rows(title).and(this.page.locator(".focused"));
     }
 
+    /** Walk down a tree until its keyboard is on this row: one that is just drawn again takes no key. */
+    async walksDownTo(title, pattern) {
+        const reached = this.focusedRow(title).filter({ hasText: pattern }).first();
+        for (let pressed = 0; pressed < 10; pressed += 1) {
+            await this.press("ArrowDown");
+            try {
+                await reached.waitFor({ timeout: 3000 });
+                return;
+            } catch {
+                await this.press("Home");
+            }
+        }
+        await reached.waitFor();
+    }
+
     /** What an empty view says instead of rows, and its buttons. */
     get welcome() {
         return this.page.locator(AT.welcome);

@@ -54,7 +54,7 @@ STORIES = """\
 
 AGENT = """\
 kept={kept}/$(basename "$PWD")
-n=$RALPH_ITERATION
+n=$RALPH_START
 mkdir -p "$kept"
 cat >"$kept/prompt-$n"
 say() {{ printf '%s\\n' "$@"; }}
@@ -71,7 +71,7 @@ N_POURED = 60
 
 POURING_AGENT = f"""\
 cat >/dev/null
-if [ "$RALPH_ITERATION" -gt 1 ]; then
+if [ "$RALPH_START" -gt 1 ]; then
     # As an agent would: who looks has time to see that its question was answered.
     sleep 3
     echo '---RALPH_STATUS---'

@@ -33,7 +33,7 @@ ASKS = "work; commit; say '<promise>DECIDE:{}</promise>'; exit"
 FINISHES = "work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
 
 ASKS_THREE_TIMES = f"""\
-case "$RALPH_ITERATION" in
+case "$RALPH_START" in
   1) wait_here; {ASKS.format("PostgreSQL or SQLite?")} ;;
   2) {ASKS.format("Which port?")} ;;
   3) {ASKS.format("Tabs or spaces?")} ;;
@@ -41,7 +41,7 @@ esac
 {FINISHES}
 """
 ASKS_ONCE = f"""\
-if [ "$RALPH_ITERATION" = 1 ]; then {ASKS.format("PostgreSQL or SQLite?")}; fi
+if [ "$RALPH_START" = 1 ]; then {ASKS.format("PostgreSQL or SQLite?")}; fi
 {FINISHES}
 """
 WAITS = f"say 'Looking around.'; wait_here; {FINISHES}"

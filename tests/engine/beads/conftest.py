@@ -15,7 +15,7 @@ from tests.fakes.bd import install, issues_of, seed
 CLOSES = """\
 closes() { bd close "$1" --reason "Acceptance criteria verified:
 - [x] it runs (make test - exit 0)" >/dev/null; }
-issue=$(sed -n 's/^Task: \\(bd-[^:]*\\):.*/\\1/p' "$kept/prompt-$RALPH_ITERATION")
+issue=$(sed -n 's/^Task: \\(bd-[^:]*\\):.*/\\1/p' "$kept/prompt-$RALPH_START")
 """
 """What every agent here begins with: ``$issue`` is the one that it was given."""
 

@@ -44,12 +44,12 @@ def test_an_iteration_costs_one_look_and_one_claim(work: Issues) -> None:
     assert end_of(work.work_on())[0] == 0
     asked = [line.split()[0] for line in calls.read_text(encoding="utf-8").splitlines()]
     at_start = LISTS * 2
-    assert asked == [*at_start, "update", *LISTS, "update", *LISTS]
+    assert asked == [*at_start, "update", "version", *LISTS, "update", *LISTS]
 
 
 def test_an_issue_that_goes_on_is_not_claimed_again(work: Issues) -> None:
     work.issues({"id": "bd-1", "acceptance_criteria": IT_RUNS})
-    work.agent("work; commit; case $RALPH_ITERATION in 2) closes bd-1;; esac; report 'STATUS: X'")
+    work.agent("work; commit; case $RALPH_START in 2) closes bd-1;; esac; report 'STATUS: X'")
     calls = watch(work)
     assert end_of(work.work_on())[0] == 0
     claims = [line for line in calls.read_text(encoding="utf-8").splitlines() if "claim" in line]
@@ -78,7 +78,7 @@ def test_a_bd_that_hangs_while_an_iteration_is_settled_holds_no_stop_up(
     watch(work, f"[ ! -e {worked} ] || {{ : >{hangs}; sleep 1000; }}")
     running = work.start_on()
     wait_until(work.kept, (hangs if when == "settling" else worked).exists)
-    running.signal(signal.SIGINT)
+    running.press_ctrl_c_twice()
     done = running.wait(BD_HANGS)
     assert done.exit_code == 130
     assert done.kinds()[-1] == "runEnded"

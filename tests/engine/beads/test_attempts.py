@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 DONE = "report 'STATUS: IN_PROGRESS'"
 NO_PLANNING = "plan_when_stuck = false\n"
-PLANS = 'is_plan() { grep -q "put the issues of" "$kept/prompt-$RALPH_ITERATION"; }\n'
+PLANS = 'is_plan() { grep -q "put the issues of" "$kept/prompt-$RALPH_START"; }\n'
 HARD = {"id": "bd-1", "title": "Hard", "priority": 0, "acceptance_criteria": IT_RUNS}
 EASY = {"id": "bd-2", "title": "Easy", "acceptance_criteria": IT_RUNS}
 EASY_ALONE = f"work; commit; case $issue in bd-2) closes bd-2;; esac; {DONE}"
@@ -64,7 +64,7 @@ class TestStuck:
     def test_one_that_was_closed_in_time_has_no_attempts(self, work: Issues) -> None:
         work.issues(HARD)
         done = work.agent(
-            f"work; commit; case $RALPH_ITERATION in 3) closes bd-1;; esac; {DONE}"
+            f"work; commit; case $RALPH_START in 3) closes bd-1;; esac; {DONE}"
         ).work_on()
         assert end_of(done)[0] == 0
         assert told(done, "iterationEnded")[-1].attempts == {}
@@ -79,7 +79,7 @@ class TestPlanningWhenStuck:
             + f"""\
 if is_plan; then
   bd create "First half" --id bd-3 --parent bd-1 --acceptance "{IT_RUNS}" >/dev/null
-elif [ "$issue" = bd-1 ] && [ "$RALPH_ITERATION" -lt 4 ]; then work; commit
+elif [ "$issue" = bd-1 ] && [ "$RALPH_START" -lt 4 ]; then work; commit
 else work; commit; closes "$issue"; fi
 {DONE}
 """

@@ -40,6 +40,60 @@ def test_an_old_release_does_as_well(work: Issues) -> None:
     assert tasks_of(done) == ["bd-1", "bd-2"]
 
 
+def test_an_issue_that_had_a_dependency_closes_as_any_other_in_0_34(work: Issues) -> None:
+    work.around = {"FAKE_BD_VERSION": "0.34.0"}
+    done = work.issues(*TWO).agent(WORKS).work_on()
+    assert end_of(done) == (0, "nothing in the plan is open")
+    assert (said(done, "not-put-back"), told(done, "planReverted")) == ([], [])
+    assert work.issue("bd-2")["dependencies"] == [["bd-1", "blocks"]]
+
+
+def test_a_release_that_forgets_close_reasons_is_asked_for_the_notes(work: Issues) -> None:
+    work.around = {"FAKE_BD_VERSION": "0.24.0"}
+    agent = """work; commit
+case $RALPH_ITERATION in
+2) bd update "$issue" --notes "- [x] it runs (make test - exit 0)" >/dev/null; bd close "$issue";;
+*) closes "$issue";;
+esac; report "STATUS: IN_PROGRESS"
+"""
+    done = work.issues(TWO[0]).agent(agent).work_on()
+    assert end_of(done) == (0, "nothing in the plan is open")
+    assert tasks_of(done) == ["bd-1", "bd-1"]
+    prompt = (work.kept / "prompt-1").read_text(encoding="utf-8")
+    assert "bd 0.24.0 forgets the reason of `bd close`" in prompt
+    (message,) = said(done, "close-without-evidence")
+    assert "bd 0.24.0 forgets the reason" in message
+    checked = work.say("doctor").stdout
+    assert "bd 0.24.0 forgets why an issue was closed" in checked
+
+
+def test_a_bd_that_fails_now_and_then_ends_nothing(work: Issues) -> None:
+    work.around = {"FAKE_BD_FAILS": "list:3 ready:1 !update:1"}
+    done = work.issues(*TWO).agent(WORKS).work_on()
+    assert end_of(done) == (0, "nothing in the plan is open")
+    assert tasks_of(done) == ["bd-1", "bd-2"]
+
+
+def test_a_note_that_bd_refuses_ends_nothing(work: Issues) -> None:
+    issues = ({**one, "needs": []} for one in TWO)
+    work.issues(*issues, config="[attempts]\nlimit = 1\n")
+    (work.bin / "bd").rename(work.bin / "real")
+    (work.bin / "bd").write_text(
+        f"""#!/bin/sh
+case "$*" in *STUCK:*) echo '{{"error":"disk I/O error"}}' >&2; exit 1;; esac
+exec {work.bin}/real "$@"
+""",
+        encoding="utf-8",
+    )
+    (work.bin / "bd").chmod(0o755)
+    work.agent('work; commit; [ $issue = bd-1 ] || closes "$issue"; report "STATUS: X"')
+    done = work.work_on("2")
+    assert tasks_of(done) == ["bd-1", "bd-2"]
+    assert end_of(done)[0] != 5
+    (message,) = said(done, "not-written")
+    assert "disk I/O error" in message
+
+
 def test_nothing_is_open_at_the_start(work: Issues) -> None:
     done = work.issues({"id": "bd-1", "status": "closed"}).agent(WORKS).work_on()
     assert end_of(done) == (0, "nothing in the plan is open")
@@ -149,7 +203,10 @@ def test_it_is_stopped(work: Issues, number: signal.Signals, code: int) -> None:
     work.make_gate()
     running = work.start_on()
     running.wait_for("agentStarted")
-    running.signal(number)
+    if number is signal.SIGINT:
+        running.press_ctrl_c_twice()
+    else:
+        running.signal(number)
     done = running.wait()
     assert done.exit_code == code
     assert work.status() == {"bd-1": "in_progress", "bd-2": "open"}

@@ -30,7 +30,7 @@ class TestBuilding:
             work.issues(*HOUSE)
             .agent(
                 f"""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 1) bd create "A door" --id bd-4 --acceptance "{IT_RUNS}" >/dev/null
 bd dep add bd-3 bd-4 >/dev/null
 bd update bd-3 --notes "after the door" --description "Grass" >/dev/null
@@ -119,7 +119,7 @@ chmod +x {work.bin}/bd; {DONE}
     def test_an_engine_that_was_killed_is_no_way_out(self, work: Issues) -> None:
         work.issues(*HOUSE).agent(
             f"""\
-case $RALPH_ITERATION in
+case $RALPH_START in
 1) bd update bd-1 --priority 4 >/dev/null; wait_here;;
 *) work; closes "$issue"; commit; {DONE};;
 esac
@@ -168,7 +168,7 @@ bd dep add bd-1 bd-5 --type parent-child >/dev/null
         work.issues({"id": "bd-1"}, config=config)
         done = work.agent(
             f"""\
-case $(cat "$kept/prompt-$RALPH_ITERATION") in
+case $(cat "$kept/prompt-$RALPH_START") in
 *'put the issues of'*) bd update bd-1 --priority 4 >/dev/null;;
 *) work; commit;;
 esac; {DONE}
@@ -202,7 +202,7 @@ class TestClosing:
             .agent(
                 f"""\
 work; commit
-case $RALPH_ITERATION in
+case $RALPH_START in
 1) bd close bd-1 --reason "{reason}" >/dev/null;;
 *) bd close bd-1 --reason "- [x] it runs (make test - exit 0)" >/dev/null;;
 esac; {DONE}

@@ -36,7 +36,7 @@ def test_what_does_not_hold_is_open_again_whatever_the_agent_said(work: Issues) 
     wall(work).agent(
         f"""\
 work
-case $RALPH_ITERATION in 2) : >wall;; esac
+case $RALPH_START in 2) : >wall;; esac
 commit; bd close bd-1 --reason '{claim}' >/dev/null; {DONE}
 """
     )
@@ -52,7 +52,7 @@ def test_a_criterion_without_a_command_still_needs_its_line(work: Issues) -> Non
     wall(work, f"{CHECKED}\n- [ ] it looks good to Ada").agent(
         f"""\
 work; : >wall; commit
-case $RALPH_ITERATION in
+case $RALPH_START in
 1) bd close bd-1 --reason Done >/dev/null;;
 *) bd close bd-1 --reason '- [x] it looks good to Ada' >/dev/null;;
 esac; {DONE}

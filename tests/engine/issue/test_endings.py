@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -38,7 +37,7 @@ ENDINGS: Mapping[str, Ending] = {
         iterations=1,
     ),
     "complete-after-some-work": Ending(
-        agent=f'if [ "$RALPH_ITERATION" = 3 ]; then {FULFILS}; else {WORKS}; fi',
+        agent=f'if [ "$RALPH_START" = 3 ]; then {FULFILS}; else {WORKS}; fi',
         code=0,
         reason="complete",
         message="the agent reports STATUS COMPLETE",
@@ -57,7 +56,7 @@ ENDINGS: Mapping[str, Ending] = {
         reason="limit",
         message="2 of 2 iterations are used up",
         iterations=2,
-        next_step="ralph run --resume with a higher limit, such as: ralph run 40 --resume",
+        next_step="with a new total: ralph run --resume --max-iterations 4",
         n="2",
     ),
     "blocked": Ending(
@@ -154,14 +153,14 @@ def test_ctrl_c_ends_it(scene: Scene) -> None:
     issue_scene(scene, "wait_here")
     running = scene.start("3", "--issue", "issue.md")
     running.wait_for("agentStarted")
-    running.signal(signal.SIGINT)
+    running.press_ctrl_c_twice()
     done = running.wait()
     (end,) = told(done, "runEnded")
     assert (done.exit_code, end.reason) == (130, "stopped")
 
 
 def test_a_parked_run_goes_on_with_the_answer(scene: Scene) -> None:
-    agent = f'if [ "$RALPH_ITERATION" = 1 ]; then {ASKS}; else {FULFILS}; fi'
+    agent = f'if [ "$RALPH_START" = 1 ]; then {ASKS}; else {FULFILS}; fi'
     issue_scene(scene, agent)
     running = scene.start("9", "--issue", "issue.md", "--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked")
@@ -176,7 +175,7 @@ def test_a_parked_run_goes_on_with_the_answer(scene: Scene) -> None:
 
 
 def test_an_answer_between_two_engines_reaches_the_agent(scene: Scene) -> None:
-    agent = f'if [ "$RALPH_ITERATION" = 1 ]; then {ASKS}; else {FULFILS}; fi'
+    agent = f'if [ "$RALPH_START" = 1 ]; then {ASKS}; else {FULFILS}; fi'
     issue_scene(scene, agent)
     assert scene.run("9", "--issue", "issue.md").exit_code == 3
     scene.tell("answer", "those to Ada")

@@ -14,7 +14,9 @@ from tests.unit.agent.blocks import (
     CLARITY,
     RALPH,
     WHOLE,
+    clarity,
     fields_of,
+    lines_of,
     problems_of,
     ralph,
     read,
@@ -55,7 +57,7 @@ from tests.unit.agent.blocks import (
             f"{ANY_REPORT}\nTESTS_STATUS: GREEN", ["unknown-value TESTS_STATUS"], id="tests"
         ),
         pytest.param(f"{ANY_REPORT}\nWORK_TYPE: testing", [], id="any-case"),
-        pytest.param(ANY_REPORT.replace("true", "YES"), [], id="yes"),
+        pytest.param(ANY_REPORT.replace("true", "YES"), ["bad-value EXIT_SIGNAL"], id="yes"),
         pytest.param(
             ANY_REPORT.replace("true", "maybe"), ["bad-value EXIT_SIGNAL"], id="bad-boolean"
         ),
@@ -239,10 +241,12 @@ def test_how_a_type_of_work_is_read(written: str, work: str, words: str) -> None
     [
         ("true", True, ""),
         ("True \U0001f389", True, ""),
-        ("[yes]", True, ""),
-        ("No.", False, ""),
-        ("true (all done)", True, "it is read as true"),
-        ("true - everything passes", True, "it is read as true"),
+        ("[true]", True, ""),
+        ("False.", False, ""),
+        ("yes", False, "it is read as false"),
+        ("No.", False, "it is read as false"),
+        ("true (all done)", False, "it is read as false"),
+        ("true - everything passes", False, "it is read as false"),
         ("true (but not the docs)", False, "it is read as false"),
         ("true, but not yet", False, "it is read as false"),
         ("true once merged", False, "it is read as false"),
@@ -254,6 +258,15 @@ def test_how_a_type_of_work_is_read(written: str, work: str, words: str) -> None
 def test_how_a_flag_is_read(written: str, flag: bool, words: str) -> None:
     report = report_of(STATUS="COMPLETE", EXIT_SIGNAL=written)
     assert (report.exit_signal, told(report, "EXIT_SIGNAL")) == (flag, words)
+
+
+def test_a_wish_for_clarification_that_cannot_be_read_asks() -> None:
+    block = {"STATUS": "IN_PROGRESS", "EXIT_SIGNAL": "false", "PR_READY": "false"}
+    body = lines_of({**block, "CLARIFICATION_NEEDED": "maybe", "FILES_MODIFIED": "0"})
+    report = read(clarity(body))
+    assert report is not None
+    assert report.clarification_needed
+    assert told(report, "CLARIFICATION_NEEDED") == "it is read as true, so it asks"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +306,7 @@ def test_a_value_without_a_problem_says_plainly_what_is_read(value: str) -> None
     if "STATUS" not in bad:
         assert report.status == word.upper().replace(" ", "_")
     if "EXIT_SIGNAL" not in bad:
-        assert report.exit_signal is (word.lower() in {"true", "yes"})
+        assert report.exit_signal is (word.lower() == "true")
     if "FILES_MODIFIED" not in bad:
         assert str(report.files_modified) in report.fields["FILES_MODIFIED"]
 

@@ -10,7 +10,7 @@ from ralph_ls.core.agent.decode.told import Counts, TextTold, UsageTold
 
 def used(tokens: int | None, window: int | None = None) -> UsageTold:
     counts = Counts(context_tokens=tokens, context_window=window)
-    return UsageTold(iteration=1, offset=0, usage=counts)
+    return UsageTold(start=1, offset=0, usage=counts)
 
 
 def codes(watch: ContextWatch, *told: UsageTold) -> list[str]:
@@ -46,7 +46,7 @@ def test_a_window_that_nobody_knows_is_said_to_be_assumed() -> None:
 
 def test_without_counts_it_is_four_characters_to_a_token_of_what_was_told_and_printed() -> None:
     watch = ContextWatch(window=100, prompt_characters=100)
-    said = TextTold(iteration=1, offset=0, text="unused")
+    said = TextTold(start=1, offset=0, text="unused")
     assert watch.hear("é".encode() * 99, [said]) == ()
     (notice,) = watch.hear(b"y", [used(None)])
     assert notice.code == "context-50"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,54 @@ def test_it_is_shown_and_written_once(ralph: Ralph, repository: Path, settings: 
     }
     assert "has the stop hook of claude already\n" in ralph(repository, *INIT).out
     assert settings.read_text() == written
+
+
+def test_the_hook_that_is_written_answers_without_any_path(
+    ralph: Ralph, repository: Path, settings: Path
+) -> None:
+    ralph(repository, *INIT, "--yes")
+    (entry,) = json.loads(settings.read_text())["hooks"]["Stop"]
+    asked = subprocess.run(
+        ["/bin/sh", "-c", entry["hooks"][0]["command"]],
+        cwd=repository,
+        env={"PATH": "/nonexistent", "PYTHONPATH": str(repository)},
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (asked.stdout, asked.stderr) == ("", "")
+    assert "hook             it answers" in ralph(repository, "doctor").out
+
+
+def test_a_hook_that_no_agent_finds_is_told_and_renewed(
+    ralph: Ralph, repository: Path, settings: Path
+) -> None:
+    settings.write_text(
+        json.dumps({"hooks": {"Stop": [{"hooks": [{"command": "./ralph hook stop"}]}]}})
+    )
+    (repository / "ralph").write_text("#!/bin/sh\ntouch ran\n")
+    (repository / "ralph").chmod(0o755)
+    told = ralph(repository, "doctor").out
+    assert "the stop hook in .claude/settings.json cannot be started" in told
+    assert "ralph init --hooks --agent claude" in told
+    assert not (repository / "ran").exists()
+    (repository / "ralph").unlink()
+    assert ralph(repository, *INIT, "--yes").code == 0
+    assert "hook             it answers" in ralph(repository, "doctor").out
+
+
+def test_a_loop_and_its_hook_are_set_up_together(ralph: Ralph, repository: Path) -> None:
+    made = ralph(repository, "init", "--profile", "stories", "--hooks", "--yes", "--json").json
+    assert "ralph/tasks.json" in made["written"]
+    assert made["hooks"]["written"] == [".claude/settings.json"]
+    assert (repository / "ralph" / "tasks.json").is_file()
+    assert (repository / ".claude" / "settings.json").is_file()
+    refused = ralph(
+        repository, "init", "--profile", "spec", "--hooks", "--agent", "opencode", "--yes"
+    )
+    assert refused.code == 64
+    assert not (repository / "specs").exists()
 
 
 def test_nothing_is_written_unasked(ralph: Ralph, repository: Path, settings: Path) -> None:

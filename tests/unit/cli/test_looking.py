@@ -64,7 +64,8 @@ class TestPlan:
         assert set(plan) == {"tasks", "problems"}
         assert all(
             set(task)
-            == {"id", "title", "state", "priority", "section", "line", "blockedBy", "criteria"}
+            == {"id", "title", "state", "priority", "section", "line", "optional", "blockedBy"}
+            | {"criteria"}
             for task in plan["tasks"]
         )
         states = {state.value for state in TaskState}

@@ -28,9 +28,13 @@ class TestForeground:
         lines = said.out.splitlines()
         told = [line for line in lines if line.startswith("▸ ")]
         assert told[0].startswith("▸ Run: ")
-        assert told[1] == "▸ Profile: fixplan   Agent: command   Plan: @fix_plan.md"
-        assert told[2] == "▸ Branch: main"
-        assert told[4] == "▸ Limits: at most 20 iterations, 30m an iteration"
+        assert told[1] == (
+            "▸ Profile: fixplan (found by @fix_plan.md)   Agent: command   Plan: @fix_plan.md"
+        )
+        assert told[2:4] == ["▸ Branch: main", "▸ Pushes: no"]
+        assert told[5] == "▸ Limits: at most 20 iterations, 30m an iteration"
+        assert "ralph init --profile fixplan" in told[7]
+        assert "ralph rollback 1" in told[7]
         begun = "▸ Iteration 1 of 20: First task (0/2 tasks done, mode build, "
         first = next(place for place, line in enumerate(lines) if line.startswith(begun))
         assert lines[first + 1] == "I did the task. 漢字"
@@ -143,7 +147,14 @@ class TestDryRun:
         said = ralph(repository, "run", "7", "--agent-command", f"{command} 'a b'", "--dry-run")
         assert said.code == 0
         lines = said.out.splitlines()
-        assert lines[:3] == [
+        assert lines[0].startswith("Profile: fixplan (found by @fix_plan.md)   Agent: command   ")
+        assert lines[1:4] == [
+            "Branch: main",
+            "Pushes: no",
+            "Limits: at most 7 iterations, 30m an iteration",
+        ]
+        first = lines.index("Plan: @fix_plan.md")
+        assert lines[first : first + 3] == [
             "Plan: @fix_plan.md",
             "Task: First task",
             f"Agent: {command} 'a b'",
@@ -158,7 +169,11 @@ class TestDryRun:
     def test_programs_get_the_same(self, ralph: Ralph, repository: Path) -> None:
         shown = ralph(repository, "run", "--agent", "demo", "--dry-run", "--json").json
         told = {"argv", "mode", "task", "plan", "prompt", "template", "instead", "settings"}
-        assert set(shown) == {*told, "agent", "model", "notAllowed"}
+        assert set(shown) == {*told, "agent", "model", "notAllowed", "branch", "choices"}
+        assert (shown["branch"], shown["choices"]) == (
+            "main",
+            {"profile": "found", "sign": "@fix_plan.md", "agent": "given"},
+        )
         assert (shown["agent"], shown["model"]) == ("demo", None)
         assert (shown["template"], shown["instead"]) == (None, None)
         assert (shown["task"], shown["plan"]) == ("First task", "@fix_plan.md")
@@ -189,10 +204,11 @@ class TestBackground:
         command = agent(repository, IDLER)
         said = ralph(repository, "run", "1", "--agent-command", command, "--detach")
         assert (said.code, said.err) == (0, "")
-        first, second = said.out.splitlines()
+        first, *header, last = said.out.splitlines()
         assert first.startswith("Run ")
         assert "goes on in the background (pid " in first
-        assert second.startswith("Watch it: ralph watch")
+        assert "Limits: at most 1 iteration, 30m an iteration" in header
+        assert last.startswith("Watch it: ralph watch")
         wait_for(repository, "runEnded", exit_code=1)
         started = ralph(repository, "run", "1", "--agent-command", command, "--detach", "--json")
         assert set(started.json) == {"run", "pid"}
@@ -222,13 +238,25 @@ class TestBackground:
             ({"skip_review": True}, ["run", "--skip-review"]),
             (
                 {
+                    "max_duration": 5400.0,
+                    "max_cost_usd": 2.5,
+                    "max_tokens": 1000,
+                    "allow_unmetered": True,
+                },
+                [
+                    *("run", "--allow-unmetered", "--max-time", "5400.0"),
+                    *("--max-cost", "2.5", "--max-tokens", "1000"),
+                ],
+            ),
+            (
+                {
                     "agent": "command",
                     "agents.command": {"argv": ["./a b", "it's"], "prompt": "file"},
                 },
                 ["run", "--agent-command", """'./a b' 'it'"'"'s'""", "--agent-prompt", "file"],
             ),
         ],
-        ids=["none", "agent", "all", "skip-review", "command"],
+        ids=["none", "agent", "all", "skip-review", "budgets", "command"],
     )
     def test_its_process_gets_the_same_flags(
         self, overrides: dict[str, object], arguments: list[str]

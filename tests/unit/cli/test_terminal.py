@@ -85,7 +85,7 @@ def test_a_panel_tells_how_the_run_stands_and_is_gone_at_the_end(
 def test_the_panel_shows_a_breaker_that_is_half_open(repository: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    body = f"echo nothing; test \"$RALPH_ITERATION\" != 3 || read -r go <'{gate}'"
+    body = f"echo nothing; test \"$RALPH_START\" != 3 || read -r go <'{gate}'"
     agent = write_agent(tmp_path / "agents", body)
     with in_terminal(repository, "run", "--agent-command", agent) as seen:
         seen.wait_for("◈ half open  2 iterations without progress")
@@ -140,6 +140,8 @@ def test_ctrl_c_ends_the_run_and_says_how_to_go_on(repository: Path, tmp_path: P
         wait_for(repository, "agentStarted")
         seen.wait_for("begun")
         seen.type(CTRL_C)
+        seen.wait_for("▸ Stopping after this iteration; Ctrl-C again stops now")
+        seen.type(CTRL_C)
         assert seen.wait() == 130
     assert "Traceback" not in seen.text
     lines = seen.text.splitlines()
@@ -158,6 +160,8 @@ def test_watching_ends_by_ctrl_c_and_the_run_goes_on(repository: Path, tmp_path:
             assert seen.wait() == 130
         assert "Traceback" not in seen.text
         assert run.process.poll() is None
+        run.type(CTRL_C)
+        run.wait_for("Ctrl-C again stops now")
         run.type(CTRL_C)
         assert run.wait() == 130
 

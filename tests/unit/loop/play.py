@@ -256,17 +256,17 @@ class Play:
                 )
             case order.ClaimTask(task=task):
                 return TaskClaimed(task=task, refused=world.claim(task.id))
-            case order.LaunchAgent(iteration=iteration, attempt=attempt):
+            case order.LaunchAgent(start=start, attempt=attempt):
                 self.prompts.append(effect.context)
                 self.stopping = False
                 name = effect.agent or LAUNCHED.agent
                 self.queue.append(replace(LAUNCHED, agent=name))
-                self.queue.append(lambda: self._agent_ends(iteration, attempt))
+                self.queue.append(lambda: self._agent_ends(start, attempt))
             case order.StopAgent():
                 self.stopping = True
             case order.ReadIteration():
                 return world.read(
-                    effect.iteration,
+                    effect.start,
                     effect.attempt,
                     effect.baseline,
                     lost=effect.lost,
@@ -305,22 +305,24 @@ class Play:
                 world.question = world.answer = None
             case order.WriteBlocked(reason=reason):
                 world.blocked = reason
+            case order.TakeApprovals():
+                pass
             case order.RemoveBlocked():
                 world.blocked = None
             case _:
                 assert isinstance(effect, order.CloseIteration), effect
 
-    def _agent_ends(self, iteration: int, attempt: int) -> AgentFinished:
+    def _agent_ends(self, start: int, attempt: int) -> AgentFinished:
         if self.stopping:
-            self.world.said.setdefault((iteration, attempt), Turn(fields=None, silent=True))
+            self.world.said.setdefault((start, attempt), Turn(fields=None, silent=True))
             return AgentFinished(signal=15, stopped=True, seconds=0.5)
-        return self.world.work(iteration, attempt)
+        return self.world.work(start, attempt)
 
     def _checked(self, effect: order.Validate | order.CommitWork | order.PushWork) -> Input:
         """What comes of what is done for an iteration after its agent."""
         match effect:
-            case order.Validate(iteration=iteration):
-                return self._validation_ends(iteration)
+            case order.Validate(start=start):
+                return self._validation_ends(start)
             case order.CommitWork():
                 return self._is_committed(effect)
             case order.PushWork():
@@ -336,11 +338,11 @@ class Play:
             return WorkPushed(ok=False, tries=1, problem="it was stopped")
         return self.world.push_work()
 
-    def _validation_ends(self, iteration: int) -> ValidationFinished:
+    def _validation_ends(self, start: int) -> ValidationFinished:
         current = self.run.current
         assert current is not None
         assert current.agent is not None
-        ok = not self.stopping and self.world.validate(iteration, current.agent.attempt)
+        ok = not self.stopping and self.world.validate(start, current.agent.attempt)
         return ValidationFinished(
             ok=ok, exit_code=0 if ok else 1, timed_out=False, seconds=2.0, tail="tested"
         )
@@ -383,7 +385,7 @@ def check_loop(
         assert end is not None
         assert message in end.message
     if iterations is not None:
-        assert played.run.iteration == iterations
+        assert played.run.start == iterations
     if outcomes is not None:
         told = [event.outcome.value for event in played.told("iterationEnded")]
         assert told == outcomes

@@ -216,6 +216,8 @@ def _command(kind: str, number: int, own: bool) -> CommandArrived:
         fields["text"] = "a"
     if name in {"skip", "resetTask"}:
         fields["task"] = "00000001"
+    if name == "allow":
+        fields["approvals"] = ({"key": ".ralph/validate.sh", "sha256": "0" * 64},)
     run = RUN if own else "20250101T000000Z-ffff"
     return command(name, id=f"command-{number}", run=run, **fields)
 
@@ -223,7 +225,18 @@ def _command(kind: str, number: int, own: bool) -> CommandArrived:
 commands = st.builds(
     _command,
     st.sampled_from(
-        ["stop", "stop now", "pause", "resume", "reset", "answer", "note", "skip", "resetTask"]
+        [
+            "stop",
+            "stop now",
+            "pause",
+            "resume",
+            "reset",
+            "answer",
+            "note",
+            "skip",
+            "resetTask",
+            "allow",
+        ]
     ),
     st.integers(10, 40),
     st.sampled_from([True] * 5 + [False]),

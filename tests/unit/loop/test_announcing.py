@@ -32,6 +32,7 @@ def test_a_question_goes_to_the_command_once() -> None:
         Announce(
             occasion=Occasion.QUESTION,
             channel=Channel.COMMAND,
+            start=1,
             iteration=1,
             text="tea or coffee?",
         )
@@ -84,7 +85,7 @@ def test_a_pull_request_that_is_ready_is_told_before_the_engine_lets_go() -> Non
     order, finish = played.effects[-2:]
     assert isinstance(finish, Finish)
     assert order == Announce(
-        occasion=Occasion.PR_READY, channel=Channel.COMMAND, iteration=2, text=""
+        occasion=Occasion.PR_READY, channel=Channel.COMMAND, start=2, iteration=2, text=""
     )
     assert played.kinds()[-2:] == ["runEnded", "warned"]
     assert played.exit_code == 0

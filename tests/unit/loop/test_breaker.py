@@ -1,4 +1,4 @@
-"""The breaker's table (SPEC §6), row by row and from both states that lead to OPEN."""
+"""The breaker's table, row by row and from both states that lead to OPEN."""
 
 from __future__ import annotations
 
@@ -40,8 +40,11 @@ some = facts(progress=True)
 blocked = facts(progress=True, blocked_reason="get a key")
 refused = facts(completion_refused=True)
 refused_with_progress = facts(progress=True, completion_refused=True)
-denied = facts(progress=True, denied_tools=("Bash",))
+denied = facts(denied_tools=("Bash",))
+denied_with_progress = facts(progress=True, denied_tools=("Bash",))
 permitted = facts(progress=True, denied_tools=())
+asks = facts(asked=True)
+asks_with_progress = facts(progress=True, asked=True)
 aside = facts(set_aside=True)
 aside_with_progress = facts(progress=True, set_aside=True)
 
@@ -62,6 +65,7 @@ def states(*args: Any, **config: Any) -> list[str]:
     return [breaker.state.value for breaker in count(*args, **config)]
 
 
+STALLS = {"no_progress_half_open": 0, "no_progress_open": 0}
 C, H, O = "CLOSED", "HALF_OPEN", "OPEN"  # noqa: E741
 
 
@@ -101,8 +105,17 @@ C, H, O = "CLOSED", "HALF_OPEN", "OPEN"  # noqa: E741
         pytest.param([refused, refused, refused], [C, H, O], id="refused completions"),
         pytest.param([refused, refused_with_progress] * 3, [C] * 6, id="refused, but progress"),
         pytest.param([refused, none, some, refused, refused], [C, H, C, C, H], id="not in a row"),
-        pytest.param([denied, denied], [C, O], id="denials, for all their progress"),
-        pytest.param([none, none, denied, denied], [C, H, C, O], id="denials in HALF_OPEN"),
+        pytest.param([denied, denied], [C, O], id="denials"),
+        pytest.param([denied_with_progress] * 4, [C] * 4, id="denials for all their progress"),
+        pytest.param([denied, denied_with_progress, denied], [C, C, O], id="denials, not zeroed"),
+        pytest.param([none, denied, some, denied], [C, H, C, O], id="denials from HALF_OPEN"),
+        pytest.param([asks] * 6, [C] * 6, id="asking is not failing"),
+        pytest.param([none, asks, none, asks, none], [C, C, H, H, O], id="asking leaves the count"),
+        pytest.param(
+            [none, none, asks_with_progress, none], [C, H, H, O], id="so does asking with progress"
+        ),
+        pytest.param([aside, facts(asked=True, set_aside=True)], [C, O], id="asking, set aside"),
+        pytest.param([facts(asked=True, blocked_reason="no key")], [O], id="asking, BLOCKED"),
         pytest.param([denied, permitted, denied], [C] * 3, id="an iteration without a denial"),
         pytest.param([denied, some, some, denied], [C] * 3 + [O], id="agents that cannot tell"),
         pytest.param([aside, aside], [C, O], id="tasks set aside"),
@@ -134,8 +147,8 @@ def test_the_table(history: list[IterationFacts], expected: list[str]) -> None:
             id="refused off",
         ),
         pytest.param([denied], {"denials_open": 1}, [O], id="denied at 1"),
-        pytest.param([denied] * 3, {"denials_open": 3}, [C, C, O], id="denied at 3"),
-        pytest.param([denied] * 9, {"denials_open": 0}, [C] * 9, id="denied off"),
+        pytest.param([denied] * 3, {"denials_open": 3, **STALLS}, [C, C, O], id="denied at 3"),
+        pytest.param([denied] * 9, {"denials_open": 0, **STALLS}, [C] * 9, id="denied off"),
         pytest.param([aside], {"set_aside_open": 1}, [O], id="set aside at 1"),
         pytest.param([aside] * 9, {"set_aside_open": 0}, [C] * 9, id="set aside off"),
         pytest.param([none, blocked, denied, denied], {"enabled": False}, [C] * 4, id="off"),
@@ -242,7 +255,6 @@ def test_an_iteration_that_was_cut_short_counts_nothing_up_and_opens_nothing() -
         tests_status="FAILING",
         completion_refused=True,
         denied_tools=("Bash",),
-        set_aside=True,
     )
     rows: dict[str, Any] = dict.fromkeys((f"{row}_open" for row in ROWS), 2)
     before = count([said], **rows)[-1]
@@ -250,6 +262,16 @@ def test_an_iteration_that_was_cut_short_counts_nothing_up_and_opens_nothing() -
         cut = replace(more, cut_short=True, progress=False)
         after = count([cut], before, **rows)[-1]
         assert after == before.model_copy(update={"current_iteration": 2})
+
+
+def test_a_task_that_is_set_aside_for_its_lost_iterations_counts_as_any_other() -> None:
+    lost = facts(set_aside=True, cut_short=True, denied_tools=("Bash",), error_patterns=("e",))
+    first, second = count([lost, lost])
+    assert (first.state, first.consecutive_set_asides) == (BreakerState.CLOSED, 1)
+    assert second.state is BreakerState.OPEN
+    assert "the environment is broken" in second.reason
+    assert second.consecutive_denials == second.consecutive_same_error == 0
+    assert states([none, none, lost, none]) == [C, H, H, H]
 
 
 def test_the_progress_of_an_iteration_that_was_cut_short_counts() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.budget import limit_reached, nearly_used
+from ralph_ls.core.loop.budget import limit_reached, nearly_used, used_up
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.report import Usage
 
@@ -138,3 +138,48 @@ def test_a_run_warns_before_it_ends(limit: int, used: int) -> None:
         assert is_over == (used >= limit)
         if limit >= 5 or "max_iterations" not in settings:
             assert is_told == (used * 5 >= limit * 4 and not is_over)
+
+
+@pytest.mark.parametrize(
+    ("settings", "used", "told"),
+    [
+        ({"max_iterations": 20}, {"counted": 20}, ("20 of 20 iterations", "--max-iterations 40")),
+        ({"max_iterations": 1}, {"counted": 1}, ("1 of 1 iterations", "--max-iterations 2")),
+        ({"max_duration": 5400}, {"seconds": 5460}, ("1h31m of 1h30m", "--max-time 3h")),
+        ({"max_duration": 90}, {"seconds": 130.2}, ("2m10s of 1m30s", "--max-time 3m")),
+        ({"max_duration": 0.2}, {"seconds": 0.25}, ("250ms of 200ms", "--max-time 400ms")),
+        ({"max_duration": 0}, {"seconds": 5}, ("5s of 0ms", "--max-time 1h")),
+        (
+            {"max_tokens": 1500},
+            {"usage": spent(1600)},
+            ("1600 of 1500 tokens", "--max-tokens 3000"),
+        ),
+        ({"max_cost_usd": 5}, {"usage": spent(cost=5.02)}, ("$5.02 of $5.00", "--max-cost 10")),
+        ({"max_cost_usd": 5}, {"usage": spent(cost=9.9)}, ("$9.90 of $5.00", "--max-cost 15")),
+        ({"max_cost_usd": 0.25}, {"usage": spent(cost=0.25)}, ("$0.25 of $0.25", "--max-cost 0.5")),
+        (
+            {"max_cost_usd": 0.0005},
+            {"usage": spent(cost=0.0005, estimated=True)},
+            ("≈$0.0005 of $0.0005", "--max-cost 0.001"),
+        ),
+    ],
+)
+def test_a_budget_that_is_used_up_says_how_much_and_which_flag_raises_it(
+    settings: dict[str, Any], used: dict[str, Any], told: tuple[str, str]
+) -> None:
+    given = {"counted": 0, "seconds": 0.0, "usage": None, **used}
+    (found,) = used_up(Config(**settings), **given)
+    assert (found.used, found.flag) == told
+
+
+def test_only_budgets_that_are_used_up_have_to_be_raised() -> None:
+    found = used_up(Config(**ALL), counted=10, seconds=3, usage=spent(20, cost=6))
+    assert [one.flag for one in found] == ["--max-iterations 20", "--max-cost 10"]
+    assert used_up(Config(**ALL), counted=0, seconds=0, usage=None) == ()
+
+
+@given(limit=st.floats(0.01, 1e6), share=st.floats(1, 50))
+def test_a_new_total_leaves_room_for_more(limit: float, share: float) -> None:
+    cost = limit * share
+    (found,) = used_up(Config(max_cost_usd=limit), counted=0, seconds=0, usage=spent(cost=cost))
+    assert float(found.flag.rpartition(" ")[2]) > cost + 0.4 * limit

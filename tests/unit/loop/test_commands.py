@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from ralph_ls.core.loop.effects import RemoveBlocked, StopAgent, WriteDecide
+from ralph_ls.core.loop.effects import RemoveBlocked, StopAgent, TakeApprovals, WriteDecide
 from ralph_ls.core.loop.inputs import CommandUnreadable, TimeCame
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.breaker import BreakerState
+from ralph_ls.protocol.commands import Approval
 from ralph_ls.protocol.events import CommandAccepted, CommandRejected
 from ralph_ls.protocol.run_words import Phase
 from tests.unit.loop.persons import during_turn, helpful, together
@@ -22,7 +23,6 @@ from tests.unit.loop.world import (
     is_blocked,
     no_progress,
     progress,
-    promise,
     turn,
 )
 
@@ -76,11 +76,13 @@ ANSWERS = {
     "no task": {"stop": OK, "pause": "parked", "resume": OK, "answer": "no-question"},
     "ended": {"stop": "ended", "pause": "ended", "resume": "ended", "answer": "ended"},
 }
-FIELDS = {
+APPROVAL = Approval(key=".ralph/validate.sh", sha256="0" * 64)
+FIELDS: dict[str, dict[str, object]] = {
     "answer": {"text": " polling \n"},
     "note": {"text": "use tabs"},
     "skip": {"task": "00000002"},
     "resetTask": {"task": "00000002"},
+    "allow": {"approvals": (APPROVAL,)},
 }
 
 
@@ -106,12 +108,22 @@ def answer_to(played: Play, kind: str, **fields: object) -> str:
     return answer.code
 
 
-@pytest.mark.parametrize("kind", ["stop", "pause", "resume", "answer", "reset", "note", *TASKS])
+@pytest.mark.parametrize(
+    "kind", ["stop", "pause", "resume", "answer", "reset", "note", "allow", *TASKS]
+)
 @pytest.mark.parametrize("phase", HELD)
 def test_every_command_is_answered_in_every_phase(phase: str, kind: str) -> None:
     always = "ended" if phase == "ended" else OK
     unasked = "no-question" if kind == "answer" else always
     assert answer_to(HELD[phase](), kind) == ANSWERS[phase].get(kind, unasked)
+
+
+def test_the_engine_knows_an_approval_before_the_asker_may_store_it() -> None:
+    played = HELD["running"]()
+    taken = played.tell("allow", approvals=(APPROVAL,))
+    assert taken.first == (TakeApprovals(approvals=(APPROVAL,)),)
+    (accepted,) = played.told("commandAccepted")
+    assert accepted.text == "the run may use what you have approved"
 
 
 @pytest.mark.parametrize("phase", HELD)
@@ -297,9 +309,13 @@ def test_no_agent_runs_while_the_breaker_is_open_whatever_else_is_settled() -> N
     assert played.go_on().exit_code == 0
 
 
+def both_files() -> World:
+    """What two earlier ends have left: a question and a blocker."""
+    return World(script=[finishes], question="a or b?", blocked="no key")
+
+
 def test_what_waits_for_two_people_waits_for_both() -> None:
-    both = turn(promises=(promise("decide", "a or b?"), promise("blocked", "no key")))
-    played = play(both, finishes, wait=True)
+    played = play(world=both_files(), wait=True)
     assert played.run.phase_reason == "blocked"
     assert answer_to(played, "reset") == OK
     assert played.run.phase_reason == "blocked"
@@ -311,8 +327,7 @@ def test_what_waits_for_two_people_waits_for_both() -> None:
 
 
 def test_an_answer_may_come_before_the_blocker_is_resolved() -> None:
-    both = turn(promises=(promise("decide", "a or b?"), promise("blocked", "no key")))
-    played = play(both, finishes, wait=True)
+    played = play(world=both_files(), wait=True)
     played.tell("answer", text="a")
     assert played.run.phase_reason == "blocked"
     assert answer_to(played, "answer") == "answered"

@@ -49,13 +49,14 @@ def test_everything_that_is_known_stands_in_it() -> None:
         "- Changed 7 files: a, b, c, d, e, …\n"
         "- Tests: not run\n"
         "- Plan: 1 of 3 required tasks done\n\n"
-        f"Ralph-Run: {RUN}\nRalph-Iteration: 7\n"
+        f"Ralph-Run: {RUN}\nRalph-Iteration: 7\nRalph-Start: 7\n"
     )
 
 
 def test_nothing_that_is_not_known_does() -> None:
     assert message() == (
-        f"ralph: Write the letter\n\n- Profile: fixplan\n\nRalph-Run: {RUN}\nRalph-Iteration: 7\n"
+        "ralph: Write the letter\n\n- Profile: fixplan\n\n"
+        f"Ralph-Run: {RUN}\nRalph-Iteration: 7\nRalph-Start: 7\n"
     )
 
 
@@ -94,4 +95,5 @@ def test_no_text_of_a_stranger_passes_for_a_trailer() -> None:
     assert [line for line in said.splitlines() if line.startswith("Ralph-")] == [
         f"Ralph-Run: {RUN}",
         "Ralph-Iteration: 7",
+        "Ralph-Start: 7",
     ]

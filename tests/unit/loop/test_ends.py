@@ -35,6 +35,7 @@ from tests.unit.loop.world import (
 ticks_all = turn(files=1, commit=True, ticks=ONE_TASK)
 same_error = turn(files=1, errors=("error: no such file",))
 fails_tests = turn(files=1, TESTS_STATUS="FAILING")
+breaks_the_tests = turn(files=1, validates=(False,))
 reports_blocked = turn(STATUS="BLOCKED", RECOMMENDATION="get a key", files=1)
 
 NEVER_PARKS: dict[str, tuple[list[Turn], tuple[str, int], str, dict[str, Any]]] = {
@@ -156,17 +157,20 @@ def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
     )
 
 
-def interrupted(script: list[Turn], by: str, turn_number: int = 1) -> Play:
+def interrupted(script: list[Turn], by: str, turn_number: int = 1, times: int = 1) -> Play:
     def person(played: Play) -> None:
         if played.run.phase is Phase.RUNNING and played.world.n_turns == turn_number:
-            played.feed(Interrupted(by=by))
+            for _ in range(times):
+                played.feed(Interrupted(by=by))
 
     return play(*script, person=person)
 
 
-@pytest.mark.parametrize(("by", "code"), [("Ctrl-C", 130), (BY_TERM, 143)])
-def test_a_signal_ends_the_agent_and_the_run(by: str, code: int) -> None:
-    played = interrupted([progress, finishes], by)
+@pytest.mark.parametrize(
+    ("by", "times", "code"), [("Ctrl-C", 2, 130), (BY_TERM, 1, 143), ("a closed terminal", 1, 130)]
+)
+def test_a_signal_ends_the_agent_and_the_run(by: str, times: int, code: int) -> None:
+    played = interrupted([progress, finishes], by, times=times)
     assert played.run.end is not None
     assert (played.run.end.reason.value, played.exit_code) == ("stopped", code)
     assert played.run.end.message == f"stopped by {by}"
@@ -178,15 +182,64 @@ def test_a_signal_ends_the_agent_and_the_run(by: str, code: int) -> None:
     ]
 
 
-def test_the_same_signal_twice_is_told_once() -> None:
+@pytest.mark.parametrize(
+    ("by", "times", "told"), [(BY_TERM, 2, 1), ("Ctrl-C", 1, 1), ("Ctrl-C", 2, 2), ("Ctrl-C", 4, 2)]
+)
+def test_a_signal_is_told_as_often_as_it_changes_anything(by: str, times: int, told: int) -> None:
+    played = interrupted([progress], by, turn_number=0, times=times)
+    stopping = [event for event in played.told("phaseChanged") if event.phase is Phase.STOPPING]
+    assert [event.reason for event in stopping] == [by] * told
+    assert played.exit_code == (143 if by == BY_TERM else 130)
+
+
+@pytest.mark.parametrize(
+    ("turn", "code", "reason"),
+    [(progress, 130, "stopped"), (finishes, 0, "complete"), (breaks_the_tests, 5, "fatal")],
+)
+def test_the_first_ctrl_c_lets_the_iteration_come_to_its_end(
+    turn: Turn, code: int, reason: str
+) -> None:
+    played = interrupted([turn, progress], "Ctrl-C", turn_number=0)
+    assert StopAgent() not in played.effects
+    assert played.run.end is not None
+    assert (played.run.end.reason.value, played.exit_code) == (reason, code)
+    assert played.run.iteration == 1
+    assert played.told("agentExited")[0].stopped is False
+
+
+@pytest.mark.parametrize("awaits", [Awaits.VALIDATION, Awaits.COMMIT, Awaits.PUSH])
+def test_the_first_ctrl_c_lets_what_follows_the_agent_come_to_its_end_as_well(
+    awaits: Awaits,
+) -> None:
+    valid = turn(files=1, validates=(True,))
+    played = Play(
+        world=World(script=[valid, progress]), config=settings(commits="loop", push=True)
+    ).until(awaits)
+    played.feed(Interrupted(by="Ctrl-C"))
+    assert StopAgent() not in played.effects
+    played.go_on()
+    assert played.exit_code == 130
+    assert [event.kind for event in played.events if event.kind in {"validated", "pushed"}] == [
+        "validated",
+        "pushed",
+    ]
+
+
+def test_ctrl_c_ends_at_once_where_a_stop_is_pending_already() -> None:
     def person(played: Play) -> None:
         if played.run.phase is Phase.RUNNING:
-            played.feed(Interrupted(by="Ctrl-C"))
+            played.tell("stop")
             played.feed(Interrupted(by="Ctrl-C"))
 
     played = play(progress, person=person)
-    stopping = [event for event in played.told("phaseChanged") if event.phase is Phase.STOPPING]
-    assert len(stopping) == 1
+    assert StopAgent() in played.effects
+    assert played.exit_code == 130
+
+
+@pytest.mark.parametrize("awaits", [Awaits.PREPARED, Awaits.TIME])
+def test_one_ctrl_c_ends_a_run_without_an_open_iteration_at_once(awaits: Awaits) -> None:
+    played = Play(world=World(script=[progress] * 3), config=settings(cooldown=60)).until(awaits)
+    played.feed(Interrupted(by="Ctrl-C"))
     assert played.exit_code == 130
 
 
@@ -286,7 +339,8 @@ def test_an_effect_that_fails_with_no_agent_is_fatal_all_the_same() -> None:
 )
 def test_what_fails_while_everything_is_ended_at_once_is_no_failure(by: str, code: int) -> None:
     played = Play(world=World(script=[progress, finishes]), config=settings()).until(Awaits.EXIT)
-    played.feed(Interrupted(by=by))
+    for _ in range(2 if by == "Ctrl-C" else 1):
+        played.feed(Interrupted(by=by))
     played.feed(EffectFailed(message="bd was killed"))
     assert played.run.end is not None
     assert (played.run.end.reason, played.exit_code) == (EndReason.STOPPED, code)
@@ -297,7 +351,7 @@ def test_what_fails_while_everything_is_ended_at_once_is_no_failure(by: str, cod
 
 def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> None:
     def person(played: Play) -> None:
-        if played.run.iteration == 1:
+        if played.run.start == 1:
             played.feed(EffectFailed(message="the disk is full"))
 
     played = play(progress, finishes, person=person).resume()
@@ -376,20 +430,14 @@ def test_an_empty_plan_gets_a_confirming_iteration() -> None:
 @pytest.mark.parametrize(
     ("looks", "iterations"),
     [
-        pytest.param(turn(adds=("b",)), 4, id="it adds a task"),
-        pytest.param(edits_only, 4, id="it makes progress"),
         pytest.param(timeout, 3, id="it ran out of time"),
         pytest.param(crash, 3, id="it failed"),
     ],
 )
-def test_only_a_confirming_iteration_that_looked_and_found_nothing_confirms(
+def test_only_a_confirming_iteration_that_came_to_its_end_confirms(
     looks: Turn, iterations: int
 ) -> None:
     after_it = [crash, no_progress] if looks is crash else [no_progress]
-    if looks.adds:
-        after_it = [turn(files=1, ticks=("b",)), no_progress]
-    elif looks is edits_only:
-        after_it = [edits_only, no_progress]
     check_loop([ticks_all, looks, *after_it], ends=("complete", 0), iterations=iterations)
 
 

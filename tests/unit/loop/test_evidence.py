@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.evidence import Changes, contradiction, is_tick_alone, judge, new_head
+from ralph_ls.core.loop.repetition import Before
 from ralph_ls.protocol.config import EvidenceKind
-from ralph_ls.protocol.evidence import CommitSeen, Evidence
+from ralph_ls.protocol.evidence import Again, CommitSeen, Evidence
 from ralph_ls.protocol.report import Report, ReportKind
 from ralph_ls.protocol.run_words import Mode
 
@@ -21,6 +22,8 @@ real = CommitSeen(hash="1" * 40, subject="change", files=2)
 own = CommitSeen(hash="2" * 40, subject="plan alone", files=0)
 nested = CommitSeen(hash="3" * 40, subject="inside", files=1, repository="lib")
 persons = CommitSeen(hash="4" * 40, subject="by hand", files=3, by_person=True)
+
+undone = CommitSeen(hash="5" * 40, subject="a violation", files=1, undone=True)
 
 
 def report(**fields: Any) -> Report:
@@ -44,7 +47,7 @@ def judged(
     return judge(
         changes,
         tasks_done=tasks_done,
-        seen=seen,
+        before=Before(seen=seen, is_first_weak_commit=False),
         kinds=kinds,
         report=said,
         mode=mode,
@@ -131,6 +134,8 @@ NO_PROGRESS = {
         judged(real, kinds=(EvidenceKind.WORKTREE,)),
         "the commits touch only",
     ),
+    "a violation alone": (judged(undone, kinds=HEAD), "no agent may change, and was restored"),
+    "a violation beside a person's": (judged(persons, undone), "no agent may change"),
     "declares nothing": (judged(said=report(), kinds=WITH_DECLARED), NOTHING),
     "no report to declare anything": (judged(kinds=WITH_DECLARED), NOTHING),
     "a person's commit": (judged(persons), PERSONS),
@@ -159,7 +164,7 @@ def test_no_progress(name: str) -> None:
 
 
 def test_declared_progress_needs_no_change() -> None:
-    for said in (report(TASKS_COMPLETED_THIS_LOOP=1), report(PR_READY="yes")):
+    for said in (report(TASKS_COMPLETED_THIS_LOOP=1), report(PR_READY="true")):
         assert judged(fingerprint="start", said=said, kinds=WITH_DECLARED).progress
 
 
@@ -207,6 +212,7 @@ def test_a_changed_plan_is_a_modified_file() -> None:
 def test_a_new_head_is_the_agents_last_commit_in_the_workspace() -> None:
     assert new_head(judged()) is None
     assert new_head(judged(persons, nested)) is None
+    assert new_head(judged(undone, kinds=HEAD)) is None
     assert new_head(judged(real, own, nested, persons)) == own.hash
 
 
@@ -281,3 +287,76 @@ def test_what_persons_committed_changes_no_judgement(
     assert new_head(with_persons) == new_head(alone)
     assert with_persons.commits == commits
     assert with_persons.why
+
+
+def again(kind: Again | None, before: Before, **fields: Any) -> Evidence:
+    """Judged where the same files changed again, with what the iterations before did."""
+    changes = Changes(files=1, paths=("a.txt",), fingerprint="new", again=kind, **fields)
+    return judge(changes, tasks_done=(), before=before, kinds=DEFAULT, report=None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "why"),
+    [
+        (Again.OUTPUT, Before(), "only output files changed again: a.txt"),
+        (Again.OUTPUT, Before(is_strict=False), "1 file"),
+        (Again.SAME, Before(repeats=1), "1 file"),
+        (Again.SAME, Before(repeats=2), "the same files changed again and again"),
+        (Again.SAME, Before(repeats=2, loop_commits=True), "1 file"),
+        (Again.SAME, Before(repeats=2, is_strict=False), "1 file"),
+        (Again.EDITED, Before(repeats=3), "1 file"),
+        (Again.EDITED, Before(repeats=4), "the same files changed again and again"),
+    ],
+)
+def test_the_same_files_again(kind: Again, before: Before, why: str) -> None:
+    evidence = again(kind, before)
+    assert evidence.progress is (why == "1 file")
+    assert why in evidence.why
+
+
+@pytest.mark.parametrize(
+    ("before", "progress"),
+    [
+        (Before(loop_commits=True), True),
+        (Before(loop_commits=True, is_first_weak_commit=False), False),
+        (Before(is_first_weak_commit=False), True),
+    ],
+)
+def test_white_space_alone_is_judged_where_it_is_committed(
+    before: Before, *, progress: bool
+) -> None:
+    evidence = again(None, before, cosmetic=True)
+    assert evidence.progress is progress
+    assert progress or evidence.why == "only white space and modes changed"
+
+
+def test_a_way_back_that_finished_a_task_is_progress_once() -> None:
+    for advanced, loop_commits, progress in [
+        (None, True, True),
+        (False, True, False),
+        (None, False, False),
+    ]:
+        evidence = judge(
+            Changes(files=1, fingerprint="start", advanced=advanced),
+            tasks_done=("a",),
+            before=Before(seen=("start",), loop_commits=loop_commits),
+            kinds=DEFAULT,
+            report=None,
+        )
+        assert evidence.progress is progress
+
+
+def test_output_of_ralph_itself_is_named() -> None:
+    found = Changes(fingerprint="start", engine_output=("out.json",))
+    evidence = judge(
+        found, tasks_done=(), before=Before(seen=("start",)), kinds=DEFAULT, report=None
+    )
+    assert not evidence.progress
+    assert evidence.why == "only the output of ralph itself changed: out.json"
+
+
+def test_at_most_fifty_paths_are_kept() -> None:
+    paths = tuple(f"{number}.txt" for number in range(60))
+    found = Changes(files=60, paths=paths, fingerprint="new")
+    evidence = judge(found, tasks_done=(), before=Before(), kinds=DEFAULT, report=None)
+    assert (evidence.files, evidence.paths) == (60, paths[:50])

@@ -284,8 +284,8 @@ class TestAFallback:
 def test_what_is_seen_of_an_agent_that_works_is_told_once_for_each_iteration() -> None:
     played = Play(world=World(script=[no_progress]), config=settings())
     played.until(Awaits.EXIT)
-    notice = Announced(code="context-50", message="half full", iteration=1)
-    for given in (notice, notice, Announced(code="context-50", message="late", iteration=2)):
+    notice = Announced(code="context-50", message="half full", start=1)
+    for given in (notice, notice, Announced(code="context-50", message="late", start=2)):
         played.feed(given)
     (told,) = played.told("warned")
     assert (told.iteration, told.code, told.message) == (1, "context-50", "half full")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.loop.confirming import CONFIRMING
 from ralph_ls.core.loop.gate import (
-    CONFIRMING,
     NOT_COMPLETE,
     ORDERS,
     GateInputs,
@@ -89,7 +89,7 @@ SATISFIED: dict[str, GateInputs] = {
     "STATUS COMPLETE": inputs("status", said=report(STATUS="COMPLETE", EXIT_SIGNAL="false")),
     "STATUS complete": inputs("status", said=report(STATUS=" complete ")),
     "PR_READY": inputs("status", said=report(STATUS="IN_PROGRESS", PR_READY="true")),
-    "PR_READY alone": inputs("status", said=report(PR_READY="Yes")),
+    "PR_READY alone": inputs("status", said=report(PR_READY="true")),
 }
 
 
@@ -389,7 +389,7 @@ counts_of_any_plan = st.builds(
     open_optional=st.integers(0, 2),
     marker=st.booleans(),
 )
-flags = st.sampled_from(("true", "false", "Yes", ""))
+flags = st.sampled_from(("true", "false", "yes", ""))
 statuses = st.sampled_from(
     ("COMPLETE", "IN_PROGRESS", "BLOCKED", "NEEDS_CLARIFICATION", "DEFERRED", "")
 )

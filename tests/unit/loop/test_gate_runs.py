@@ -213,10 +213,8 @@ class TestThePrecedenceOfTheStatusRule:
 
 
 def test_under_every_other_rule_completion_comes_before_the_breaker() -> None:
-    said = turn(
-        TESTS_STATUS="FAILING", files=1, ticks=ONE_TASK, EXIT_SIGNAL="true", words=("a", "b")
-    )
-    check_loop([said], breaker_failing_tests_open=1, ends=("complete", 0))
+    said = turn(errors=("Error: x",), files=1, ticks=ONE_TASK, EXIT_SIGNAL="true", words=("a", "b"))
+    check_loop([said], breaker_same_error_open=1, ends=("complete", 0))
 
 
 class TestClarification:

@@ -128,7 +128,9 @@ def test_resolving_a_blocker_closes_the_breaker_that_opened_for_the_same_report(
 
 
 def test_a_breaker_that_opened_for_something_else_waits_for_its_own_reset() -> None:
-    played = play(no_progress, no_progress, is_blocked("no key"), finishes, wait=True)
+    fails = is_blocked("no key", denied=("Bash",))
+    denied = turn(STATUS="IN_PROGRESS", denied=("Bash",))
+    played = play(denied, fails, finishes, wait=True)
     assert (played.run.breaker.state, played.run.phase_reason) == ("OPEN", "blocked")
     edited(played, blocked=None)
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "stuck")

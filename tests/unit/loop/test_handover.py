@@ -28,6 +28,8 @@ from tests.unit.loop.world import (
 LOOP: dict[str, Any] = {"commits": "loop"}
 BOTH: dict[str, Any] = {"commits": "loop", "push": True}
 
+CTRL_C_TWICE = (Interrupted(by="Ctrl-C"), Interrupted(by="Ctrl-C"))
+
 VALIDATED = turn(STATUS="IN_PROGRESS", files=1, validates=(True,))
 INVALID = turn(STATUS="IN_PROGRESS", files=1, validates=(False,))
 
@@ -145,18 +147,20 @@ class TestNotDue:
         played = play(late, max_iterations=1, **BOTH)
         assert after_settling(played)[:3] == ["validated", "committed", "pushed"]
 
-    def test_a_lost_iteration_is_not_committed(self) -> None:
+    def test_a_lost_iteration_is_committed_as_its_own_and_not_pushed_by_itself(self) -> None:
         played = held(Awaits.EXIT)
         played.world.change(edits_only)
         played.world.n_turns += 1
         played.world.afterwards = no_progress
-        played.config = settings(max_iterations=1, **BOTH)
+        played.config = settings(max_iterations=2, **BOTH)
         played.resume(config=played.config)
-        lost, second = played.told("iterationEnded")
-        assert (lost.outcome.value, lost.uncommitted) == ("lost", True)
-        (commit,) = ordered(played, order.CommitWork)
-        assert commit.base == played.told("iterationStarted")[0].baseline
-        assert second.commit == played.world.commits[0][0]
+        lost = played.told("iterationEnded")[0]
+        assert (lost.outcome.value, lost.uncommitted) == ("lost", False)
+        first = ordered(played, order.CommitWork)[0]
+        assert first.base == played.told("iterationStarted")[0].baseline
+        assert "Ralph-Iteration: 1\n" in first.message
+        assert lost.commit == played.world.commits[0][0]
+        assert [one.iteration for one in ordered(played, order.PushWork)] == [2]
 
 
 class TestCommitted:
@@ -199,9 +203,7 @@ class TestCommitted:
     def test_nothing_of_it_is_told_where_a_person_stopped_it(self) -> None:
         played = held(Awaits.COMMIT)
         played.queue.clear()
-        played.go_on(
-            Interrupted(by="Ctrl-C"), WorkCommitted(problem="it was stopped"), WorkPushed()
-        )
+        played.go_on(*CTRL_C_TWICE, WorkCommitted(problem="it was stopped"), WorkPushed())
         assert (played.warnings(), played.told("committed")) == ([], [])
         (ended,) = played.told("iterationEnded")
         assert (ended.outcome.value, ended.uncommitted) == ("stopped", True)
@@ -270,7 +272,7 @@ class TestPushed:
     def test_one_that_a_person_stopped_is_not_told(self) -> None:
         played = held(Awaits.PUSH)
         played.queue.clear()
-        played.go_on(Interrupted(by="Ctrl-C"), WorkPushed(ok=False, tries=1))
+        played.go_on(*CTRL_C_TWICE, WorkPushed(ok=False, tries=1))
         assert not played.told("pushed")
         assert played.exit_code == 130
         assert played.told("iterationEnded")[0].uncommitted is False

@@ -16,6 +16,7 @@ from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.iteration_limits import SpendingWatch, limit_passed, passed_words
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.messages import ToolState
+from ralph_ls.protocol.prices_config import PriceConfig
 from ralph_ls.protocol.report import Usage
 from tests.unit.loop.play import check_loop
 from tests.unit.loop.world import finishes, turn
@@ -53,11 +54,11 @@ def test_it_says_whether_the_agent_was_ended_for_it() -> None:
 
 
 def uses(tokens: int, cost: float | None = None) -> UsageTold:
-    return UsageTold(iteration=1, offset=0, usage=Counts(input_tokens=tokens, cost_usd=cost))
+    return UsageTold(start=1, offset=0, usage=Counts(input_tokens=tokens, cost_usd=cost))
 
 
 def tool(call: str, state: ToolState) -> ToolTold:
-    return ToolTold(iteration=1, offset=0, call=call, name="Bash", summary="", state=state)
+    return ToolTold(start=1, offset=0, call=call, name="Bash", summary="", state=state)
 
 
 BEGINS, ENDS, FAILS = (
@@ -66,8 +67,8 @@ BEGINS, ENDS, FAILS = (
     tool("a", ToolState.FAILED),
 )
 SECOND, SECOND_ENDS = tool("b", ToolState.STARTED), tool("b", ToolState.DONE)
-TODO = TodoTold(iteration=1, offset=0, items=())
-SAYS = TextTold(iteration=1, offset=0, text="I go on.")
+TODO = TodoTold(start=1, offset=0, items=())
+SAYS = TextTold(start=1, offset=0, text="I go on.")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,34 @@ def test_what_an_earlier_attempt_used_counts() -> None:
     watch = SpendingWatch(BOTH, Usage(input_tokens=600))
     watch.hear([uses(401), BEGINS, ENDS])
     assert watch.is_over
+
+
+@pytest.mark.parametrize(
+    ("config", "before", "told", "over"),
+    [
+        (Config(max_tokens=1000), 500, [uses(499), BEGINS, ENDS], False),
+        (Config(max_tokens=1000), 500, [uses(500), BEGINS, ENDS], True),
+        (Config(max_tokens=1000), 500, [uses(500), BEGINS], False),
+        (Config(max_tokens=1000), 500, [uses(500, 0.1)], False),
+        (Config(max_tokens=1000), 0, [uses(999), BEGINS, ENDS], False),
+        (Config(max_iterations=1), 5000, [uses(999), BEGINS, ENDS], False),
+    ],
+)
+def test_an_agent_ends_after_the_turn_that_uses_up_the_runs_tokens(
+    config: Config, before: int, told: list[Told], over: bool
+) -> None:
+    watch = SpendingWatch(config, None, run_spent=Usage(input_tokens=before))
+    watch.hear(told)
+    assert watch.is_over is over
+
+
+@pytest.mark.parametrize(("before", "over"), [(0.1, False), (0.5, True)])
+def test_an_agent_ends_after_the_turn_that_uses_up_the_runs_cost(before: float, over: bool) -> None:
+    price = PriceConfig(input=1000)
+    run_spent = Usage(cost_usd=before)
+    watch = SpendingWatch(Config(max_cost_usd=1), None, price=price, run_spent=run_spent)
+    watch.hear([uses(600), BEGINS, ENDS])
+    assert watch.is_over is over
 
 
 OVERSPENT = AgentFinished(signal=15, overspent=True, seconds=9.0)

@@ -1,4 +1,4 @@
-"""Killed after any event and resumed, a run ends as it would have ended (SPEC §2).
+"""Killed after any event and resumed, a run ends as it would have ended.
 
 The world keeps what the agent did. An agent that was at work when the engine died has done
 nothing, or half of its turn, or all of it with nobody there to read what it said.
@@ -403,17 +403,17 @@ def check_end(played: Play, ends: tuple[str, int], where: str) -> None:
 
 
 def check_iterations(played: Play, where: str) -> None:
-    """Every iteration is told of once, and has one end."""
+    """Every start of an agent is told of once, and has one end."""
     assert [event.seq for event in played.events] == list(range(1, len(played.events) + 1)), where
     told: Counter[tuple[str, int]] = Counter()
     for event in played.events:
-        number = getattr(event, "iteration", None)
+        number = getattr(event, "start", None)
         if number is not None and event.kind in TOLD_ONCE:
             told[event.kind, number] += 1
         if number is not None and event.kind == "warned":
             told[f"warned {event.code}", number] += 1
     assert set(told.values()) == {1}, f"{where}: {[key for key in told if told[key] > 1]}"
-    numbers = range(1, played.run.iteration + 1)
+    numbers = range(1, played.run.start + 1)
     assert all(told["iterationStarted", number] == 1 for number in numbers), where
     assert all(told["iterationEnded", number] == 1 for number in numbers), where
     ends = [event for event in played.events if event.kind == "runEnded"]

@@ -129,12 +129,14 @@ class TestBudgets:
 
     def test_that_stay_nearly_used_up_are_not_warned_of_again(self) -> None:
         little = turn(files=1, commit=True, usage=Usage(input_tokens=90, output_tokens=10))
-        played = check_loop([little] * 10, max_tokens=1000, ends=("limit", 1), iterations=10)
+        played = check_loop(
+            [little] * 10, max_tokens=1000, ends=("limit", 1), iterations=10, attempts_unfinished=0
+        )
         assert played.warnings() == ["budget-tokens"]
 
     def test_of_iterations_are_warned_of_before_their_end(self) -> None:
         played = check_loop([progress] * 9, max_iterations=5, ends=("limit", 1))
-        assert played.warnings() == ["budget-iterations"]
+        assert played.warnings() == ["budget-iterations", "task-without-end"]
 
     def test_that_nobody_can_measure_end_nothing(self) -> None:
         check_loop([progress, finishes], max_tokens=1, max_cost_usd=0.01, ends=("complete", 0))
@@ -190,7 +192,7 @@ class TestSessions:
 
 
 def test_denials_are_told_and_open_the_breaker() -> None:
-    denied = turn(files=1, commit=True, denied=("Bash", "Bash", "Write"))
+    denied = turn(STATUS="IN_PROGRESS", denied=("Bash", "Bash", "Write"))
     played = check_loop([denied, denied], ends=("stuck", 4), message="tools.allow")
     first, _ = played.told("iterationEnded")
     assert (first.permission_denials, first.denied_tools) == (3, ("Bash", "Write"))

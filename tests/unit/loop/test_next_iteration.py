@@ -98,7 +98,8 @@ def test_a_run_that_is_over_before_an_iteration_says_why() -> None:
 
 def test_a_used_up_limit_is_told() -> None:
     played = play(no_progress, max_iterations=1)
-    assert going_on(played) == NextIteration(context=None, instead=told_end(played))
+    message = f"{told_end(played)} already, so no agent was started; give a higher total: "
+    assert going_on(played) == NextIteration(context=None, instead=f"{message}--max-iterations 2")
 
 
 def told_end(played: Play) -> str:

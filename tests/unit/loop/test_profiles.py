@@ -27,7 +27,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "spec": {
         "gate.rule": "marker",
         "gate.marker": "PROJECT_COMPLETE",
-        "optional_sections": ("Optional", "Future"),
+        "optional_sections": ("Optional", "Future", "Later", "Backlog"),
         "breaker.enabled": True,
         "on_blocked": "set-aside",
         "max_stuck": None,
@@ -46,7 +46,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "fixplan": {
         "gate.rule": "dual",
         "gate.indicators": 2,
-        "optional_sections": (),
+        "optional_sections": ("Optional", "Future", "Later", "Backlog"),
         "breaker.enabled": True,
         "on_blocked": "open",
         "max_stuck": None,
@@ -139,7 +139,7 @@ class TestEachProfile:
         assert preset(profile).profile == name
 
     def test_states_each_row_also_where_it_is_the_default(self, name: str) -> None:
-        rows = set(FIXPLAN.settings) - {"gate.indicators"}
+        rows = set(FIXPLAN.settings) - {"gate.indicators", "optional_sections"}
         assert rows <= set(PROFILES[ProfileName(name)].settings)
 
     def test_sets_nothing_twice_or_unknown(self, name: str) -> None:

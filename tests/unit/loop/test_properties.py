@@ -22,6 +22,7 @@ from ralph_ls.core.loop.inputs import (
     Started,
 )
 from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.repetition import Before
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.protocol.config import EvidenceKind
 from ralph_ls.protocol.events import Event, RunEnded, dump_event, parse_event
@@ -111,7 +112,7 @@ def test_any_sequence_of_inputs_keeps_the_promises_of_a_step(data: st.DataObject
     assert fold(parse_event(dump_event(event)) for event in chance.events) == run
     ends = sum(event.kind == "runEnded" for event in chance.events)
     assert ends <= chance.n_engines
-    numbers = [event.iteration for event in chance.events if event.kind == "iterationEnded"]
+    numbers = [event.start for event in chance.events if event.kind == "iterationEnded"]
     assert len(numbers) == len(set(numbers))
     counters = [run.counted, run.stuck_count, run.indicators, run.missing_reports, run.crashes]
     breaker = run.breaker
@@ -120,7 +121,7 @@ def test_any_sequence_of_inputs_keeps_the_promises_of_a_step(data: st.DataObject
     counters += [breaker.consecutive_denials, breaker.consecutive_set_asides]
     counters += [*run.attempts.values(), *breaker.error_streaks.values()]
     assert min(*counters, breaker.total_opens, 0) == 0
-    assert run.counted <= run.iteration
+    assert run.counted <= run.start
     assert run.active_seconds >= 0
 
 
@@ -128,7 +129,9 @@ def test_any_sequence_of_inputs_keeps_the_promises_of_a_step(data: st.DataObject
 def test_no_report_alone_is_ever_progress(report: Report | None, seen: list[str]) -> None:
     kinds = frozenset(EvidenceKind) - {EvidenceKind.DECLARED}
     for tasks_done in ((), ("00000001",)):
-        evidence = judge(Changes(), tasks_done=tasks_done, seen=seen, kinds=kinds, report=report)
+        evidence = judge(
+            Changes(), tasks_done=tasks_done, before=Before(seen=seen), kinds=kinds, report=report
+        )
         assert not evidence.progress
         assert evidence.why
 

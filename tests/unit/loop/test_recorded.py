@@ -76,7 +76,7 @@ def decided(events: Sequence[EventBase]) -> list[Decision]:
     found: list[Decision] = []
     for event in events:
         if isinstance(event, IterationEnded):
-            found.append((event.iteration, event.breaker.state.value, None, None))
+            found.append((event.start, event.breaker.state.value, None, None))
         if isinstance(event, RunEnded) and event.reason is not EndReason.STOPPED:
             number, breaker, *_ = found.pop() if found else (0, "CLOSED", None, None)
             return [*found, (number, breaker, event.reason.value, event.exit_code)]
@@ -193,13 +193,13 @@ class TestOtherPolicies:
 
 class TestWhatIsTakenFromTheJournal:
     def test_usage_and_denials(self) -> None:
-        costly = turn(files=1, commit=True, usage=Usage(output_tokens=60), denied=("Bash",))
+        costly = turn(fields=None, usage=Usage(output_tokens=60), denied=("Bash",))
         events = play(costly, costly, finishes, breaker_denials_open=0).events
-        assert under(events, max_tokens=100)[-1] == (2, "CLOSED", "limit", 1)
+        assert under(events, max_tokens=100)[-1] == (2, "HALF_OPEN", "limit", 1)
         assert under(events, breaker__denials_open=2)[-1] == (2, "OPEN", "stuck", 4)
 
     def test_denials_without_a_name(self) -> None:
-        denied = turn(files=1, commit=True, denied=("Bash",))
+        denied = turn(fields=None, denied=("Bash",))
         events = [
             event.model_copy(update={"denied_tools": ()})
             if isinstance(event, IterationEnded)

@@ -34,9 +34,11 @@ def ended(
     return RunState(
         config=Config.model_validate({"review_points": points}),
         counted=counted,
-        last=LastIteration(iteration=4, outcome=outcome, seconds=1.0),
+        last=LastIteration(
+            iteration=4, start=4, outcome=outcome, counted=outcome is Outcome.PROGRESS, seconds=1.0
+        ),
         evidence=Evidence(tasks_done=done),
-        evidence_iteration=evidence_of,
+        evidence_start=evidence_of,
     )
 
 

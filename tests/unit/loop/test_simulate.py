@@ -214,8 +214,18 @@ class TestEnds:
         check(late, ends=("fatal", 5), on_timeout="stop")
 
     def test_permissions_that_are_denied_open_the_breaker(self) -> None:
-        denied = {**WORKS, "deniedTools": ["Bash"]}
+        denied = {"report": {"STATUS": "IN_PROGRESS"}, "deniedTools": ["Bash"]}
         check(denied, denied, ends=("stuck", 4), reason="Bash")
+
+    def test_permissions_that_kept_nobody_from_working_open_nothing(self) -> None:
+        denied = {**WORKS, "deniedTools": ["Bash"]}
+        told = check(*[denied] * 4, ends=None)
+        assert {one.breaker.value for one in told} == {"CLOSED"}
+
+    def test_a_question_leaves_the_count_of_no_progress(self) -> None:
+        quiet = {"report": {"STATUS": "IN_PROGRESS"}}
+        asks = {"promise": {"kind": "decide", "text": "red or blue?"}}
+        assert check(quiet, asks, ends=("decide", 3))[-1].breaker.value == "CLOSED"
 
     def test_a_usage_limit_is_waited_for_and_counts_for_nothing(self) -> None:
         limited = {"limit": True, "report": {"STATUS": "IN_PROGRESS"}}

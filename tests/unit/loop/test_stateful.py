@@ -18,14 +18,12 @@ from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, Int
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.config import Config, OnHalt
 from ralph_ls.protocol.events import dump_event, parse_event
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome
+from ralph_ls.protocol.run_words import EndReason, Mode
 from tests.unit.loop import persons, world
 from tests.unit.loop.play import RUN, command, facts
 from tests.unit.loop.turns import TASKS, configs, seldom, turns
 from tests.unit.loop.watched import SharedWorld, WatchedPlay
 from tests.unit.loop.world import Turn
-
-UNCOUNTED = {Outcome.LOST, Outcome.LIMITED}
 
 
 class RunUnderChance(RuleBasedStateMachine):
@@ -185,8 +183,8 @@ class RunUnderChance(RuleBasedStateMachine):
     def counts_are_what_was_told(self) -> None:
         run = self.play.run
         ended = self.play.told("iterationEnded")
-        assert run.counted == sum(event.outcome not in UNCOUNTED for event in ended)
-        assert [event.iteration for event in ended] == sorted({event.iteration for event in ended})
+        assert run.counted == sum(event.counted for event in ended)
+        assert [event.start for event in ended] == sorted({event.start for event in ended})
         assert all(count > 0 for count in run.attempts.values())
         counters = (run.stuck_count, run.indicators, run.missing_reports, run.crashes)
         assert min(counters) >= 0
@@ -215,13 +213,13 @@ class RunUnderChance(RuleBasedStateMachine):
             return
         self.play.take_up()
         assert self.play.run.active_seconds == run.active_seconds, "time without an engine"
-        assert self.play.run.iteration == run.iteration
+        assert self.play.run.start == run.start
 
     def play_one(self, turn: Turn) -> None:
         """One iteration to its end, if one can begin."""
         self.play.world.afterwards = turn
-        number = self.play.run.iteration
-        while self.play.queue and self.play.run.iteration == number:
+        number = self.play.run.start
+        while self.play.queue and self.play.run.start == number:
             self.advance()
         while self.play.queue and self.play.run.current is not None:
             self.advance()

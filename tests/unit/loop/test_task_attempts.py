@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.effects import PrepareIteration, SetTaskAside
-from tests.unit.loop.play import Play, check_loop, play
+from ralph_ls.core.loop.attempts import in_vain
+from ralph_ls.core.loop.effects import PrepareIteration, ReadIteration, SetTaskAside
+from ralph_ls.core.loop.fold import fold
+from ralph_ls.core.loop.inputs import AgentFinished, EffectFailed
+from ralph_ls.core.loop.state import Awaits
+from ralph_ls.protocol.report import AgentFailure
+from tests.unit.loop.play import Play, check_loop, play, settings
 from tests.unit.loop.world import Turn, World, no_progress, progress, turn
 
 TWO = {"paint": "todo", "sand": "todo"}
@@ -159,3 +166,101 @@ def test_no_attempts_are_counted_where_there_is_no_limit() -> None:
     played = play(no_progress, no_progress, no_progress)
     assert "attemptCounted" not in played.kinds()
     assert played.run.attempts == {}
+
+
+def lose(played: Play, *, times: int = 1) -> Play:
+    """Have the engine die while the agent is at work, and another one take the run up."""
+    for _ in range(times):
+        while played.state.awaits is not Awaits.EXIT:
+            given = played.queue.popleft()
+            played.feed(given() if callable(given) else given)
+        played.take_up()
+    return played
+
+
+class TestWrittenAtTheStart:
+    def play(self, **rules: object) -> Play:
+        world = World(script=[], tasks=dict(TWO), afterwards=works)
+        config = settings(**{**S_RULES, "max_iterations": 9, **rules})  # type: ignore[arg-type]
+        return Play(world=world, config=config)
+
+    def begun(self, **rules: object) -> Play:
+        return self.play(**rules).until(Awaits.EXIT)
+
+    def test_an_open_iteration_counts_already(self) -> None:
+        played = self.begun()
+        assert played.run.attempts == fold(played.events).attempts == {"paint": 1}
+        assert in_vain(played.run) == {}
+
+    def test_an_engine_that_dies_keeps_it(self) -> None:
+        played = lose(self.begun())
+        assert played.go_on().run.attempts == {"paint": 1}
+        assert played.told("iterationEnded")[0].outcome == "lost"
+
+    @pytest.mark.parametrize("rules", [S_RULES, B_RULES])
+    def test_a_task_that_kills_every_engine_is_set_aside(self, rules: dict[str, object]) -> None:
+        played = lose(self.begun(**rules), times=3)
+        played.go_on()
+        aside = played.told("taskSetAside")[0]
+        assert (aside.task.id, aside.attempts, aside.start) == ("paint", 3, 3)
+        assert tasks_of(played)[3] == "sand"
+
+    def test_two_such_tasks_in_a_row_are_a_broken_environment(self) -> None:
+        played = lose(self.begun(breaker_enabled=True), times=6)
+        played.go_on()
+        assert played.run.end is not None
+        assert (played.run.end.exit_code, len(played.told("taskSetAside"))) == (4, 2)
+        assert "the environment is broken" in played.run.end.message
+
+    def test_a_lost_iteration_with_progress_gives_it_back_where_only_idle_ones_count(self) -> None:
+        played = self.begun()
+        played.feed(played.queue.popleft()())  # type: ignore[operator]
+        played.events = [event for event in played.events if event.kind != "agentExited"]
+        played.resume()
+        assert played.told("iterationEnded")[0].outcome == "lost"
+        assert played.told("iterationEnded")[0].attempts == {}
+
+    def test_one_that_the_user_stops_gives_it_back(self) -> None:
+        played = self.begun()
+        played.tell("stop", now=True)
+        played.go_on()
+        assert played.told("iterationEnded")[-1].outcome == "stopped"
+        assert played.run.attempts == {}
+
+    def test_so_does_an_agent_whose_model_stays_overloaded(self) -> None:
+        busy = turn(
+            fields=None,
+            failure="529",
+            failure_kind=AgentFailure.OVERLOADED,
+            end=AgentFinished(exit_code=1),
+        )
+        played = run(*[busy] * 2, works, **S_RULES, retry={"tries": 1})
+        ended = played.told("iterationEnded")
+        assert [one.outcome for one in ended[:3]] == ["limited", "noProgress", "progress"]
+        assert {tuple(one.attempts) for one in ended} == {()}
+
+    def test_a_run_that_cannot_start_its_agent_gives_it_back(self) -> None:
+        played = self.play()
+        played.until(Awaits.LAUNCH).feed(EffectFailed(message="no prompt"))
+        assert played.run.attempts == {}
+        assert played.run.current is not None
+        played.resume()
+        assert played.told("iterationEnded")[0].attempts == {}
+
+    def test_a_run_that_breaks_under_its_agent_keeps_it(self) -> None:
+        played = self.begun()
+        played.feed(EffectFailed(message="no space left"))
+        assert played.run.attempts == {"paint": 1}
+
+    def test_one_that_is_reset_meanwhile_has_this_attempt_alone(self) -> None:
+        played = self.begun(**B_RULES)
+        played.tell("resetTask", task="paint")
+        assert in_vain(played.run) == played.run.attempts == {}
+        played.go_on()
+        assert played.told("iterationEnded")[0].attempts == {"paint": 1}
+
+    def test_a_third_attempt_is_no_reason_to_pass_the_task_over_before_it_is_over(self) -> None:
+        played = run(works, works, turn(files=1, ticks=("paint",)), **B_RULES)
+        reads = [one for one in played.effects if isinstance(one, ReadIteration)]
+        assert {one.skip for one in reads[:3]} == {()}
+        assert played.told("taskSetAside")[0].task.id == "sand"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import IterationRead, PendingReset, Resumed
@@ -116,6 +118,19 @@ class TestResetTask:
         assert played.run.attempts == {}
         (accepted,) = played.told("commandAccepted")
         assert (accepted.command_kind, accepted.task) == ("resetTask", "first")
+
+    @pytest.mark.parametrize("is_lost", [False, True], ids=["ended", "lost"])
+    def test_the_iteration_that_is_open_remains_an_attempt(self, *, is_lost: bool) -> None:
+        played = begun(no_progress, attempts_limit=3, max_iterations=1).until(Awaits.EXIT)
+        assert played.run.attempts == {"first": 1}
+        played.tell("resetTask", task="first")
+        assert played.run.attempts == {}
+        if is_lost:
+            played.resume()
+        else:
+            played.go_on()
+        (ended, *_) = played.told("iterationEnded")
+        assert (ended.outcome == "lost", ended.attempts) == (is_lost, {"first": 1})
 
     def test_a_skipped_task_is_taken_again(self) -> None:
         played = begun(progress, progress, progress, max_iterations=2).until(Awaits.EXIT)

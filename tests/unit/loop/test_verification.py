@@ -91,6 +91,26 @@ def test_an_event_tells_all_but_the_words_of_the_commands() -> None:
     assert again.checked == seen.checked
 
 
+def test_an_event_tells_which_exit_code_is_wanted() -> None:
+    check = Check(criterion="`make x` exits 2", command="make x", wanted=2)
+    ref = TaskRef(id=LETTER, title=LETTER)
+    seen = Verification(task=ref, checked=(Checked(check=check, exit_code=2),))
+    (told,) = checks_told(seen)
+    assert (told.wanted, seen.ok) == (2, True)
+    event = CriteriaVerified.model_validate(
+        {
+            "seq": 1,
+            "at": "2026-01-31T12:00:00Z",
+            "run": "r",
+            "iteration": 1,
+            "task": ref,
+            "ok": True,
+            "checks": [told],
+        }
+    )
+    assert verification_of(event) == seen
+
+
 def test_of_many_checks_those_that_failed_are_told_first() -> None:
     told = checks_told(verification(n_checks=SHOWN_CHECKS + 9))
     assert len(told) == SHOWN_CHECKS

@@ -14,6 +14,7 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.profiles import PROFILES, preset
 from ralph_ls.protocol.config import Config, GateRule, OnHalt, OnValidateFail
+from ralph_ls.protocol.evidence import Again
 from ralph_ls.protocol.report import SessionSeen, Usage
 from tests.unit.loop import world
 from tests.unit.loop.world import Turn, promise
@@ -42,6 +43,9 @@ KNOWN_TURNS = [
     world.turn(errors=("error: a",), files=1, TESTS_STATUS="FAILING"),
     world.turn(files=1, reverts=True),
     world.turn(commit=True),
+    world.turn(files=1, again=Again.OUTPUT),
+    world.turn(files=1, again=Again.SAME),
+    world.turn(files=1, commit=True, cosmetic=True),
     world.turn(files=1, session=SessionSeen(id="s1")),
     world.turn(FILES_MODIFIED=9, session=SessionSeen(id="s2", cost_usd=0.5)),
 ]
@@ -81,6 +85,9 @@ TRAITS: list[tuple[str, Any]] = [
     ("marks", True),
     ("marks", False),
     ("reverts", True),
+    ("again", Again.EDITED),
+    ("advanced", True),
+    ("advanced", False),
     *(("STATUS", status) for status in ("COMPLETE", "BLOCKED", "NEEDS_CLARIFICATION")),
     ("EXIT_SIGNAL", "true"),
     ("EXIT_SIGNAL", "false"),

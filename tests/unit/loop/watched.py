@@ -65,9 +65,9 @@ class WatchedPlay(Play):
     looked: PlanFacts = PlanFacts()
     """The plan as the loop last saw it."""
     before: dict[int, tuple[tuple[str, ...], int]] = field(default_factory=dict)
-    """What agents had done at the start of each iteration."""
+    """What agents had done before each start."""
     modes: dict[int, Mode] = field(default_factory=dict)
-    """What each iteration was for."""
+    """What each start was for."""
 
     @property
     def shared(self) -> SharedWorld:
@@ -117,9 +117,11 @@ class WatchedPlay(Play):
     def _check_start(self, started: IterationStarted, before: LoopState, taken: Step) -> None:
         """Nothing that holds a run back is passed over."""
         run, config = before.run, self.config
-        self.before[started.iteration] = self.shared.of_agents()
-        self.modes[started.iteration] = started.mode
-        assert started.iteration == run.iteration + 1
+        self.before[started.start] = self.shared.of_agents()
+        self.modes[started.start] = started.mode
+        assert started.start == run.start + 1
+        assert started.iteration == run.counted + 1
+        assert started.tries == (run.tries + 1 if started.iteration == run.iteration else 1)
         assert is_stuck(run.breaker, run.stuck_count, config) is None
         assert run.blocked is None
         assert run.question is None or run.question.answer is not None
@@ -131,8 +133,8 @@ class WatchedPlay(Play):
     def _check_evidence(self, event: EvidenceGathered, given: Input) -> None:
         """Only what agents did is progress, and what is said only where it is asked for."""
         assert isinstance(given, IterationRead)
-        did = self.shared.of_agents() != self.before[event.iteration]
-        planned = self.modes[event.iteration] is Mode.PLAN and given.plan_changed
+        did = self.shared.of_agents() != self.before[event.start]
+        planned = self.modes[event.start] is Mode.PLAN and given.plan_changed
         kinds = self.config.progress.evidence
         says = given.report is not None and EvidenceKind.DECLARED in kinds
         assert not event.evidence.progress or did or planned or says
@@ -150,20 +152,26 @@ class WatchedPlay(Play):
             if count > earlier:
                 assert own is not None
                 assert task == own.id
-                assert ended.outcome not in CUT_SHORT
+                # It was counted as it began; a lost one keeps that where the task was reset since.
+                is_kept = ended.outcome is Outcome.LOST and count == 1
+                assert is_kept or ended.outcome not in CUT_SHORT
         if ended.outcome in CUT_SHORT:
             assert ended.indicators == run.indicators
             assert ended.crashes == run.crashes
             assert ended.missing_reports in {0, run.missing_reports}
-            assert ended.stuck_count in ({0} if ended.commit else {run.stuck_count})
-            check_nothing_counted_up(run.breaker, ended.breaker)
+            # A confirming iteration moves no counter, also where it was cut short.
+            is_new = ended.commit is not None and not given_task.started.confirming
+            assert ended.stuck_count == (0 if is_new else run.stuck_count)
+            # A task whose iterations were lost too often is set aside like any other.
+            if not any(one.start == ended.start for one in self.told("taskSetAside")):
+                check_nothing_counted_up(run.breaker, ended.breaker)
         if ended.outcome is Outcome.LIMITED and not self._progressed(ended):
             assert ended.breaker == run.breaker
             assert ended.verdict is None or ended.verdict.reason is not EndReason.STUCK
 
     def _progressed(self, ended: IterationEnded) -> bool:
         gathered = self.told("evidenceGathered")
-        of_this = [event.evidence for event in gathered if event.iteration == ended.iteration]
+        of_this = [event.evidence for event in gathered if event.start == ended.start]
         return bool(of_this[-1].progress)
 
     def _check_launch(self, effect: order.LaunchAgent) -> None:

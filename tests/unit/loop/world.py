@@ -19,19 +19,21 @@ from ralph_ls.core.loop.inputs import (
     IterationRead,
     Notice,
     PlanFacts,
+    Reverted,
     WorkCommitted,
     WorkPushed,
     WorkUndone,
 )
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.evidence import Baseline, CommitSeen
+from ralph_ls.protocol.evidence import Again, Baseline, CommitSeen
 from ralph_ls.protocol.report import (
     AgentFailure,
     Promise,
     PromiseKind,
     Report,
     ReportKind,
+    ReportProblem,
     SessionSeen,
     Usage,
 )
@@ -54,6 +56,8 @@ class Turn:
     blocks: tuple[str, ...] = ()
     fields: dict[str, str] | None = field(default_factory=dict)
     """The status block's fields; None: no block."""
+    problems: tuple[ReportProblem, ...] = ()
+    """What is wrong with them."""
     promises: tuple[Promise, ...] = ()
     words: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -78,10 +82,20 @@ class Turn:
     """What it asked at its end, without a signal."""
     marks: bool | None = None
     """Puts the completion marker into the plan, or takes it away."""
+    empties: bool = False
+    """Takes every task out of the plan."""
     reverts: bool = False
     """Leaves the tree as it was at the very first."""
+    restores: tuple[Reverted, ...] = ()
+    """What the guard restores after it."""
     reviews: tuple[str, ...] = ()
     """Tasks that were set aside and that its plan iteration deals with."""
+    again: Again | None = None
+    """It changes only what the iteration before changed, and that looks so."""
+    cosmetic: bool | None = None
+    """It changes white space alone."""
+    advanced: bool | None = None
+    """It ticks a part of a task, or only what was ticked before."""
 
 
 def turn(**fields: object) -> Turn:
@@ -142,13 +156,15 @@ class World:
     """Hash, and how many files it touches outside the loop's own."""
     plan_before: dict[str, str] = field(default_factory=dict)
     said: dict[tuple[int, int], Turn] = field(default_factory=dict)
-    """Recorded output by iteration and attempt."""
+    """Recorded output by start and attempt."""
     question: str | None = None
     answer: str | None = None
     blocked: str | None = None
     n_validated: int = 0
     marker: bool = False
     """The plan's completion marker is there."""
+    without_tasks: str = ""
+    """What a plan without a task says of it."""
     mode: Mode = Mode.BUILD
     reasons: dict[str, str] = field(default_factory=dict)
     """Why each task was set aside in the plan."""
@@ -156,6 +172,8 @@ class World:
     """What each blocked task waits for, in words; empty where it is blocked."""
     is_shared: bool = False
     """Others take tasks as well, so each is claimed."""
+    committed_offence: str = ""
+    """What keeps a run from being complete whose plan is done."""
     others: list[str] = field(default_factory=list)
     """Tasks that somebody else takes right before they are claimed."""
     hook: str = ""
@@ -233,6 +251,8 @@ class World:
                 for title in [*held, *(title for title in todo if title in skip)][:10]
             ),
             is_stuck=not ready and bool(todo),
+            without_tasks="" if self.tasks else self.without_tasks,
+            committed_offence="" if todo or n_blocked else self.committed_offence,
         )
 
     def _why_held(self, title: str, skip: Mapping[str, int]) -> str:
@@ -251,11 +271,11 @@ class World:
         self.reasons[task] = "Bob"
         return "Bob has it"
 
-    def work(self, iteration: int, attempt: int) -> AgentFinished:
+    def work(self, start: int, attempt: int) -> AgentFinished:
         """Let the agent do its turn to the end."""
         played = self.next_turn
         self.n_turns += 1
-        self.said[iteration, attempt] = played
+        self.said[start, attempt] = played
         self.change(played)
         return played.end
 
@@ -273,13 +293,15 @@ class World:
         self.tasks.update(dict.fromkeys(played.ticks, "done"))
         self.tasks.update(dict.fromkeys(played.adds, "todo"))
         self.tasks.update(dict.fromkeys(played.blocks, "blocked"))
+        if played.empties:
+            self.tasks.clear()
         self.marker = self.marker if played.marks is None else played.marks
         if self.answer is not None and played.deletes_decide:
             self.question = self.answer = None
 
     def read(
         self,
-        iteration: int,
+        start: int,
         attempt: int,
         baseline: Baseline,
         *,
@@ -287,12 +309,13 @@ class World:
         skip: Mapping[str, int] | None = None,
     ) -> IterationRead:
         """What the agent said, and what differs from the baseline."""
-        played = Turn(fields=None, silent=True) if lost else self.said[iteration, attempt]
+        played = Turn(fields=None, silent=True) if lost else self.said[start, attempt]
         hashes = [commit[0] for commit in self.commits]
         known = hashes.index(baseline.head) + 1 if baseline.head is not None else 0
         report = None
         if played.fields is not None:
-            report = Report(kind=ReportKind.RALPH_STATUS, fields=played.fields)
+            kind = ReportKind.RALPH_STATUS
+            report = Report(kind=kind, fields=played.fields, problems=played.problems)
         fingerprint = f"{self.content:016x}"
         self.tasks.update((one.task.title, "todo") for one in played.verified if one.failed)
         return IterationRead(
@@ -320,6 +343,10 @@ class World:
                 ),
                 files=0 if fingerprint == baseline.fingerprint else 1,
                 fingerprint=fingerprint,
+                paths=("work.txt",) if fingerprint != baseline.fingerprint else (),
+                again=played.again,
+                cosmetic=played.cosmetic,
+                advanced=played.advanced,
             ),
             tasks_done=tuple(
                 title
@@ -332,13 +359,14 @@ class World:
             verified=played.verified,
             must_validate=bool(played.validates) and not lost,
             moved=played.moved,
+            reverted=played.restores,
             notices=played.notices,
         )
 
     def commit_work(self, effect: CommitWork) -> WorkCommitted:
         """Commit what differs from the base, once for each iteration."""
         subject = effect.message.splitlines()[0]
-        if (made := self.loop_commits.get(effect.iteration)) is not None:
+        if (made := self.loop_commits.get(effect.start)) is not None:
             return WorkCommitted(commit=made, subject=subject)
         is_same = effect.base.fingerprint == f"{self.content:016x}"
         if is_same and self.tasks == self.plan_before:
@@ -346,14 +374,14 @@ class World:
         if self.hook:
             return WorkCommitted(problem=self.hook)
         made = f"{len(self.commits) + 1:040x}"
-        self.loop_commits[effect.iteration] = made
+        self.loop_commits[effect.start] = made
         self.commits.append((made, 1))
         self.messages.append(effect.message)
         return WorkCommitted(commit=made, subject=subject, files=1)
 
     def undo_work(self, effect: UndoWork, skip: Mapping[str, int] | None = None) -> WorkUndone:
         """Take everything back to the base, once for each iteration."""
-        number = effect.iteration
+        number = effect.start
         if self.keeps or effect.persons:
             return WorkUndone(refused=self.keeps or "a person committed meanwhile")
         if number not in self.undone:
@@ -387,8 +415,8 @@ class World:
             problem=said,
         )
 
-    def validate(self, iteration: int, attempt: int) -> bool:
+    def validate(self, start: int, attempt: int) -> bool:
         """What the validation script says; its last word stands for all later times."""
-        said = self.said[iteration, attempt].validates
+        said = self.said[start, attempt].validates
         self.n_validated += 1
         return said[min(self.n_validated, len(said)) - 1]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.beads.closing import check, check_closing, newly_closed, tell_closing
 from ralph_ls.core.plan.beads.criteria import (
+    CommandRun,
     Verified,
-    command_in,
+    command_of,
     criterion_key,
     read_criteria,
     read_evidence,
@@ -99,18 +100,61 @@ def test_what_was_written_is_read(verified: list[Verified]) -> None:
     assert list(read_evidence(write_evidence(verified))) == verified
 
 
+ON_PATH = frozenset({"true", "test", "frob", "id"})
+
+
 @pytest.mark.parametrize(
-    ("criterion", "command"),
+    ("criterion", "command", "exit_code"),
     [
-        ("Tests pass (`npm test x` - exit 0)", "npm test x"),
-        ("`make test` passes", "make test"),
-        ("`Cart` adds up, see `./run.sh`", "./run.sh"),
-        ("`Cart` adds up", None),
-        ("works", None),
+        ("npm test auth.test.ts exits 0", "npm test auth.test.ts", 0),
+        ("Running npm test x.ts exits with code 0", "npm test x.ts", 0),
+        ("time make test exits 0", "time make test", 0),
+        ("make exits 0", "make", 0),
+        ("pytest passes", "pytest", 0),
+        ("npm test passes", "npm test", 0),
+        ("go test ./... passes", "go test ./...", 0),
+        ("Tests pass (`npm test x` - exit 0)", "npm test x", 0),
+        ("Unit tests pass (npm test auth.test.ts)", "npm test auth.test.ts", 0),
+        ("`make test` passes", "make test", 0),
+        ("`make lint` exits with 1 on a bad file", "make lint", 1),
+        ("`make ok` exits 0, and `make no` exits 2", "make ok", 0),
+        ("It exits 3: `make no`", "make no", 3),
+        ("`./tool --bad` exits non-zero", "./tool --bad", -1),
+        ("Bad input exits 2 (tools/run bad)", "tools/run bad", 2),
+        ("`Cart` adds up, see `./run.sh`", "./run.sh", 0),
+        ("`frob x` prints y", "frob x", 0),
+        ("`unknown x` runs without error", "unknown x", 0),
+        ("Run `unknown` twice", "unknown", 0),
+        ("`unknown` exits cleanly", "unknown", 0),
+        ("`frob` passes", "frob", 0),
     ],
 )
-def test_a_criterion_may_name_its_command(criterion: str, command: str | None) -> None:
-    assert command_in(criterion) == command
+def test_a_criterion_may_name_its_command(criterion: str, command: str, exit_code: int) -> None:
+    assert command_of(criterion, on_path=ON_PATH) == CommandRun(command, exit_code)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "works",
+        "`Cart` adds up",
+        "`Cart` passes validation",
+        "`Cart.total()` returns 0",
+        "`user created` is printed",
+        "`unknown x` prints y",
+        "`id` column exists",
+        "`&&` is refused",
+        "Unit tests pass",
+        "The parser exits 0 on good input",
+        "pytest suite passes",
+        "pytest suite exits 0",
+        "make lint passes",
+        "make sure the login exits 0",
+        "It is fast (`unknown x`)",
+    ],
+)
+def test_a_criterion_may_name_no_command(criterion: str) -> None:
+    assert command_of(criterion, on_path=ON_PATH) is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +168,6 @@ def test_a_criterion_may_name_its_command(criterion: str, command: str | None) -
         ("tests pass (`true`)", "tests pass (true exited with 0)"),
         ("tests pass (make test)", "tests pass (make test - exit 0)"),
         ("tests pass (make test)", "tests pass (make test: exit status 0)"),
-        ("tests pass (`make test`)", "tests pass (npm test - exit 0)"),
         ("tests pass", "tests pass (`npm test` - exit 0)"),
         ("`make test` passes", "make test passes (make test - exit 0)"),
     ],
@@ -134,6 +177,71 @@ def test_a_line_is_about_its_criterion_however_the_command_is_marked(
 ) -> None:
     issue = Issue(id="a", title="A", criteria=f"- [ ] {criterion}", close_reason=f"- [x] {line}")
     assert check_closing(issue).is_verified, check_closing(issue)
+
+
+ASKED = "npm test auth.test.ts exits 0"
+
+
+@pytest.mark.parametrize(
+    ("criterion", "line"),
+    [
+        (ASKED, "Unit tests pass (npm test auth.test.ts - exit 0)"),
+        (ASKED, "npm test auth.test.ts exits 0"),
+        (ASKED, "`npm test auth.test.ts` → exit 0"),
+        (ASKED, "Tests: npm test auth.test.ts: exit 0"),
+        (ASKED, "all (cd web && CI=1 npm test auth.test.ts -- --silent - exit 0)"),
+        (ASKED, "all (make lint - exit 0, npm test auth.test.ts - exit 0)"),
+        (ASKED, "all (npm ci && npm test auth.test.ts - exit 0)"),
+        ("`./tool --bad` exits 2", "refuses (./tool --bad - exit 2)"),
+        ("`make x` exits non-zero", "refuses (make x - exit 2)"),
+        ("`frob x` prints y", "prints (frob x - exit 0)"),
+    ],
+)
+def test_a_line_that_cites_the_command_verifies_its_criterion(criterion: str, line: str) -> None:
+    issue = Issue(id="a", title="A", criteria=criterion, close_reason=f"- [x] {line}")
+    closing = check_closing(issue, on_path=ON_PATH)
+    assert (closing.is_verified, tell_closing(closing)) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "line"),
+    [
+        (ASKED, "[x] Unit tests pass"),
+        (ASKED, "[x] Unit tests pass (true - exit 0)"),
+        (ASKED, "[x] npm test auth.test.ts exits 0 (true - exit 0)"),
+        (ASKED, "[x] Unit tests pass (npm test auth.test.ts)"),
+        (ASKED, "[x] Unit tests pass (npm test - exit 0)"),
+        (ASKED, "[x] Unit tests pass (npm test auth.test.ts -t login - exit 0)"),
+        (ASKED, "[x] Unit tests pass (npm test auth.test.ts || true - exit 0)"),
+        (ASKED, "[x] Unit tests pass (npm test auth.test.ts - exit 1)"),
+        (ASKED, "[ ] Unit tests pass (npm test auth.test.ts - exit 0)"),
+        ("tests pass (`make test`)", "[x] tests pass (npm test - exit 0)"),
+        ("`./tool --bad` exits 2", "[x] refuses (./tool --bad - exit 0)"),
+        ("`make x` exits non-zero", "[x] refuses (make x - exit 0)"),
+        ("`frob x` prints y", "[x] `frob x` prints y (true - exit 0)"),
+        ("`Cart` adds up", "[x] it adds up"),
+        ("Unit tests pass", "[x] tests pass"),
+    ],
+)
+def test_a_line_without_the_command_verifies_nothing(criterion: str, line: str) -> None:
+    issue = Issue(id="a", title="A", criteria=criterion, close_reason=f"- {line}")
+    assert not check_closing(issue, on_path=ON_PATH).is_verified
+
+
+def test_the_command_that_has_to_be_cited_is_told() -> None:
+    issue = Issue(id="a", title="A", criteria=ASKED, close_reason="- [x] Unit tests pass")
+    assert tell_closing(check_closing(issue)) == (
+        "was closed with 1 criterion not verified, such as “npm test auth.test.ts exits 0”; "
+        "what has to be cited is (npm test auth.test.ts - exit 0)"
+    )
+
+
+def test_an_editor_doubts_only_what_fails_whatever_is_on_path() -> None:
+    reason = "- [x] `frob x` prints y (true - exit 0)\n- [x] z (frob x - exit 0)"
+    closed = {"id": "c", "status": "closed", "acceptance_criteria": "`frob x` prints y"}
+    assert remarks({**closed, "close_reason": reason}) == []
+    assert remarks({**closed, "close_reason": "- [x] z (frob x - exit 0)"}) == []
+    assert remarks({**closed, "close_reason": "- [x] z"}) == [("close-without-evidence", 3)]
 
 
 def test_ticks_are_no_change_and_all_else_is() -> None:
@@ -147,7 +255,9 @@ def test_ticks_are_no_change_and_all_else_is() -> None:
     ("criteria", "reason", "said"),
     [
         pytest.param(CRITERIA, REASON, "", id="as b does"),
-        pytest.param("Unit tests pass (`npm test` - exit 0)", REASON, "", id="named with it"),
+        pytest.param(
+            "Unit tests pass (`npm test auth.test.ts` - exit 0)", REASON, "", id="named with it"
+        ),
         pytest.param(
             CRITERIA,
             "- [x] Unit tests pass (x - exit 0)",
@@ -238,4 +348,4 @@ def test_reading_never_fails(criteria: str, reason: str) -> None:
     closing = check_closing(Issue(id="a", title="t", criteria=criteria, close_reason=reason))
     assert closing.is_verified is not bool(tell_closing(closing))
     assert all(read_criteria(criteria))
-    command_in(criteria)
+    command_of(criteria)

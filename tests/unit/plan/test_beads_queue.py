@@ -109,13 +109,15 @@ def test_the_status_is_the_state(status: str, state: TaskState) -> None:
 
 
 @pytest.mark.parametrize(
-    ("priority", "shown"),
+    ("priority", "counts_as"),
     [(0, Priority.P0), (1, Priority.P1), (2, Priority.P2), (3, Priority.P2), (4, Priority.P2)],
 )
 def test_the_priority_is_called_as_bd_calls_it_as_far_as_a_plan_can(
-    priority: int, shown: Priority
+    priority: int, counts_as: Priority
 ) -> None:
-    assert task_of(priority=priority).priority is shown
+    task = task_of(priority=priority)
+    assert task.priority is counts_as
+    assert task.shown_priority == f"P{priority}"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -337,6 +339,11 @@ def test_many_tasks_are_guarded_at_once() -> None:
     assert len(guarded.violations) == 500
 
 
+def _titles(plan: Plan) -> Counter[str]:
+    """How often each title is there: two tasks may have the same one."""
+    return Counter(task.title for task in plan.tasks)
+
+
 @given(plan_texts, st.data())
 def test_allowed_changes_alone_change_nothing(text: str, data: st.DataObject) -> None:
     after = text
@@ -351,14 +358,14 @@ def test_allowed_changes_alone_change_nothing(text: str, data: st.DataObject) ->
         elif edit == "block":
             after = block(after, task.id, "no key")
         else:
-            after = f"- [ ] Something quite new {data.draw(st.integers(0, 9))}\n\n{after}"
+            new = f"- [ ] Something quite new {data.draw(st.integers(0, 9))}\n\n"
+            # A byte order mark is one only where the file begins.
+            after = f"\ufeff{new}{after[1:]}" if after.startswith("\ufeff") else f"{new}{after}"
     before, now = parse(text).plan, parse(after).plan
     # Where an edit makes other items be read as something else, that is for the edit's own tests.
     criteria = {text for task in now.tasks for text in task.criteria}
-    if (
-        len(now.tasks) < len(before.tasks)
-        or not {task.title for task in before.tasks} <= {task.title for task in now.tasks}
-        or not all(set(task.criteria) <= criteria for task in before.tasks)
+    if not _titles(before) <= _titles(now) or not all(
+        set(task.criteria) <= criteria for task in before.tasks
     ):
         return
     guarded = guard(text, after)
@@ -481,3 +488,42 @@ def test_a_word_that_all_new_tasks_share_tells_nothing() -> None:
     before = "- [ ] Invoice\n- [ ] X\n- [ ] Y\n"
     after = "- [ ] X\n" + "".join(f"- [x] Invoice {n} {n} part\n" for n in range(40))
     assert told(guard(before, after + "- [ ] Y\n")) == [("dropped", "Invoice")]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "# P\n\n## High\n\n1. [BLOCKED] A\n   - Blocked by: x\n   - Needs: y\n2. B\n",
+        "# P\n\n- [ ] B\n- [ ] [BLOCKED] A\n  - Blocked by: x\n  - Needs: y\n- [ ] C\n",
+        "# P\n- [ ] B\n- [ ] [BLOCKED] A\n  - Blocked by: x\n",
+    ],
+)
+def test_what_a_dropped_task_left_is_not_doubled(before: str) -> None:
+    after = "".join(line for line in before.splitlines(True) if "BLOCKED" not in line)
+    assert guard(before, after).text == before
+    part = "".join(line for line in after.splitlines(True) if "Blocked by" not in line)
+    assert guard(before, part).text == before
+
+
+def test_notes_that_another_task_has_too_are_not_taken_for_what_was_left() -> None:
+    before = "- [ ] B\n  - Needs: y\n- [ ] A\n  - Needs: y\n- [ ] C\n"
+    after = "- [ ] B\n  - Needs: y\n- [ ] C\n"
+    assert guard(before, after).text == before
+
+
+def test_the_iterations_own_task_may_be_told_in_other_words_and_no_other_one() -> None:
+    before = "- [ ] A-1: Fix the bug\n- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
+    plans = parse(before).plan, parse("- [ ] A-3: Ship\n").plan
+    entry = "- [x] Refactored everything to use JWT"
+    done = check(
+        plans[0], before, plans[1], "- [ ] A-3: Ship\n", powers=Powers(), finished=entry, own="A-1"
+    )
+    assert done.told_otherwise == "Refactored everything to use JWT"
+    assert done.text == "- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
+    assert told(done) == [("dropped", "Write docs")]
+    alone = "- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
+    done = check(
+        plans[0], before, parse(alone).plan, alone, powers=Powers(), finished=entry, own="A-1"
+    )
+    assert (done.text, done.violations) == (alone, ())
+    assert done.told_otherwise == "Refactored everything to use JWT"

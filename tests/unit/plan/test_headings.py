@@ -123,3 +123,77 @@ def test_optional_sections_are_known_by_name(title: str, is_optional: bool) -> N
     assert section.optional is is_optional
     assert section_of("Sub", parent=section).optional is is_optional
     assert section_of(title).optional is False
+
+
+STANDARD = ("Optional", "Future", "Later", "Backlog")
+
+
+@pytest.mark.parametrize(
+    ("title", "is_optional"),
+    [
+        ("Optional", True),
+        ("**Future**", True),
+        ("Future Work", True),
+        ("Future: x", True),
+        ("Ideas (future)", True),
+        ("3. Optional", True),
+        ("Later", True),
+        ("Backlog", True),
+        ("🔮 Future enhancements", True),
+        ("P1 (optional \u2013 defer)", True),
+        ("P2 (Optional - defer)", True),
+        ("P2: Optional", True),
+        ("P2 \u2013 Future work", True),
+        ("Optional / Future", True),
+        ("Optional/Nice to have", True),
+        ("Future Work & Ideas", True),
+        ("Backlog (P2)", True),
+        ("[Optional] Dark mode", True),
+        ("Optional improvements:", True),
+        ("Phase 4: Optional", True),
+        ("Optional tasks (post-MVP)", True),
+        ("Backlog items", True),
+        ("later ideas", True),
+        ("Optional Task", True),
+        ("Nice to have (later)", True),
+        ("Future features ✨", True),
+        ("P3 (nice to have, optional)", True),
+        ("## x (backlog)", True),
+        ("Ideas [future]", True),
+        ("Priority 3 (later): x", True),
+        ("Optional -- see below", True),
+        ("Later \u2013 after launch", True),
+        ("P1 (optional\u2014defer)", True),
+        ("P1 (optional -- defer)", True),
+        ("Optional parameters support", False),
+        ("Future-proof the API", False),
+        ("The Future", False),
+        ("Optionally", False),
+        ("Nice to have", False),
+        ("Optional and required fields", False),
+        ("Optional, required and default parameters", False),
+        ("Later stages", False),
+        ("Backlog grooming tool", False),
+        ("Support (optional) parameters", False),
+        ("Future (tense) parser", False),
+        ("Non-optional", False),
+        ("P1", False),
+        ("Optional parameters", False),
+        ("Optional chaining feature", False),
+        ("Configure later", False),
+        ("Add optional fields", False),
+        ("Backlog view (kanban)", False),
+        ("Future value calculator", False),
+        ("Tasks (optional parameters)", False),
+        ("Optional / required arguments", False),
+        ("Laterality", False),
+    ],
+)
+def test_a_heading_is_optional_by_its_words_and_not_by_its_first_one(
+    title: str, is_optional: bool
+) -> None:
+    assert section_of(title, optional=STANDARD).optional is is_optional
+
+
+def test_a_heading_too_long_to_be_one_is_not_optional() -> None:
+    assert not section_of(f"Optional: {'x' * 200}", optional=STANDARD).optional

@@ -399,3 +399,25 @@ def test_places_are_the_same_for_every_line_ending(ending: str) -> None:
     assert (first.line, first.end_line, second.line) == (2, 3, 3)
     assert text[first.start : first.end] == "- [ ] 一"
     assert text[second.start : second.end] == "\t- [x] 二"
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        pytest.param(
+            "## High Priority\n\n  - Blocked by: x\n  - Needs: y\n1. B\n", ["B"], id="indented"
+        ),
+        pytest.param("## Tasks\n- **Blocked by:** x\n- Needs: y\n- B\n", ["B"], id="as tasks"),
+        pytest.param("## Tasks\n1. Needs: y\n2. B\n", ["B"], id="numbered"),
+        pytest.param("## Completed\n- A\n\n- Blocked by: x\n", ["A"], id="completed"),
+        pytest.param("## Tasks\n- Needs: y\n  1. more of it\n- B\n", ["B"], id="with details"),
+        pytest.param("## Tasks\n- [ ] Blocked by: x\n- [ ] B\n", ["Blocked by: x", "B"], id="box"),
+        pytest.param("## Tasks\n- Needs: y\n  - [ ] B\n", ["B"], id="a box within one"),
+        pytest.param("## Tasks\n- Needs:\n- B\n", ["Needs:", "B"], id="says nothing"),
+        pytest.param(
+            "- [ ] A\n  - Blocked by: x\n  - [ ] Needs: y\n", ["A", "Needs: y"], id="nested"
+        ),
+    ],
+)
+def test_what_a_removed_task_left_of_its_reasons_is_no_task(text: str, titles: list[str]) -> None:
+    assert [task.title for task in parse(text).plan.tasks] == titles

@@ -62,7 +62,7 @@ def test_what_only_one_kind_knows_is_passed_on_to_it() -> None:
     [
         (MARKDOWN, PlanKind.MARKDOWN, {"duplicate-task"}),
         ("- [ ] Paint it\n\nDONE_ALL\n", PlanKind.MARKDOWN, {"marker-with-open-tasks"}),
-        (STORIES, PlanKind.STORIES, set()),
+        (STORIES, PlanKind.STORIES, {"close-without-evidence"}),
         (ISSUES, PlanKind.BEADS, {"criteria-missing"}),
         (MARKDOWN, PlanKind.REQUEST, set()),
     ],

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.beads.criteria import command_in, criterion_key
-from ralph_ls.core.plan.programs import is_command
+from ralph_ls.core.plan.beads.criteria import command_of, criterion_key
+from ralph_ls.core.plan.programs import AnyProgram, is_command
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,8 @@ def test_what_is_none(text: str) -> None:
     ],
 )
 def test_a_criterion_may_name_it_in_brackets(criterion: str, command: str | None) -> None:
-    assert command_in(criterion) == command
+    run = command_of(criterion)
+    assert (run and run.command) == command
 
 
 def test_a_criterion_is_the_same_with_the_exit_code_of_its_command() -> None:
@@ -77,3 +78,7 @@ def test_a_criterion_is_the_same_with_the_exit_code_of_its_command() -> None:
 @given(st.text())
 def test_it_is_total(text: str) -> None:
     is_command(text)
+
+
+def test_where_path_is_unknown_every_name_may_be_a_program() -> None:
+    assert "frobnicate" in AnyProgram()

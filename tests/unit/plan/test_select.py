@@ -158,3 +158,11 @@ def test_tasks_are_found_by_id_and_line() -> None:
     assert plan.find("A-3") is None
     assert plan.by_id() == {"A-1": first, "A-2": second}
     assert [plan.at_line(line) for line in range(4)] == [first, second, second, None]
+
+
+def test_optional_tasks_may_be_left_alone() -> None:
+    plan = plan_of("# A", "- [x] a", "# Optional", "- [ ] b", optional_sections=OPTIONAL)
+    assert next_task(plan, takes_optional=False) is None
+    chosen = next_task(plan)
+    assert chosen is not None
+    assert chosen.title == "b"

@@ -18,6 +18,7 @@ from ralph_ls.core.plan.specs import (
     is_spec,
     read_index,
     read_spec,
+    without_tasks,
 )
 
 SPEC = """\
@@ -284,3 +285,22 @@ def test_nothing_fails_and_every_place_is_in_its_text(spec: str, index: str, pla
     for name, remarks in found.items():
         assert remarks
         assert all(0 <= one.start <= one.end <= len(texts[name]) for one in remarks)
+
+
+class TestWithoutTasks:
+    specs = (
+        read_spec("login.md", "# Login"),
+        read_spec("mail.md", "# Mail"),
+        read_spec("deep/tax.md", "# Tax"),
+        read_spec("done.md", SPEC),
+    )
+
+    def found(self, plan: str, *logs: str) -> tuple[str, ...]:
+        return without_tasks(self.specs, parse(plan).plan, plan, *logs)
+
+    def test_are_the_active_ones_that_no_task_names(self) -> None:
+        plan = "# Plan\n\nSee specs/mail.md.\n\n- [x] Log in (specs/login.md)\n"
+        assert self.found(plan) == ("mail.md", "deep/tax.md")
+
+    def test_leave_out_what_a_log_of_finished_tasks_names(self) -> None:
+        assert self.found("", "- [x] Tax (specs/deep/tax.md)\n", "- mail.md\n") == ("login.md",)

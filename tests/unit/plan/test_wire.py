@@ -5,7 +5,7 @@ import json
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
 from ralph_ls.core.plan.wire import to_json, to_view
-from ralph_ls.protocol.plan import Priority, TaskState, TaskView
+from ralph_ls.protocol.plan import Priority, ShownPriority, TaskState, TaskView
 
 
 def test_a_plan_is_shown_as_the_command_line_promises() -> None:
@@ -20,6 +20,7 @@ def test_a_plan_is_shown_as_the_command_line_promises() -> None:
                 "priority": "P0",
                 "section": "High (P0)",
                 "line": 2,
+                "optional": False,
                 "blockedBy": "b",
                 "criteria": ["c"],
             },
@@ -30,6 +31,7 @@ def test_a_plan_is_shown_as_the_command_line_promises() -> None:
                 "priority": "P0",
                 "section": "High (P0)",
                 "line": 5,
+                "optional": False,
                 "blockedBy": None,
                 "criteria": [],
             },
@@ -51,7 +53,7 @@ def test_one_task_is_shown() -> None:
         id="A-1",
         title="a",
         state=TaskState.IN_PROGRESS,
-        priority=Priority.P2,
+        priority=ShownPriority.P2,
         section="Low",
         line=3,
     )

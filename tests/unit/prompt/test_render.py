@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.render import render as render_with
 from ralph_ls.core.prompt.render import values_of
-from ralph_ls.core.prompt.texts import Texts, mode_word, template_name
+from ralph_ls.core.prompt.texts import MODES, Texts, mode_word, template_name
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.events import Validated
 from ralph_ls.protocol.run_words import Mode
@@ -119,6 +119,16 @@ def test_an_answer_without_a_name_and_a_run_without_a_limit() -> None:
 
 def test_a_question_that_is_not_answered_is_not_told() -> None:
     assert values_of(replace(PLAIN, question="a?"))["ANSWER"] == ""
+
+
+def test_failing_tests_are_the_first_work() -> None:
+    with_task = render(replace(PLAIN, task="Write the letter", failing_tests=True))
+    assert with_task.index("make the failing tests pass") < with_task.index("Write the letter")
+    text = render(replace(PLAIN, task=None, confirming=True, failing_tests=True))
+    assert text.index("make the failing tests pass") < text.index("no required task that is open")
+    alone = render(replace(PLAIN, task=None, failing_tests=True))
+    assert "make the failing tests pass" in alone
+    assert "no required task that is open" not in alone
 
 
 def test_a_confirming_iteration_is_told_to_look_and_to_change_nothing() -> None:
@@ -287,3 +297,13 @@ def test_every_line_of_a_persons_text_is_set_apart(note: str, answer: str) -> No
     for line in told.removeprefix("## A person says").strip("\n").splitlines():
         assert line.startswith(">")
     assert decided.endswith("then delete `.ralph/decide.txt`.\n")
+
+
+def test_every_agent_is_told_what_was_restored() -> None:
+    for profile, modes in MODES.items():
+        for mode in modes:
+            context = replace(PLAIN, profile=profile, mode=mode, restored=("plan.md: a rule", "b"))
+            told = render(context)
+            assert "## The loop restored guarded files" in told, (profile, mode)
+            assert "> - plan.md: a rule\n> - b\n" in told
+            assert "restored guarded files" not in render(replace(context, restored=()))

@@ -347,6 +347,11 @@ RULES = {
     "close-1": Rule(line='bd close <id> --reason "', where=("beads-build",)),
     "close-2": Rule(line="Acceptance criteria verified:", where=("beads-build",)),
     "close-3": Rule(line="- [x] <criterion> (<command> - exit 0)", where=("beads-build",)),
+    "close-cites-the-command": Rule(
+        line="- Where a criterion names a command, cite that command with all its arguments; one "
+        "that selects less verifies nothing.",
+        where=("beads-build",),
+    ),
     "no-pull-request": Rule(
         line="- Push nothing and open no pull request: `PR_READY` tells the loop, which does what "
         "is to be done.",

@@ -103,7 +103,17 @@ def empty_fields(model: BaseModel, at: str = "") -> list[str]:
 
 def with_new_fields(value: Any) -> Any:
     """Every object in ``value`` with one field more, but for those whose keys are free."""
-    free = {"env", "agents", "overrides", "dirty", "own", "nestedHeads", "fields", "errorStreaks"}
+    free = {
+        "env",
+        "agents",
+        "overrides",
+        "dirty",
+        "own",
+        "nestedHeads",
+        "fields",
+        "errorStreaks",
+        "left",
+    }
     free |= {"arguments", "attempts", "prices", "tag"}
     match value:
         case dict():

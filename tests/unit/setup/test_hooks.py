@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.setup.hooks import COMMAND, PLACES, HookPlace, with_stop_hook
+from ralph_ls.core.setup.hooks import (
+    COMMAND,
+    PLACES,
+    HookPlace,
+    hook_in,
+    launcher,
+    with_stop_hook,
+    words_of_hook,
+)
 
 PLACE = HookPlace(path=".agent/settings.json", event="Stop")
-ENTRY = {"hooks": [{"type": "command", "command": COMMAND, "timeout": 60}]}
+OURS = launcher("/opt/my tools/python")
+ENTRY = {"hooks": [{"type": "command", "command": OURS, "timeout": 60}]}
 TAIL = json.dumps(ENTRY, indent=2)
 
 TEXTS = {
@@ -33,7 +42,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_it_is_added_at_the_end_and_nothing_else_moves(text: str) -> None:
-    merged = with_stop_hook(text, PLACE)
+    merged = with_stop_hook(text, PLACE, OURS)
     assert (merged.problem, merged.line) == ("", None)
     before, after = (json.loads(one.removeprefix("\ufeff")) for one in (text, merged.text))
     events = after["hooks"]["Stop"]
@@ -46,22 +55,22 @@ def test_it_is_added_at_the_end_and_nothing_else_moves(text: str) -> None:
     rest = iter(merged.text)
     assert all(char in rest for char in "".join(text.split()))
     assert ("\r\n" in text) == ("\r\n" in merged.text)
-    assert with_stop_hook(merged.text, PLACE).text == merged.text
+    assert with_stop_hook(merged.text, PLACE, OURS).text == merged.text
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\ufeff\n"])
 def test_where_there_is_nothing_it_is_a_file_of_its_own(text: str) -> None:
-    merged = with_stop_hook(text, PLACE)
+    merged = with_stop_hook(text, PLACE, OURS)
     assert merged.text == json.dumps({"hooks": {"Stop": [ENTRY]}}, indent=2) + "\n"
 
 
 def test_it_is_laid_out_as_the_file_is() -> None:
-    merged = with_stop_hook('{\n\t"hooks": {\n\t\t"A": []\n\t}\n}\n', PLACE)
+    merged = with_stop_hook('{\n\t"hooks": {\n\t\t"A": []\n\t}\n}\n', PLACE, OURS)
     lines = merged.text.split("\n")
     assert lines[:6] == [
         *("{", '\t"hooks": {', '\t\t"A": [],', '\t\t"Stop": [', "\t\t\t{", '\t\t\t\t"hooks": [')
     ]
-    in_line = with_stop_hook('{\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n', PLACE)
+    in_line = with_stop_hook('{\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n', PLACE, OURS)
     assert in_line.text.count("\n") == 3
 
 
@@ -78,7 +87,7 @@ def test_it_is_laid_out_as_the_file_is() -> None:
     ],
 )
 def test_what_cannot_be_merged_stays_and_is_told(text: str, problem: str, line: int) -> None:
-    merged = with_stop_hook(text, PLACE)
+    merged = with_stop_hook(text, PLACE, OURS)
     assert merged.text == text
     assert merged.problem.startswith(problem)
     assert merged.line == line
@@ -86,11 +95,11 @@ def test_what_cannot_be_merged_stays_and_is_told(text: str, problem: str, line: 
 
 def test_comments_stay_where_the_program_knows_them() -> None:
     text = '{\n  // mine\n  "a": 1 // and this\n}\n'
-    merged = with_stop_hook(text, PLACES["qwen"])
+    merged = with_stop_hook(text, PLACES["qwen"], OURS)
     assert merged.problem == ""
     assert "  // mine\n" in merged.text
     assert " // and this\n}" in merged.text
-    assert with_stop_hook(merged.text, PLACES["qwen"]).text == merged.text
+    assert with_stop_hook(merged.text, PLACES["qwen"], OURS).text == merged.text
 
 
 JSONS = st.recursive(
@@ -109,11 +118,59 @@ JSONS = st.recursive(
 )
 def test_any_settings_keep_all_that_they_had(value: dict[str, object], indent: int | str) -> None:
     text = json.dumps(value, indent=indent)
-    merged = with_stop_hook(text, PLACE)
+    merged = with_stop_hook(text, PLACE, OURS)
     if merged.problem:
         assert merged.text == text
         return
     after = json.loads(merged.text)
     assert after["hooks"]["Stop"][-1] == ENTRY
     assert {**after, "hooks": None} == {**value, "hooks": None}
-    assert with_stop_hook(merged.text, PLACE).text == merged.text
+    assert with_stop_hook(merged.text, PLACE, OURS).text == merged.text
+
+
+def test_the_launcher_is_absolute_and_isolated() -> None:
+    assert OURS == "'/opt/my tools/python' -I -m ralph_ls hook stop"
+    assert launcher("/a/python", isolated=False) == "/a/python -P -m ralph_ls hook stop"
+    words = ("/opt/my tools/python", "-I", "-m", "ralph_ls", "hook", "stop")
+    assert words_of_hook(OURS) == words
+
+
+@pytest.mark.parametrize(
+    ("command", "is_ours"),
+    [
+        (COMMAND, True),
+        ("/usr/local/bin/ralph hook stop", True),
+        ("'/a b/ralph' hook stop", True),
+        ("python3 -P -m ralph_ls hook stop", True),
+        ("python3 -m ralph_ls hook stop", False),
+        ("python3 -I -m other hook stop", False),
+        ("ralph hook stop || true", False),
+        ("notralph hook stop", False),
+        ("hook stop", False),
+        ("ralph 'hook stop", False),
+        ("", False),
+    ],
+)
+def test_only_what_is_nothing_but_our_hook_is_known(command: str, *, is_ours: bool) -> None:
+    assert (words_of_hook(command) is not None) is is_ours
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}})
+    assert hook_in(text, PLACE) == (command if is_ours else None)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"hooks": 1}', '{"hooks": {"Stop": 1}}'])
+def test_where_there_is_no_hook_none_is_found(text: str) -> None:
+    assert hook_in(text, PLACE) is None
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))
+def test_what_an_earlier_release_wrote_is_renewed_in_place(place: HookPlace) -> None:
+    old = with_stop_hook('{\n  "a": 1\n}\n', place, COMMAND).text
+    renewed = with_stop_hook(old, place, OURS).text
+    assert renewed == old.replace(json.dumps(COMMAND), json.dumps(OURS))
+    assert with_stop_hook(renewed, place, OURS).text == renewed
+    assert hook_in(renewed, place) == OURS
+
+
+def test_a_line_of_the_users_own_around_the_hook_stays() -> None:
+    text = '{"hooks": {"Stop": [{"hooks": [{"command": "cd x && ralph hook stop"}]}]}}'
+    assert with_stop_hook(text, PLACE, OURS).text == text

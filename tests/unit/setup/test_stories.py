@@ -57,7 +57,7 @@ def test_an_item_is_put_behind_the_last_story(text: str, ids: list[str]) -> None
     written = add_stories(text, [QUICK])
     parsed = parse(written.text)
     assert [task.id for task in parsed.plan.tasks] == ids
-    assert parsed.problems == ()
+    assert {one.code for one in parsed.problems} <= {"stories-branch-missing"}
     assert written.notes == ()
     before = json.loads(text)
     after = json.loads(written.text)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ralph_ls.protocol.commands import Answer, Command, Note, Pause, Resume
+from ralph_ls.protocol.commands import Answer, Asker, Command, Note, Pause, Resume
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import Event, NoteAdded, RunEnded, RunResumed, dump_event
 from ralph_ls.protocol.run_words import EndReason
@@ -52,20 +52,23 @@ def to_lines(events: Sequence[Event]) -> bytes:
     return b"".join(dump_event(event) + b"\n" for event in events)
 
 
+ASKER = Asker(pid=4711, start_time=1769860800.25)
+
+
 def pause(command_id: str, *, seconds: float = 0.0) -> Pause:
-    return Pause(id=command_id, run=RUN, at=at(seconds), by="ralph pause")
+    return Pause(id=command_id, run=RUN, at=at(seconds), by="ralph pause", asker=ASKER)
 
 
 def resume(command_id: str, *, seconds: float = 0.0) -> Resume:
-    return Resume(id=command_id, run=RUN, at=at(seconds), by="ralph resume")
+    return Resume(id=command_id, run=RUN, at=at(seconds), by="ralph resume", asker=ASKER)
 
 
 def answer(command_id: str, text: str) -> Answer:
-    return Answer(id=command_id, run=RUN, at=START, by="ralph answer", text=text)
+    return Answer(id=command_id, run=RUN, at=START, by="ralph answer", asker=ASKER, text=text)
 
 
 def ask_note(command_id: str, text: str) -> Note:
-    return Note(id=command_id, run=RUN, at=START, by="ralph note", text=text)
+    return Note(id=command_id, run=RUN, at=START, by="ralph note", asker=ASKER, text=text)
 
 
 COMMANDS: tuple[Command, ...] = (

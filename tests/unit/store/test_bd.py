@@ -162,6 +162,40 @@ def test_a_refusal_has_bds_own_words(root: Path, old: str) -> None:
     assert 'no issue found matching "bd-9"' in caught.value.message
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", ["list:3 ready:1", "!update:1 dep:3", "update:3 !dep:1"])
+def test_what_fails_is_tried_three_times_more(root: Path, fails: str) -> None:
+    bd = bd_of(root, FAKE_BD_FAILS=fails)
+    perform(
+        bd, [("update", "bd-1", "--notes", "n"), ("dep", "add", "bd-1", "bd-5", "--type", "blocks")]
+    )
+    issue = read_snapshot(bd).by_id()["bd-1"]
+    assert (issue.notes, issue.needs) == ("n", ("bd-5",))
+
+
+@pytest.mark.slow
+def test_what_fails_four_times_is_refused(root: Path) -> None:
+    bd = bd_of(root, FAKE_BD_FAILS="list:4 update:4")
+    with pytest.raises(IssuesRefused, match="database is locked"):
+        perform(bd, [("update", "bd-1", "--notes", "n")])
+    with pytest.raises(IssuesMissing, match="database is locked"):
+        read_snapshot(bd)
+    for command in ("list", "update"):
+        assert (root / ".beads" / f"fake.{command}.failed").read_bytes() == b"x" * 4
+
+
+@pytest.mark.slow
+def test_release_0_34_loses_no_dependency_of_a_closed_issue(root: Path) -> None:
+    bd = bd_of(root, FAKE_BD_VERSION="0.34.0")
+    before = read_snapshot(bd, parent="bd-3")
+    perform(bd, [("close", one, "--reason", "r") for one in ("bd-1", "bd-2", "bd-3.1")])
+    after = read_snapshot(bd, parent="bd-3", before=before)
+    assert check(before, after) == ()
+    assert [issue.id for issue in after.in_scope()] == ["bd-3.1"]
+    assert read_snapshot(bd).by_id()["bd-2"].needs == ()
+    assert read_snapshot(bd, whole=["bd-2"]).by_id()["bd-2"].needs == ("bd-1",)
+
+
 def test_without_a_database_it_says_how_to_make_one(root: Path) -> None:
     (root / ".beads" / "fake.json").unlink()
     (root / ".beads" / "fake.lock").unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import OPTIONAL_SECTIONS, profile_of
 from ralph_ls.protocol.agent_config import AgentConfig
 from ralph_ls.protocol.config import (
     Config,
@@ -102,7 +102,7 @@ class TestPrecedence:
             ),
             pytest.param(
                 "optional_sections",
-                (),
+                OPTIONAL_SECTIONS,
                 ('optional_sections = ["Later"]', ("Later",)),
                 ("Some day, Never", ("Some day", "Never")),
                 (["Maybe"], ("Maybe",)),
@@ -192,7 +192,9 @@ class TestPrecedence:
         settings = load(tmp_path)
         assert settings.from_file == {}
         kept = LogRetention(days=30, newest=30)
-        assert settings.config == Config(max_iterations=20, log_retention=kept)
+        assert settings.config == Config(
+            max_iterations=20, log_retention=kept, optional_sections=OPTIONAL_SECTIONS
+        )
 
     @pytest.mark.parametrize("source", ["flag", "environment", "file"])
     @pytest.mark.parametrize("profile", ProfileName, ids=[name.value for name in ProfileName])

@@ -6,7 +6,8 @@ import pytest
 
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.store.config_file import load_settings, require_one_profile
+from ralph_ls.protocol.run_words import Origin
+from ralph_ls.store.config_file import EarlierChoice, load_settings, require_one_profile
 from ralph_ls.store.detecting import detect_profiles
 
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
@@ -72,9 +73,12 @@ class TestSettings:
 
     def test_a_run_that_goes_on_keeps_its_own(self, tmp_path: Path) -> None:
         put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")
-        settings = load_settings(tmp_path, {}, {}, instead=FIXPLAN)
-        assert settings.config.profile is FIXPLAN
-        require_one_profile(settings)
+        for by in (Origin.GIVEN, Origin.FOUND):
+            earlier = EarlierChoice(profile=FIXPLAN, profile_by=by, sign="todo.md", agent="codex")
+            settings = load_settings(tmp_path, {}, {}, earlier=earlier)
+            assert settings.config.profile is FIXPLAN
+            assert (settings.profile_by, settings.sign) == (by, "todo.md")
+            require_one_profile(settings)
 
     @pytest.mark.parametrize(
         ("plan", "profile"),
@@ -96,3 +100,58 @@ class TestSettings:
             "several plans lie here: @fix_plan.md (fixplan), prd.json (stories); say which one is "
             'meant, such as --profile fixplan, or profile = "…" in .ralph/config.toml'
         )
+
+
+class TestAProfileThatNobodyChose:
+    def test_it_does_not_push_and_its_run_is_bounded(self, tmp_path: Path) -> None:
+        put(tmp_path, "specs")
+        settings = load_settings(tmp_path, {}, {})
+        assert (settings.profile_by, settings.sign) == (Origin.FOUND, "specs")
+        config = settings.config
+        assert (config.profile, config.push, config.max_iterations) == (SPEC, False, 20)
+        assert config.commits.value == "loop"
+
+    def test_neither_does_the_default_or_one_that_an_earlier_run_found(
+        self, tmp_path: Path
+    ) -> None:
+        default = load_settings(tmp_path, {}, {})
+        assert (default.profile_by, default.config.max_iterations) == (Origin.DEFAULT, 20)
+        found = EarlierChoice(profile=SPEC, profile_by=Origin.FOUND, sign=None, agent="cline")
+        config = load_settings(tmp_path, {}, {}, earlier=found).config
+        assert (config.push, config.max_iterations) == (False, 20)
+
+    @pytest.mark.parametrize(
+        ("environment", "overrides", "by"),
+        [
+            ({"RALPH_PROFILE": "spec"}, {}, Origin.ENVIRONMENT),
+            ({}, {"profile": "spec"}, Origin.GIVEN),
+            ({"RALPH_PROFILE": "fixplan"}, {"profile": "spec"}, Origin.GIVEN),
+        ],
+    )
+    def test_a_chosen_one_keeps_its_own(
+        self, tmp_path: Path, environment: dict[str, str], overrides: dict[str, str], by: Origin
+    ) -> None:
+        put(tmp_path, "specs")
+        settings = load_settings(tmp_path, environment, overrides)
+        assert (settings.profile_by, settings.sign) == (by, None)
+        assert (settings.config.push, settings.config.max_iterations) == (True, None)
+
+    def test_one_in_the_settings_keeps_its_own(self, tmp_path: Path) -> None:
+        put(tmp_path, ".ralph/")
+        (tmp_path / ".ralph" / "config.toml").write_text('profile = "spec"\n', encoding="utf-8")
+        settings = load_settings(tmp_path, {}, {})
+        assert (settings.profile_by, settings.config.push) == (Origin.FILE, True)
+
+    @pytest.mark.parametrize(
+        ("environment", "overrides"),
+        [
+            ({}, {"push": True, "max_iterations": 40}),
+            ({"RALPH_PUSH": "true", "RALPH_MAX_ITERATIONS": "40"}, {}),
+        ],
+    )
+    def test_what_the_user_says_holds_all_the_same(
+        self, tmp_path: Path, environment: dict[str, str], overrides: dict[str, object]
+    ) -> None:
+        put(tmp_path, "IMPLEMENTATION_PLAN.md")
+        config = load_settings(tmp_path, environment, overrides).config
+        assert (config.push, config.max_iterations) == (True, 40)

@@ -37,7 +37,7 @@ def jsonl_log(folder: Path, *, wanted: bool = True) -> JsonlLog:
 
 
 def iterate(log: JsonlLog, number: int, *said: bytes, exit_code: int | None = 0) -> None:
-    log.begin(number, "main", LOCAL, mode=Mode.BUILD, task="bd-abc")
+    log.begin(number, number, "main", LOCAL, mode=Mode.BUILD, task="bd-abc")
     for piece in said:
         log.hear(STDOUT, piece)
     log.end(iteration_ended(number), LOCAL + timedelta(seconds=152), exit_code=exit_code)
@@ -50,7 +50,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_a_run_has_one_file_with_the_loops_lines_around_the_agents(tmp_path: Path) -> None:
     log = jsonl_log(tmp_path)
     iterate(log, 1, b'{"type":"system"}\nhel', b"lo")
-    log.begin(2, "main", LOCAL, mode=Mode.PLAN, task=None)
+    log.begin(2, 2, "main", LOCAL, mode=Mode.PLAN, task=None)
     log.hear(STDERR, b'{"a":1}\n')
     log.write(b"2 tests failed")
     log.end(iteration_ended(2), LOCAL, exit_code=143)

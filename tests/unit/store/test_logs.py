@@ -29,7 +29,7 @@ def run_log(folder: Path, form: LogForm = LogForm.RUN) -> RunLog:
 
 def iterate(log: RunLog, *numbers: int, said: bytes = b"said\n") -> None:
     for number in numbers:
-        log.begin(number, "main", MORNING)
+        log.begin(number, number, "main", MORNING)
         log.write(said)
         log.end(iteration_ended(number), MORNING + timedelta(seconds=152))
 
@@ -68,7 +68,7 @@ class TestOneFileARun:
 
     def test_it_is_the_seeds_frame(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
-        log.begin(42, "feature/user-auth", MORNING)
+        log.begin(42, 42, "feature/user-auth", MORNING)
         log.write(b"[Full agent output here...]\n")
         log.end(iteration_ended(42), MORNING + timedelta(seconds=152))
         log.close()
@@ -211,7 +211,7 @@ class TestTrouble:
 
     def test_a_summary_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
-        log.begin(1, None, MORNING)
+        log.begin(1, 1, None, MORNING)
         with small_files(10):
             log.end(iteration_ended(1), MORNING)
         log.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -82,6 +83,17 @@ class TestStart:
         with pytest.raises(UsageError, match="needs a limit, such as: ralph run 20 --detach"):
             start(worktree, state, StartOrder(environment={}), Launches())
         launches = Launches()
+        spending = Config(max_cost_usd=5)
+        for config, is_bound in (
+            (spending, True),
+            (Config(max_tokens=9), True),
+            (spending.model_copy(update={"allow_unmetered": True}), False),
+        ):
+            settings = Settings(config=config, from_file={}, overrides={})
+            monkeypatch.setattr(starting, "load_settings", lambda *_, found=settings, **__: found)
+            with nullcontext() if is_bound else pytest.raises(UsageError, match="needs a limit"):
+                start(worktree, state, StartOrder(environment={}), launches)
+        monkeypatch.setattr(starting, "load_settings", lambda *_, **__: unlimited)
         begun = start(worktree, state, StartOrder(environment={}, default_limit=20), launches)
         assert (launches.arguments[:2], begun.limit) == (["run", "20"], 20)
 

@@ -209,7 +209,7 @@ class TestRecords:
             file.writelines(f"{line}\n" for line in lines)
 
     def says(self, iteration: int, text: str) -> Message:
-        return TextMessage(iteration=iteration, text=text)
+        return TextMessage(start=iteration, text=text)
 
     def started(self, seq: int, iteration: int = 1) -> AgentStarted:
         return agent_started(seq, iteration).model_copy(update={"dialect": Dialect.CLAUDE})
@@ -217,7 +217,7 @@ class TestRecords:
     def test_their_words_are_shown_and_their_json_is_not(self, files: RunFiles) -> None:
         events: list[Event] = [self.started(1), agent_exited(2), ended(3)]
         lay(files, *events, out_1=b'{"type":"assistant"}\n', err_1=b"warned\n")
-        done = ToolMessage(iteration=1, name="Bash", state=ToolState.DONE)
+        done = ToolMessage(start=1, name="Bash", state=ToolState.DONE)
         self.speaks(files, self.says(1, "Hello 漢字\n"), done, self.says(1, "\n"))
         assert follow(files) == [1, ("out", "Hello 漢字\n"), ("err", "warned\n"), 2, 3]
 

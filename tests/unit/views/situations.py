@@ -18,7 +18,7 @@ HALF_OPEN = Breaker(state=BreakerState.HALF_OPEN, reason="2 iterations without p
 
 OF_RUN = {"run": RUN}
 GOES_ON = {"run": RUN, "continue": True}
-LOG = {"run": RUN, "iteration": 3}
+LOG = {"run": RUN, "start": 3}
 
 
 def asked(number: int | None = 3, question: str = "red or blue?") -> QuestionAsked:

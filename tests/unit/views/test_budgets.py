@@ -116,7 +116,7 @@ def test_a_warning_of_one_is_a_hint_while_the_run_goes_on(name: str) -> None:
     warned = event(Warned, iteration=3, code=code, message=f"most of the {name}")
     (hint,) = [one for one in diagnostics(look(warned)) if one.code == code]
     assert (hint.line, hint.severity, hint.message) == (0, Severity.HINT, f"most of the {name}")
-    assert hint.link == "iteration:3"
+    assert hint.link == "start:3:3"
     over = look(warned, ended(EndReason.LIMIT))
     assert not any(one.code == code for one in diagnostics(over))
 

@@ -263,7 +263,7 @@ class TestOfPhases:
             ("Show log", "showLog", LOG),
         ]
         assert look.state is not None
-        silent = replace(look, state=look.state.model_copy(update={"at": None, "iteration": 0}))
+        silent = replace(look, state=look.state.model_copy(update={"at": None, "start": 0}))
         made = shown(silent)
         assert made.since is None
         assert len(made.actions) == 2
@@ -298,7 +298,7 @@ class TestEnd:
         counts = PlanCountsView(required=1, required_done=1)
         last = ends(3, usage=Usage(cost_usd=0.425), counts=counts)
         made = shown(seen(*WORKS, last, ended(EndReason.COMPLETE), pid=None))
-        assert made.text.endswith("3 iterations · 4m 0s · 1 of 1 task done · $0.42")
+        assert made.text.endswith("1 iteration · 4m 0s · 1 of 1 task done · $0.42")
 
     def test_an_end_without_a_word_is_one_all_the_same(self) -> None:
         made = shown(seen(*WORKS, phase=Phase.ENDED, pid=None))

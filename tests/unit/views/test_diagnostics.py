@@ -107,7 +107,7 @@ def test_the_last_report_stands_at_its_task_with_severity_by_status(
     (one,) = found(look)
     assert (one.line, one.severity, one.code) == (CHOOSE, severity, "report")
     assert one.message.startswith(f"iteration 3 reports {status}")
-    assert one.link == "iteration:3"
+    assert one.link == "start:3:3"
     assert marked(look, one) == "Choose the storage engine"
 
 
@@ -246,7 +246,7 @@ def test_the_breaker_stands_on_the_first_line_with_its_reason(
     (one,) = found(seen(start, begins(3, CHOOSE), ends(3, breaker=breaker)))
     assert (one.line, one.severity, one.message) == (0, severity, message)
     assert one.code == f"breaker-{state.value.lower().replace('_', '-')}"
-    assert one.link == "iteration:3"
+    assert one.link == "start:3:3"
 
 
 def test_a_waiting_question_stands_at_its_task() -> None:
@@ -433,7 +433,7 @@ def test_the_decide_file_shows_its_question_until_it_is_answered(
     look = replace(seen(*WORKS, ASKED, RAISED), file=FileKind.DECIDE, text=text)
     told = diagnostics(look)
     assert [one.message for one in told] == expected
-    assert all((one.line, one.link) == (0, "iteration:3") for one in told)
+    assert all((one.line, one.link) == (0, "start:3:3") for one in told)
 
 
 def test_a_decide_file_of_an_earlier_run_speaks_for_itself() -> None:
@@ -444,7 +444,7 @@ def test_a_decide_file_of_an_earlier_run_speaks_for_itself() -> None:
 def test_the_blocked_file_shows_only_the_blocker() -> None:
     look = replace(seen(*WORKS, ASKED, RAISED), file=FileKind.BLOCKED, text="no keys\n")
     (one,) = diagnostics(look)
-    assert (one.line, one.end, one.link) == (0, 7, "iteration:3")
+    assert (one.line, one.end, one.link) == (0, 7, "start:3:3")
 
 
 @pytest.mark.parametrize("path", sorted(PLANS.glob("**/*.md")), ids=lambda path: path.name)
@@ -482,16 +482,18 @@ def test_what_was_put_back_stands_at_its_task_until_the_next_iteration_is_settle
         tasks=(task(LETTER),),
         n_tasks=1,
         kept="reverted/003-1-plan",
+        commit="1a2b3c4" + "0" * 33,
     )
     changed = event(GuardReverted, iteration=3, path=".ralph/config.toml", what="changed")
     look = seen(*WORKS, dropped, changed)
     told = [one for one in found(look) if one.code == "guard-reverted"]
     assert [one.line for one in told] == [0, LETTER]
-    assert all(one.severity is Severity.WARNING and one.link == "iteration:3" for one in told)
+    assert all(one.severity is Severity.WARNING and one.link == "start:3:3" for one in told)
     assert (
         "put back after iteration 3: .ralph/config.toml, which was changed; to" in told[0].message
     )
     assert "dropped from @fix_plan.md" in told[1].message
+    assert " (commit 1a2b3c4); " in told[1].message
     assert "run's folder: reverted/003-1-plan; to have it so" in told[1].message
     assert "guard-reverted" not in codes(seen(*WORKS, dropped, ends(3), begins(4, LETTER)))
     late = seen(*WORKS, dropped, ends(3), ends(4))

@@ -113,7 +113,7 @@ class TestAnEstimate:
         state = RunState(usage=ESTIMATE, config=Config(max_cost_usd=2.0))
         assert list(budget_words(state)) == ["≈$0.50 of $2.00"]
         assert "Cost: ≈$0.50" in frame_foot(ended, NOON)
-        message = UsageMessage(iteration=1, usage=ESTIMATE)
+        message = UsageMessage(start=1, usage=ESTIMATE)
         assert message_line(message) == "∑ 1 tokens in, 1 out, ≈$0.5000"
 
     def test_counts_for_budgets_and_says_so(self) -> None:

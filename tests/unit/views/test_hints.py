@@ -43,7 +43,7 @@ def test_a_finished_task_tells_its_iteration_and_its_commit() -> None:
             text="done in #1 · abc1234",
             tooltip=f"Done in iteration 1, commit {COMMIT}",
             commit=COMMIT,
-            arguments={"run": RUN, "iteration": 1, "commit": COMMIT},
+            arguments={"run": RUN, "start": 1, "commit": COMMIT},
         ),
     )
 
@@ -51,7 +51,7 @@ def test_a_finished_task_tells_its_iteration_and_its_commit() -> None:
 def test_a_task_that_was_finished_without_a_commit_names_none() -> None:
     _, rounded = hints(seen(*FINISHED, text=TICKED))
     assert (rounded.text, rounded.tooltip) == ("done in #2", "Done in iteration 2")
-    assert (rounded.commit, rounded.arguments) == (None, {"run": RUN, "iteration": 2})
+    assert (rounded.commit, rounded.arguments) == (None, {"run": RUN, "start": 2})
 
 
 def test_white_space_at_the_end_of_a_line_is_not_waited_for() -> None:

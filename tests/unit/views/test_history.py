@@ -53,8 +53,8 @@ def test_it_knows_who_did_what() -> None:
     choose = task(CHOOSE)
     assert known.tasks == {1: choose, 2: choose}
     assert known.attempts == {choose.id: (1, 2)}
-    assert known.done == {task(READ).id: Done(iteration=1, commit=COMMIT)}
-    assert known.told == {choose.id: Told(iteration=2, evidence=shows(2).evidence)}
+    assert known.done == {task(READ).id: Done(iteration=1, start=1, commit=COMMIT)}
+    assert known.told == {choose.id: Told(iteration=2, start=2, evidence=shows(2).evidence)}
     assert known.refused == JOURNAL[7]
     assert known.validated == JOURNAL[8]
     assert known.cost_usd == 0.75
@@ -74,12 +74,14 @@ def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:
     known = history(
         (*JOURNAL[:4], committed, event(Committed, iteration=2, commit="d" * 40, subject=""))
     )
-    assert known.done == {task(READ).id: Done(iteration=1, commit="c" * 40)}
+    assert known.done == {task(READ).id: Done(iteration=1, start=1, commit="c" * 40)}
 
 
 def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:
     known = history(JOURNAL[:4]).told[task(CHOOSE).id]
-    assert known == Told(iteration=1, report=JOURNAL[2].report, evidence=JOURNAL[3].evidence)
+    assert known == Told(
+        iteration=1, start=1, report=JOURNAL[2].report, evidence=JOURNAL[3].evidence
+    )
 
 
 @pytest.mark.parametrize("cut", range(len(JOURNAL)))
@@ -140,7 +142,7 @@ class TestDenials:
             breaker=Breaker(),
         )
         assert history([self.FIRST, moved]).denied == ("Bash", "Web")
-        reset = moved.model_copy(update={"iteration": None})
+        reset = moved.model_copy(update={"iteration": None, "start": None})
         assert history([self.FIRST, reset]).denied == ()
 
 

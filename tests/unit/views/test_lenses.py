@@ -249,7 +249,7 @@ def test_how_far_how_long_and_how_dear() -> None:
     assert standing(look, now=NOON + timedelta(hours=2, minutes=6)) == (
         "iteration 4 of 20 · 2 h 6 min · $0.42"
     )
-    assert shown(lenses(look))[-1][1:] == ("showLog", {"run": RUN, "iteration": 4})
+    assert shown(lenses(look))[-1][1:] == ("showLog", {"run": RUN, "start": 4})
 
 
 def test_the_time_of_a_run_without_engine_stands_still() -> None:
@@ -313,10 +313,10 @@ def on_tasks(look: Seen, wanted: TaskLenses = TaskLenses.TOUCHED) -> dict[int, l
 
 
 def test_only_tasks_that_have_something_to_say_have_lenses() -> None:
-    log = {"run": RUN, "iteration": 3}
+    log = {"run": RUN, "start": 3}
     assert on_tasks(seen(*TRIED)) == {
         ROUND: [only_this(ROUND), ("2 attempts", "showLog", log)],
-        CHOOSE: [only_this(CHOOSE), ("attempt 1", "showLog", {**log, "iteration": 4})],
+        CHOOSE: [only_this(CHOOSE), ("attempt 1", "showLog", {**log, "start": 4})],
         **BLOCKED_LENSES,
     }
 
@@ -330,7 +330,7 @@ def test_only_the_task_in_work_and_those_that_wait_on_wish() -> None:
 def test_every_open_task_on_wish() -> None:
     found = on_tasks(seen(*TRIED), TaskLenses.ALL)
     assert list(found) == [READ, ROUND, CHOOSE, PAY, PRINT, LETTER]
-    log = {"run": RUN, "iteration": 1, "commit": COMMIT}
+    log = {"run": RUN, "start": 1, "commit": COMMIT}
     assert found[READ] == [("done in iteration 1 · abc1234", "showLog", log)]
     assert found[LETTER] == [only_this(LETTER)]
     assert on_tasks(seen(), TaskLenses.ALL) == {
@@ -341,7 +341,7 @@ def test_every_open_task_on_wish() -> None:
 
 def test_a_finished_task_without_a_commit_names_none() -> None:
     look = seen(*WORKS, shows(3, files=1, done=(READ,)))
-    log = {"run": RUN, "iteration": 3}
+    log = {"run": RUN, "start": 3}
     assert on_tasks(look, TaskLenses.ALL)[READ] == [("done in iteration 3", "showLog", log)]
 
 
@@ -349,7 +349,7 @@ def test_a_task_that_was_opened_again_is_not_done() -> None:
     text = PLAN.replace("- [x] Read", "- [ ] Read")
     assert on_tasks(seen(*TRIED, text=text))[READ] == [
         only_this(READ),
-        ("1 attempt", "showLog", {"run": RUN, "iteration": 1}),
+        ("1 attempt", "showLog", {"run": RUN, "start": 1}),
     ]
 
 

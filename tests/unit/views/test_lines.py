@@ -8,7 +8,16 @@ import pytest
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.protocol import events as e
 from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView
+from ralph_ls.protocol.run_words import (
+    INFERRED,
+    EndReason,
+    Mode,
+    Origin,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    RunChoices,
+)
 from ralph_ls.protocol.state import RunState
 from tests.unit.views.runs import (
     COMMIT,
@@ -60,12 +69,19 @@ def test_an_event_of_a_newer_engine_says_nothing() -> None:
     assert line_of(told) is None
 
 
+def chosen(*, config: dict[str, Any] | None = None, **fields: Any) -> RunState:
+    choices = RunChoices(**{"profile": Origin.FILE, "agent": Origin.FILE, **fields})
+    started = run_started(**(config or {})).model_copy(update={"choices": choices})
+    return state_after(started)
+
+
 class TestHeader:
     def test_it_names_run_profile_agent_plan_branch_state_and_limits(self) -> None:
         assert header_lines(state_after(run_started())) == [
             "Run: 20260131T120000Z-0a1b",
             "Profile: fixplan   Agent: command   Plan: @fix_plan.md",
             "Branch: main",
+            "Pushes: no",
             "State: /state/worktrees/0123456789ab",
             "Limits: at most 15 iterations, 30m an iteration",
             "Complete: EXIT_SIGNAL true and 2 completion indicators",
@@ -82,7 +98,7 @@ class TestHeader:
     @pytest.mark.parametrize(
         ("config", "limits"),
         [
-            pytest.param({"max_iterations": None, "timeout": 0}, "no iteration limit", id="none"),
+            pytest.param({"max_iterations": None, "timeout": 0}, "no limit", id="none"),
             pytest.param(
                 {
                     "max_iterations": 1,
@@ -94,7 +110,7 @@ class TestHeader:
                     "max_cost_per_iteration_usd": 0.5,
                     "max_calls_per_minute": 20,
                 },
-                "at most 1 iteration, 1m 30s an iteration, 2h in all, 200k tokens, $5.00, "
+                "at most 1 iteration, 2h in all, 200k tokens, $5.00, 1m 30s an iteration, "
                 "50k tokens an iteration, $0.50 an iteration, 20 calls a minute",
                 id="all",
             ),
@@ -103,13 +119,75 @@ class TestHeader:
     def test_only_limits_that_are_set_are_named(self, config: dict[str, Any], limits: str) -> None:
         assert header_lines(state_after(run_started(**config)))[-2] == f"Limits: {limits}"
 
+    @pytest.mark.parametrize(
+        ("by", "words"),
+        [
+            (Origin.GIVEN, "chosen for this run"),
+            (Origin.ENVIRONMENT, "RALPH_PROFILE"),
+            (Origin.FILE, ".ralph/config.toml"),
+            (Origin.FOUND, "found by specs"),
+            (Origin.DEFAULT, "the default"),
+        ],
+    )
+    def test_it_says_how_the_profile_was_chosen(self, by: Origin, words: str) -> None:
+        lines = header_lines(chosen(profile=by, sign="specs"))
+        assert lines[1].startswith(f"Profile: fixplan ({words})   Agent: command   Plan: ")
+        advice = [line for line in lines if "ralph init --profile fixplan" in line]
+        assert len(advice) == (by in INFERRED)
+        assert all("ralph rollback 1" in line for line in advice)
+
+    def test_a_profile_that_an_earlier_version_found_has_no_sign(self) -> None:
+        lines = header_lines(chosen(profile=Origin.FOUND, sign=None))
+        assert lines[1].startswith("Profile: fixplan (found)   ")
+
+    @pytest.mark.parametrize(
+        ("by", "words"),
+        [
+            (Origin.FILE, ""),
+            (Origin.GIVEN, ""),
+            (Origin.PROFILE, " (the profile's own)"),
+            (Origin.FOUND, " (the only one on PATH)"),
+            (Origin.RUN, " (as before)"),
+        ],
+    )
+    def test_it_says_how_the_agent_was_chosen_where_nobody_named_it(
+        self, by: Origin, words: str
+    ) -> None:
+        assert f"   Agent: command{words}   " in header_lines(chosen(agent=by))[1]
+
+    @pytest.mark.parametrize(
+        ("push", "remote", "words"),
+        [
+            (False, None, "no"),
+            (True, "origin", "origin/main"),
+            (True, None, "no, since there is no remote"),
+        ],
+    )
+    def test_it_says_where_it_pushes(self, push: bool, remote: str | None, words: str) -> None:
+        assert f"Pushes: {words}" in header_lines(chosen(remote=remote, config={"push": push}))
+
+    def test_of_an_earlier_version_only_whether_it_pushes_is_known(self) -> None:
+        assert "Pushes: yes" in header_lines(state_after(run_started(push=True)))
+
+    @pytest.mark.parametrize(
+        ("known", "words"),
+        [
+            ({}, "$5.00"),
+            ({"overshoots": True}, "$5.00 (known after an iteration, so one may overshoot)"),
+            ({"unmetered": True}, "$5.00 (as far as the agent tells; not every one does)"),
+        ],
+    )
+    def test_a_limit_that_may_be_passed_says_so(self, known: dict[str, Any], words: str) -> None:
+        config = {"max_iterations": None, "max_cost_usd": 5, "timeout": 0}
+        assert f"Limits: {words}" in header_lines(chosen(config=config, **known))
+
     def test_a_detached_head_is_said(self) -> None:
         state = state_after(run_started()).model_copy(update={"branch": None})
         assert "Branch: (detached HEAD)" in header_lines(state)
 
     def test_the_folder_of_the_project_is_named_where_there_is_one(self) -> None:
         lines = header_lines(state_after(run_started()), project="/state/projects/abc")
-        assert lines[3:5] == [
+        assert lines[4:6] == [
             "State: /state/worktrees/0123456789ab",
             "Project state: /state/projects/abc",
         ]
@@ -176,7 +254,12 @@ class TestIterations:
             (Outcome.PROGRESS, COMMIT, "progress in 2m 32s, commit abc1234", Weight.QUIET),
             (Outcome.NO_PROGRESS, None, "no progress in 2m 32s, no commit", Weight.WARNING),
             (Outcome.STOPPED, None, "stopped in 2m 32s, no commit", Weight.WARNING),
-            (Outcome.LOST, None, "lost with its engine in 2m 32s, no commit", Weight.WARNING),
+            (
+                Outcome.LOST,
+                None,
+                "lost with its engine in 2m 32s, no commit; it does not count",
+                Weight.WARNING,
+            ),
         ],
     )
     def test_an_end_names_outcome_time_and_commit(
@@ -236,7 +319,7 @@ class TestAgent:
             ({"idle": True, "signal": 15}, "The agent said nothing for too long and was ended"),
             (
                 {"overspent": True, "signal": 15},
-                "The agent used more than an iteration may and was ended",
+                "The agent used up a limit and was ended after that turn",
             ),
             ({"stopped": True, "signal": 15}, "The agent was ended"),
             ({"exit_code": 3}, "The agent ended with code 3"),
@@ -466,6 +549,18 @@ class TestPeople:
     )
     def test_phases_in_which_nothing_goes_on_are_told(self, told: e.EventBase, text: str) -> None:
         check(told, text, Weight.WARNING)
+
+    def test_ctrl_c_says_when_it_stops_the_run(self) -> None:
+        first = phase(Phase.STOPPING, "Ctrl-C")
+        later = "Stopping after this iteration; Ctrl-C again stops now"
+        running = state_after(run_started(), phase(Phase.RUNNING))
+        for before in (None, running):
+            assert line_of(first, before=before) == Line(text=later, weight=Weight.WARNING)
+        stopping = state_after(run_started(), first)
+        now = Line(text="Stopping now: Ctrl-C", weight=Weight.WARNING)
+        assert line_of(first, before=stopping) == now
+        by_term = Line(text="Stopping: a TERM signal", weight=Weight.WARNING)
+        assert line_of(phase(Phase.STOPPING, "a TERM signal"), before=running) == by_term
 
     @pytest.mark.parametrize("name", [Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.ENDED])
     def test_other_phases_are_not(self, name: Phase) -> None:

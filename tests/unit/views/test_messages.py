@@ -22,15 +22,15 @@ from ralph_ls.protocol.report import Usage
 
 
 def tool(state: ToolState, summary: str = "ls") -> Message:
-    return ToolMessage(iteration=1, name="Bash", summary=summary, state=state)
+    return ToolMessage(start=1, name="Bash", summary=summary, state=state)
 
 
 def file(action: FileAction) -> Message:
-    return FileMessage(iteration=1, path="a.txt", action=action)
+    return FileMessage(start=1, path="a.txt", action=action)
 
 
 def usage(**counts: float) -> Message:
-    return UsageMessage(iteration=1, usage=Usage.model_validate(counts))
+    return UsageMessage(start=1, usage=Usage.model_validate(counts))
 
 
 def item(text: str, state: Literal["pending", "inProgress", "done"]) -> TodoItem:
@@ -43,9 +43,9 @@ ITEMS = (item("a", "done"), item("b", "inProgress"), item("c", "pending"))
 @pytest.mark.parametrize(
     ("message", "line"),
     [
-        pytest.param(TextMessage(iteration=1, text="\n a  \n\nb\n"), " a\n\nb", id="text"),
-        pytest.param(TextMessage(iteration=1, text="a\x1b[2Jb"), "a\\x1b[2Jb", id="tamed"),
-        pytest.param(TextMessage(iteration=1, text="\n"), "", id="no-text"),
+        pytest.param(TextMessage(start=1, text="\n a  \n\nb\n"), " a\n\nb", id="text"),
+        pytest.param(TextMessage(start=1, text="a\x1b[2Jb"), "a\\x1b[2Jb", id="tamed"),
+        pytest.param(TextMessage(start=1, text="\n"), "", id="no-text"),
         pytest.param(tool(ToolState.STARTED), "⚒ Bash: ls", id="call"),
         pytest.param(tool(ToolState.STARTED, ""), "⚒ Bash", id="call-of-nothing"),
         pytest.param(tool(ToolState.FAILED), "✗ Bash: ls", id="failed-call"),
@@ -54,7 +54,7 @@ ITEMS = (item("a", "done"), item("b", "inProgress"), item("c", "pending"))
         pytest.param(file(FileAction.CHANGED), "✎ a.txt changed", id="changed"),
         pytest.param(file(FileAction.DELETED), "✎ a.txt deleted", id="deleted"),
         pytest.param(file(FileAction.READ), "", id="read"),
-        pytest.param(TodoMessage(iteration=1, items=ITEMS), "☑ a\n◐ b\n☐ c", id="to-do"),
+        pytest.param(TodoMessage(start=1, items=ITEMS), "☑ a\n◐ b\n☐ c", id="to-do"),
         pytest.param(usage(input_tokens=12000, turns=3), "", id="counts-on-the-way"),
         pytest.param(usage(output_tokens=3), "∑ 3 out", id="least-counts"),
         pytest.param(

@@ -87,7 +87,7 @@ class TestWithoutRun:
 
 class TestRunning:
     def test_it_is_drawn_as_it_stands(self) -> None:
-        row = IterationRow(iteration=3)
+        row = IterationRow(iteration=3, start=3)
         made = panel(seen(*WORKS), (row,), NOON + timedelta(minutes=10))
         assert (made.state, made.headline, made.short, made.tone) == (
             PanelState.RUNNING,
@@ -103,7 +103,7 @@ class TestRunning:
         assert [one.key for one in made.facts] == ["breaker", "time"]
 
     def test_only_the_newest_rows_are_shown(self) -> None:
-        rows = tuple(IterationRow(iteration=number) for number in range(300, 0, -1))
+        rows = tuple(IterationRow(iteration=number, start=number) for number in range(300, 0, -1))
         made = panel(seen(*WORKS), rows)
         assert len(made.rows) == MAX_ROWS
         assert made.rows[0].iteration == 300
@@ -206,7 +206,7 @@ def test_no_stranger_s_text_can_steer_whoever_draws_it() -> None:
 def check(look: Seen, made: Panel) -> None:
     """What holds for every panel."""
     assert Panel.model_validate_json(made.model_dump_json(by_alias=True)) == made
-    numbers = [row.iteration for row in made.rows]
+    numbers = [row.start for row in made.rows]
     assert numbers == sorted(set(numbers), reverse=True)
     asks = made.question is not None and made.question.answer is None
     offered = [] if made.card is None else [one.title for one in made.card.actions]
@@ -249,7 +249,7 @@ def test_the_rows_of_any_run_are_newest_first_and_each_once(data: st.DataObject)
     for _ in range(data.draw(st.integers(0, 20))):
         chance.move()
     rows = iteration_rows(chance.events).rows
-    assert [row.iteration for row in rows] == list(range(chance.state.run.iteration, 0, -1))
+    assert [row.start for row in rows] == list(range(chance.state.run.start, 0, -1))
     ended_ones = [one for one in chance.events if one.kind == "iterationEnded"]
     assert sum(row.outcome is not None for row in rows) == len(ended_ones)
     for row in rows:

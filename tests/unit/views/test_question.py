@@ -15,6 +15,7 @@ OPEN = QuestionView(
     text="red or blue?",
     options=("red", "blue"),
     iteration=3,
+    start=3,
     asked_at=NOON,
     task=task(CHOOSE).id,
     line=CHOOSE,

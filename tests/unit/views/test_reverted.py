@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ralph_ls.core.views.diagnostic import Code
-from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
+from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.views.diagnostic import Code, Severity
+from ralph_ls.core.views.diagnostics import diagnostics
+from ralph_ls.core.views.reverted import (
+    CODE,
+    REOPEN_CODE,
+    all_put_back,
+    keep_it,
+    keep_title,
+    removed_tasks,
+    reopen_it,
+    reopen_title,
+)
 from ralph_ls.core.views.seen import Seen
-from ralph_ls.protocol.events import GuardReverted
+from ralph_ls.protocol.events import GuardReverted, Warned
+from ralph_ls.protocol.run_words import RemovedTask, TaskRef
 from tests.unit.views.sights import (
     CHOOSE,
     LETTER,
@@ -89,3 +103,19 @@ def test_what_cannot_be_kept_is_said(
     (one,) = all_put_back(seen(*WORKS, reverted(what, *lines)))
     assert refusal in keep_it(one, PLAN, agents).refusal
     assert keep_title(one).startswith("Keep ")
+
+
+def test_a_task_that_was_finished_under_other_words_can_be_reopened() -> None:
+    gone = RemovedTask(task=TaskRef(id="Z-1", title="Ship"), text="- [ ] Z-1: Ship")
+    told = event(Warned, iteration=1, code=REOPEN_CODE, message="it left", removed=gone)
+    look = seen(*WORKS, told, ends(1))
+    assert removed_tasks(look) == (gone,)
+    assert reopen_title(gone) == "Reopen Ship"
+    reopened = reopen_it(gone, PLAN).text
+    assert reopened.replace("\n\n- [ ] Z-1: Ship", "") == PLAN
+    (shown,) = [one for one in diagnostics(look) if one.code == REOPEN_CODE]
+    assert (shown.severity, shown.line) == (Severity.INFORMATION, CHOOSE)
+    again = replace(look, text=reopened, parsed=parse(reopened))
+    assert REOPEN_CODE not in [one.code for one in diagnostics(again)]
+    assert removed_tasks(Seen(text=PLAN)) == removed_tasks(seen(*WORKS)) == ()
+    assert REOPEN_CODE == Code.FINISHED_IN_OTHER_WORDS

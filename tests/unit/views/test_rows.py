@@ -12,7 +12,7 @@ from ralph_ls.core.views.rows import Rows, iteration_rows, plan_rows
 from ralph_ls.protocol.events import EventBase, EvidenceGathered
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
 from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
-from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
+from ralph_ls.protocol.plan import PlanProblem, ShownPriority, TaskState
 from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import Outcome, Phase
 from tests.unit.views.sights import (
@@ -62,7 +62,7 @@ class TestPlan:
             id=task(ROUND).id,
             title="Round half a cent up",
             state=TaskState.TODO,
-            priority=Priority.P0,
+            priority=ShownPriority.P0,
             section="High Priority",
             line=ROUND + 1,
             criteria=("every total is right",),
@@ -155,6 +155,7 @@ class TestIterations:
         third, second, first = iteration_rows(JOURNAL).rows
         assert first == IterationRow(
             iteration=1,
+            start=1,
             task="Choose the storage engine",
             outcome=Outcome.PROGRESS,
             started_at=NOON + timedelta(minutes=1),
@@ -171,6 +172,7 @@ class TestIterations:
         )
         assert second == IterationRow(
             iteration=2,
+            start=2,
             outcome=Outcome.NO_PROGRESS,
             started_at=NOON + timedelta(minutes=5),
             seconds=60.0,
@@ -181,6 +183,7 @@ class TestIterations:
         )
         assert third == IterationRow(
             iteration=3,
+            start=3,
             task="Write the letter",
             started_at=NOON + timedelta(minutes=10),
             changes=True,
@@ -188,7 +191,7 @@ class TestIterations:
 
     def test_another_run_begins_anew(self) -> None:
         assert iteration_rows((*JOURNAL, started(), begins(1, READ))).rows == (
-            IterationRow(iteration=1, task="Read the law", started_at=NOON, changes=True),
+            IterationRow(iteration=1, start=1, task="Read the law", started_at=NOON, changes=True),
         )
 
     @pytest.mark.parametrize("cut", range(len(JOURNAL)))
@@ -206,7 +209,7 @@ class TestIterations:
 
     @given(st.lists(st.sampled_from(JOURNAL), max_size=20))
     def test_any_events_in_any_order_are_taken(self, events: list[EventBase]) -> None:
-        numbers = [row.iteration for row in iteration_rows(events).rows]
+        numbers = [row.start for row in iteration_rows(events).rows]
         assert numbers == sorted(set(numbers), reverse=True)
 
     def test_nothing_is_a_beginning_too(self) -> None:

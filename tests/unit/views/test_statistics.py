@@ -97,6 +97,8 @@ class TestAnIteration:
         assert one.model_dump(mode="json", by_alias=True) == {
             "run": "20260131T120000Z-0a1b",
             "iteration": 1,
+            "start": 1,
+            "counted": True,
             "mode": "build",
             "task": {"id": TASK.id, "title": TASK.title},
             "outcome": "progress",

@@ -8,6 +8,7 @@ import pytest
 from ralph_ls.core.views.summary import (
     CSV_HEADER,
     NEXT_STEPS,
+    OF_A_DISPUTE,
     STEPS_WITH_BD,
     csv_row,
     format_duration,
@@ -19,8 +20,8 @@ from ralph_ls.core.views.summary import (
 from ralph_ls.protocol.config import PathsConfig, ProfileName
 from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import EndReason, PlanCountsView
-from ralph_ls.protocol.state import Blocker, End, RunState
-from tests.unit.views.runs import NOON, iteration_ended, run_started, state_after
+from ralph_ls.protocol.state import Blocker, CurrentIteration, End, RunState
+from tests.unit.views.runs import NOON, iteration_ended, iteration_started, run_started, state_after
 
 R_SUMMARY = """\
 Ralph Loop Summary
@@ -80,10 +81,18 @@ def test_durations_are_told_in_hours_minutes_and_seconds(seconds: float, words: 
 
 
 class TestSummary:
+    def test_optional_tasks_that_were_left_alone_are_listed(self) -> None:
+        lines = summary_lines(state_after(run_started()), "x.csv", optional=list("abcdefg"))
+        assert (
+            "Optional:    7 tasks left alone: a, b, c, d, e and 2 more"
+            ' (optional = "do" works on them)'
+        ) in lines
+
     def test_it_is_letter_by_letter_the_one_of_the_seed(self) -> None:
         state = ended(
             EndReason.COMPLETE,
             iteration=12,
+            counted=12,
             active_seconds=2843.0,
             stuck_iterations=1,
             counts=PlanCountsView(required=5, required_done=5),
@@ -131,6 +140,10 @@ class TestNextStep:
     def test_a_complete_run_or_one_that_goes_on_needs_nothing(self, state: RunState) -> None:
         assert next_step(state) is None
 
+    def test_a_complete_run_that_left_a_specification_unplanned_says_how_to_plan(self) -> None:
+        state = ended(EndReason.COMPLETE, specs_unplanned=True)
+        assert next_step(state) == "ralph replan, for the specifications that no task names"
+
     def test_the_files_are_named_as_they_are_set(self) -> None:
         paths = PathsConfig(decide="ralph/decide.txt", blocked="ralph/blocked.txt")
         state = ended(EndReason.BLOCKED, 2, blocked=Blocker(reason="no key"))
@@ -145,6 +158,13 @@ class TestNextStep:
         assert next_step(ended(EndReason.BLOCKED, 2)) == (
             "unblock a task in @fix_plan.md, then: ralph run --resume"
         )
+
+    def test_a_lost_iteration_with_disputed_changes_is_settled_by_the_user(self) -> None:
+        current = CurrentIteration(started=iteration_started(1))
+        disputed = ended(EndReason.BLOCKED, 2).model_copy(update={"current": current})
+        assert next_step(disputed) == OF_A_DISPUTE
+        known = disputed.model_copy(update={"blocked": Blocker(reason="no key")})
+        assert next_step(known) != OF_A_DISPUTE
 
     @pytest.mark.parametrize(
         "reason", [EndReason.LIMIT, EndReason.BLOCKED, EndReason.STUCK, EndReason.STOPPED]

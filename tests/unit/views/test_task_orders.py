@@ -86,7 +86,7 @@ class TestRollBack:
     ) -> None:
         def row(number: int, **fields: Any) -> IterationRow:
             known = {"changes": True, "outcome": Outcome.PROGRESS, **fields}
-            return IterationRow(iteration=number, **known)
+            return IterationRow(iteration=number, start=number, **known)
 
         rows = (
             row(5, outcome=None),

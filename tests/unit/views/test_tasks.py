@@ -132,7 +132,7 @@ class TestSetAside:
         look = seen(*aside_run(), text=MARKED)
         (remark,) = on_task(look)
         assert (remark.severity, remark.code) == (Severity.WARNING, "task-set-aside")
-        assert remark.link == "iteration:3"
+        assert remark.link == "start:3:3"
         assert remark.message == (
             "set aside after 3 attempts: 3 attempts\nwithout progress; "
             "the plan marks it as blocked; take the mark away to have it tried again"
@@ -141,7 +141,7 @@ class TestSetAside:
         assert words(look) == said
         assert lens_titles(look) == [said]
         (lens,) = [lens for lens in lenses(look) if lens.line == CHOOSE]
-        assert (lens.command.value, lens.arguments) == ("showLog", {"run": RUN, "iteration": 3})
+        assert (lens.command.value, lens.arguments) == ("showLog", {"run": RUN, "start": 3})
         assert (
             "- Set aside: in iteration 3 after 3 attempts: 3 attempts without progress"
             in (hover(look, CHOOSE) or "").splitlines()

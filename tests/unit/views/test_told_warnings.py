@@ -10,7 +10,13 @@ from ralph_ls.protocol.events import EventBase, RunEnded, Warned
 from tests.unit.views.sights import CHOOSE, ROUND, begins, ends, event, seen
 from tests.unit.views.situations import WORKS
 
-TOLD = ["asked-without-signal", "completion-not-gate", "person-committed"]
+SEVERITIES = {
+    "asked-without-signal": Severity.INFORMATION,
+    "completion-not-gate": Severity.INFORMATION,
+    "person-committed": Severity.INFORMATION,
+    "restoration-not-committed": Severity.WARNING,
+}
+TOLD = list(SEVERITIES)
 
 
 def warned(code: str, iteration: int | None = 3) -> Warned:
@@ -27,7 +33,7 @@ def found(*events: EventBase, code: str) -> list[tuple[int, Severity, str, str |
 
 @pytest.mark.parametrize("code", TOLD)
 def test_what_is_shown_nowhere_else_stands_at_its_task(code: str) -> None:
-    expected = [(CHOOSE, Severity.INFORMATION, "so it\\x07 is", "iteration:3")]
+    expected = [(CHOOSE, SEVERITIES[code], "so it\\x07 is", "start:3:3")]
     assert found(warned(code), code=code) == expected
     assert found(warned(code), ends(3), code=code) == expected
     assert found(warned(code), ends(3), begins(4, ROUND), code=code) == expected

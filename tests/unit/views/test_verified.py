@@ -67,7 +67,7 @@ def test_a_line_says_what_came_of_it(
 def test_a_refuted_task_has_a_diagnostic_and_a_fact_until_it_is_done() -> None:
     look = seen(*WORKS, verified(CHOOSE, FAILED), ends(3), begins(4, CHOOSE))
     (one,) = [one for one in diagnostics(look) if one.code == "verification-failed"]
-    assert (one.line, one.severity, one.link) == (CHOOSE, Severity.WARNING, "iteration:3")
+    assert (one.line, one.severity, one.link) == (CHOOSE, Severity.WARNING, "start:3:3")
     assert one.message == (
         "closed in iteration 3: Choose the storage engine: Verification failed: It holds "
         "(make test - exit 2)"

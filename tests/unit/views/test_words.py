@@ -98,8 +98,8 @@ def test_a_person_s_commits_are_told_apart() -> None:
 
 def test_what_happened_lately_is_told_newest_first() -> None:
     recent = (
-        IterationFacts(iteration=2, outcome=Outcome.PROGRESS, files=4, commits=1),
-        IterationFacts(iteration=3, outcome=Outcome.LIMITED),
+        IterationFacts(iteration=2, start=2, outcome=Outcome.PROGRESS, files=4, commits=1),
+        IterationFacts(iteration=3, start=3, outcome=Outcome.LIMITED),
     )
     assert list(recent_words(recent)) == [
         "iteration 3: usage limit, does not count",

@@ -162,10 +162,10 @@ describe("the model of the view", () => {
 });
 
 describe("what the agent says", () => {
-  const say = (text: string): Message => ({ kind: "text", iteration: 1, offset: 0, text });
+  const say = (text: string): Message => ({ kind: "text", start: 1, offset: 0, text });
   const tool = (state: "started" | "done" | "failed", call = "c1"): Message => ({
     kind: "tool",
-    iteration: 1,
+    start: 1,
     offset: 0,
     call,
     name: "Bash",
@@ -206,17 +206,17 @@ describe("what the agent says", () => {
 
   test("files and lists are told in words, usage is not told here", () => {
     const { lines } = feed(
-      { kind: "file", iteration: 1, offset: 0, path: "a.py", action: "changed" },
+      { kind: "file", start: 1, offset: 0, path: "a.py", action: "changed" },
       {
         kind: "todo",
-        iteration: 1,
+        start: 1,
         offset: 0,
         items: [
           { text: "a", state: "done" },
           { text: "b", state: "pending" },
         ],
       },
-      { kind: "usage", iteration: 1, offset: 0, usage: {} },
+      { kind: "usage", start: 1, offset: 0, usage: {} },
     );
     assert.deepEqual(
       lines.map(({ text }) => text),

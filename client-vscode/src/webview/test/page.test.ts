@@ -157,7 +157,7 @@ describe("the page", () => {
   test("shows what the agent says, of its own folder only", () => {
     const page = open();
     show(page);
-    const text = { kind: "text" as const, iteration: 1, offset: 0, text: "I begin." };
+    const text = { kind: "text" as const, start: 1, offset: 0, text: "I begin." };
     page.receive({ type: "messages", workspace: "file:///other", run: "r1", messages: [text] });
     assert.equal(root.querySelector(".feed"), null);
     page.receive({ type: "messages", workspace: "file:///work", run: "r1", messages: [text] });
@@ -243,7 +243,7 @@ describe("the page", () => {
     for (let second = 1; second <= 50; second += 1) {
       const changes = second % 2 === 0 ? QUESTION : { iterations: { value: second, of: 99 } };
       show(page, panel({ ...changes, seconds: second }));
-      const text = { kind: "text" as const, iteration: 1, offset: second, text: `line ${second}` };
+      const text = { kind: "text" as const, start: 1, offset: second, text: `line ${second}` };
       page.receive({ type: "messages", workspace: "file:///work", run: "r1", messages: [text] });
       clock.pass(1000);
       // Not compared by assert, which would write down the whole page where it fails.

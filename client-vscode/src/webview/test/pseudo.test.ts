@@ -91,7 +91,7 @@ function pageOf(snapshot: Snapshot): HTMLElement {
   if (shown !== undefined) {
     page.receive({ type: "snapshot", snapshot: loopSnapshot(snapshot, shown) });
     const run = shown.state?.run?.run ?? "";
-    const about = { iteration: 1, offset: 0 };
+    const about = { start: 1, offset: 0 };
     const messages: Message[] = [
       { ...about, kind: "file", path: "‹a›", action: "created" },
       { ...about, kind: "todo", items: [] },

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 
 from ralph_ls.protocol.report import (
+    BAD_VALUE,
+    FLAGS,
     STATUSES,
     TESTS_STATUSES,
     WORK_TYPES,
@@ -67,7 +69,7 @@ _STATUSES = {
 _ENUMERATIONS = {"TESTS_STATUS": TESTS_STATUSES, "WORK_TYPE": WORK_TYPES}
 _BOOLEANS = {
     ReportKind.RALPH_STATUS: ("EXIT_SIGNAL",),
-    ReportKind.CLARITY_STATUS: ("EXIT_SIGNAL", "PR_READY", "CLARIFICATION_NEEDED"),
+    ReportKind.CLARITY_STATUS: FLAGS,
 }
 _NUMBERS = {
     ReportKind.RALPH_STATUS: ("TASKS_COMPLETED_THIS_LOOP", "FILES_MODIFIED"),
@@ -284,19 +286,19 @@ def _check_value(key: str, value: str, kind: ReportKind) -> list[ReportProblem]:
         reading = f"it is read as {read}" if read else "it is kept"
         message = f"{key} is {shown!r}, which is none of {', '.join(known)}; {reading}"
         return [ReportProblem(code="unknown-value", message=message, field=key)]
-    is_true = word in {"TRUE", "YES"}
-    is_plain = bare.lower() in _BOOLEAN_VALUES and is_true is flag_of(value)
-    if key in _BOOLEAN_FIELDS and not is_plain:
-        reading = f"it is read as {str(flag_of(value)).lower()}"
-        message = f"{key} is {shown!r}, which is not true or false; {reading}"
-        return [ReportProblem(code="bad-value", message=message, field=key)]
+    if key in _BOOLEAN_FIELDS and flag_of(value) is None:
+        reading = "true, so it asks" if key == _ASKS else "false"
+        message = f"{key} is {shown!r}, which is not true or false; it is read as {reading}"
+        return [ReportProblem(code=BAD_VALUE, message=message, field=key)]
     if key in _NUMBER_FIELDS and _NUMBER.match(value) is None:
         reading = f"it is read as {number_of(value)}"
         message = f"{key} is {shown!r}, which is not a whole number; {reading}"
-        return [ReportProblem(code="bad-value", message=message, field=key)]
+        return [ReportProblem(code=BAD_VALUE, message=message, field=key)]
     return []
 
 
+_ASKS = "CLARIFICATION_NEEDED"
+"""The one flag for which a value that cannot be read means true."""
 _NEUTRAL = {"STATUS": "IN_PROGRESS", "TESTS_STATUS": "NOT_RUN"}
 _LONGEST_PLAIN = 200
 """Characters of a typed value that are looked at to see whether it is a plain word."""

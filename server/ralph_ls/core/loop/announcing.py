@@ -28,6 +28,7 @@ def announce_question(draft: Draft, asked: QuestionAsked) -> None:
                 Announce(
                     occasion=Occasion.QUESTION,
                     channel=channel,
+                    start=asked.start or 0,
                     iteration=asked.iteration or 0,
                     text=asked.question,
                 )
@@ -37,7 +38,7 @@ def announce_question(draft: Draft, asked: QuestionAsked) -> None:
 def announce_end(draft: Draft, reason: EndReason) -> None:
     """A complete run whose last report says PR_READY hands its work on (A24)."""
     run = draft.run
-    is_last = run.report is not None and run.report_iteration == run.iteration
+    is_last = run.report is not None and run.report_start == run.start
     if reason is not EndReason.COMPLETE or not draft.config.on_pr_ready or not is_last:
         return
     if run.report is not None and run.report.pr_ready:
@@ -45,6 +46,7 @@ def announce_end(draft: Draft, reason: EndReason) -> None:
             Announce(
                 occasion=Occasion.PR_READY,
                 channel=Channel.COMMAND,
+                start=run.start,
                 iteration=run.iteration,
                 text=run.report.work_summary or run.report.recommendation,
             )

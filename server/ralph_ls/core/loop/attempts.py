@@ -1,10 +1,9 @@
-"""Attempts: how often a task was tried in vain, and when it makes room for the next one.
+"""Attempts: how often a task was tried without success, and when it makes room for the next one.
 
-B, Stuck Detection; S, Handling Stuck Tasks; settled in SPEC §6. An attempt is counted at the
-start of an iteration for the task it was given, also if the agent then works on another one; it
-holds once the iteration is over, so that an engine which dies leaves nothing half counted. It
-is given back where the iteration does not count at all, and the task's count is cleared where
-the task is done.
+An attempt is written when an iteration starts, for the task that it was given, also if the agent
+then works on another one. It is given back where the agent could not be had (a usage limit, an
+overload, an API out of reach) and where the user stopped it; an engine that dies keeps it, so that
+a task that kills the machine is set aside. The task's count is cleared where the task is done.
 
 It must never know how a task is marked in a plan, nor what the breaker makes of one set aside.
 """
@@ -13,9 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ralph_ls.protocol.config import AttemptCounts, AttemptsConfig
 from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.state import RunState
+
+COUNTED = "attemptCounted"
+"""The kind of event under which an open iteration remembers that it counts as an attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,27 @@ class Settled:
     """The task has had all its attempts, and makes room for the next one."""
     count: int = 0
     """Failed attempts at the task with this one, also where its count was cleared for that."""
+
+
+def in_vain(run: RunState) -> Mapping[str, int]:
+    """Failed attempts by task id: those of ``run`` without that of the iteration that is open."""
+    current = run.current
+    task = None if current is None else current.started.task
+    if current is None or task is None or COUNTED not in current.told:
+        return run.attempts
+    return _with(run.attempts, task.id, run.attempts.get(task.id, 0) - 1)
+
+
+def after_end(run: RunState, *, stopped: bool) -> dict[str, Any]:
+    """What of a run's state changes where it ends with an iteration open: the attempt is given back
+    if the agent never started or the user stopped it.
+    """
+    current = run.current
+    if current is None or not (stopped or current.agent is None):
+        return {}
+    told = tuple(name for name in current.told if name != COUNTED)
+    left = current.model_copy(update={"told": told})
+    return {"attempts": dict(in_vain(run)), "current": left}
 
 
 def rename(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> dict[str, int]:
@@ -48,10 +73,7 @@ def rename_each(tasks: Iterable[str], names: Mapping[str, TaskRef]) -> tuple[str
 
 
 def begin(attempts: Mapping[str, int], task: TaskRef | None, config: AttemptsConfig) -> int | None:
-    """Which attempt at its task an iteration is that begins now, from 1; None: none is counted.
-
-    B10, What Constitutes a Failed Attempt: "increments the counter at the start".
-    """
+    """Which attempt at its task an iteration is that begins now, from 1; None: none is counted."""
     if task is None or not task.id or config.limit == 0:
         return None
     return attempts.get(task.id, 0) + 1
@@ -67,10 +89,10 @@ def settle(
     config: AttemptsConfig,
     others_done: Collection[str] = (),
 ) -> Settled:
-    """The attempts after an iteration on ``task``, and whether it is set aside (B10, B11, S20).
+    """The attempts after an iteration on ``task``, and whether it is set aside.
 
-    ``counts`` is false where the iteration does not count: it was at a usage limit, lost or
-    stopped, and its attempt is given back. A task that is done is done all the same.
+    ``attempts`` are those before it (``in_vain``). ``counts`` is false where its attempt is given
+    back. A task that is done is done all the same.
     ``others_done`` are the ids of tasks that became done beside the one that was given.
     """
     left = {known: count for known, count in attempts.items() if known not in others_done}
@@ -114,3 +136,8 @@ def give_up(attempts: Mapping[str, int], task: TaskRef, config: AttemptsConfig) 
 def is_marked(config: AttemptsConfig) -> bool:
     """Whether a task that is set aside is marked in the plan; without a limit it has to be."""
     return config.mark or config.limit == 0
+
+
+def _with(attempts: Mapping[str, int], task: str, count: int) -> dict[str, int]:
+    others = {known: n for known, n in attempts.items() if known != task}
+    return {**others, task: count} if count > 0 else others

@@ -12,13 +12,19 @@ I, Circuit Breaker Pattern; A, Pattern 2 and Component 3; settled in SPEC §6. T
 - The counts of the same error, of failing tests and of denials are not zeroed by progress (in
   A's code the row could then never fire), but by an iteration without that error, with PASSING,
   without a denial. Tests that were not run, a report that is missing and an agent that cannot
-  tell of denials leave them.
+  report denials leave them. A denial counts only in an iteration without progress: an agent that
+  got on with its work did not need the tool.
+- Asking is not failing: an iteration that asked the user something, or named a blocker, leaves
+  the count of no progress and the state that follows from it as they were.
 - Attempts are settled before the breaker: an iteration that set its task aside zeroes the count
   of no progress, for the loop moves on. Two of them with no progress between are a row of their
   own: then it is the environment that is broken.
-- An iteration that was cut short (by a person, a usage limit or a kill) opens nothing and counts
+- A confirming iteration, which has no task, neither raises nor zeroes the counts of no progress
+  and of refused completions.
+- An iteration that was cut short (by the user, a usage limit or a kill) opens nothing and counts
   nothing up: what it did not come to say is nobody's fault. What it did counts: its progress
-  zeroes what progress zeroes, and closes from HALF_OPEN.
+  zeroes what progress zeroes, and closes from HALF_OPEN. Only a task that is set aside for its
+  lost iterations counts as any other: two such tasks in a row are an environment that is broken.
 
 The awkward case is "the same error": error lines of an iteration rarely are equal to the last
 ones, so an error counts as the same when one normalised line stands in every iteration counted.
@@ -61,8 +67,14 @@ class IterationFacts:
     """A tool's name for each call that was not permitted; None where the agent cannot tell."""
     set_aside: bool = False
     """Its task was set aside."""
+    endless: str | None = None
+    """Why the run has to stop where no task can be set aside: nothing was finished for so long."""
+    asked: bool = False
+    """It halted the run on a question or a blocker."""
     cut_short: bool = False
     """Its agent did not come to its end: what it did counts, what it said does not."""
+    neutral: bool = False
+    """It only confirmed that nothing is left to do: neither progress nor none."""
 
 
 def count_iteration(
@@ -72,11 +84,12 @@ def count_iteration(
     counted = _count(breaker, facts)
     if not config.enabled or breaker.state is BreakerState.OPEN:
         return counted
-    opening = None if facts.cut_short else _reason_to_open(counted, facts, config)
+    is_silent = facts.cut_short and not facts.set_aside
+    opening = None if is_silent else _reason_to_open(counted, facts, config)
     if opening is not None:
         opened = _move(counted, BreakerState.OPEN, opening, now)
         return opened.model_copy(update={"total_opens": breaker.total_opens + 1})
-    if breaker.state is BreakerState.HALF_OPEN and facts.progress:
+    if breaker.state is BreakerState.HALF_OPEN and facts.progress and not facts.asked:
         return _move(counted, BreakerState.CLOSED, "progress again", now)
     stalled = counted.consecutive_no_progress
     if breaker.state is BreakerState.CLOSED and _reached(stalled, config.no_progress_half_open):
@@ -103,10 +116,15 @@ def _count(breaker: Breaker, facts: IterationFacts) -> Breaker:
     if facts.progress:
         counts |= {
             "last_progress_iteration": facts.iteration,
-            "consecutive_no_progress": 0,
             "consecutive_refusals": 0,
             "consecutive_set_asides": 0,
         }
+    # The loop moves on from a task that it sets aside.
+    if facts.set_aside or (facts.progress and not facts.asked):
+        counts["consecutive_no_progress"] = 0
+    if facts.set_aside:
+        known = 0 if facts.progress else breaker.consecutive_set_asides
+        counts["consecutive_set_asides"] = known + 1
     if not facts.cut_short:
         counts |= _count_up(breaker.model_copy(update=counts), facts)
     return breaker.model_copy(update=counts)
@@ -119,18 +137,18 @@ def _count_up(breaker: Breaker, facts: IterationFacts) -> dict[str, object]:
     history = breaker.error_history
     if facts.error_patterns:
         history = (*history, " | ".join(facts.error_patterns[:10]))[-HISTORY_LENGTH:]
-    # SPEC §6: an agent that says complete and does nothing more does not see what is open.
+    # An agent that says complete and does nothing more does not see what is open.
     refusals = breaker.consecutive_refusals + 1 if facts.completion_refused and quiet else 0
-    # The loop moves on from a task that it sets aside (SPEC §6, Attempts).
-    stalls = breaker.consecutive_no_progress + 1 if quiet and not facts.set_aside else 0
+    if facts.neutral:
+        refusals = breaker.consecutive_refusals
+    is_stalled = quiet and not (facts.set_aside or facts.asked or facts.neutral)
     return {
-        "consecutive_no_progress": stalls,
+        "consecutive_no_progress": breaker.consecutive_no_progress + int(is_stalled),
         "error_streaks": streaks,
         "consecutive_same_error": max(streaks.values(), default=0),
         "consecutive_failing_tests": _failing_tests(breaker, facts.tests_status),
         "consecutive_refusals": refusals,
-        "consecutive_denials": _denials(breaker, facts.denied_tools),
-        "consecutive_set_asides": breaker.consecutive_set_asides + int(facts.set_aside),
+        "consecutive_denials": _denials(breaker, facts),
         "error_history": history,
     }
 
@@ -152,17 +170,21 @@ def _failing_tests(breaker: Breaker, tests_status: str) -> int:
     return breaker.consecutive_failing_tests
 
 
-def _denials(breaker: Breaker, denied_tools: tuple[str, ...] | None) -> int:
-    """Iterations in a row in which a tool was not permitted (SPEC §6): no agent mends that."""
-    if denied_tools is None:
+def _denials(breaker: Breaker, facts: IterationFacts) -> int:
+    """Iterations in a row that a denied tool kept from progress: no agent repairs that."""
+    if facts.denied_tools is None:
         return breaker.consecutive_denials
-    return breaker.consecutive_denials + 1 if denied_tools else 0
+    if not facts.denied_tools:
+        return 0
+    return breaker.consecutive_denials + int(not facts.progress)
 
 
 def _reason_to_open(counted: Breaker, facts: IterationFacts, config: BreakerConfig) -> str | None:
     """The rows of SPEC §6 that lead to OPEN, what a person can mend first."""
     if facts.blocked_reason is not None:
         return f"the agent reports BLOCKED: {facts.blocked_reason or 'no reason given'}"
+    if facts.endless is not None:
+        return facts.endless
     if _reached(counted.consecutive_denials, config.denials_open):
         return _denied(counted.consecutive_denials, facts.denied_tools or ())
     if _reached(counted.consecutive_same_error, config.same_error_open):

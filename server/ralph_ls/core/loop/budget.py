@@ -1,8 +1,9 @@
-"""The budgets of a run: iterations, duration, tokens and cost (SPEC §7 code 1, §9.6).
+"""The budgets of a run: iterations, duration, tokens and cost, as totals over all its resumes.
 
 What an agent does not tell counts as nothing used: a budget that nobody can measure never ends
-a run by itself. Tokens are those that went in and came out. What a cache gave is told apart and
-is not added: it costs a fraction, and ``max_cost_usd`` is the budget that weighs it.
+a run by itself, so a start with one is refused by ``core.agent.metering``. Tokens are those that
+went in and came out. What a cache gave is told apart and is not added: it costs a fraction, and
+``max_cost_usd`` is the budget that weighs it.
 
 It must never know what happens to a run whose budget is used up.
 """
@@ -10,7 +11,8 @@ It must never know what happens to a run whose budget is used up.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import floor
 
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.report import Usage
@@ -32,6 +34,27 @@ def limit_reached(
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedUp:
+    """A budget that is used up, and the flag that raises it."""
+
+    used: str
+    """``$5.02 of $5.00``."""
+    flag: str
+    """``--max-cost 10``: a total that leaves room for more."""
+
+
+def used_up(
+    config: Config, *, counted: int, seconds: float, usage: Usage | None
+) -> tuple[UsedUp, ...]:
+    """Each budget that is used up: what has to be raised before the run can go on."""
+    return tuple(
+        UsedUp(used=budget.shown, flag=f"{budget.flag} {budget.raised}")
+        for budget in _budgets(config, counted, seconds, usage)
+        if budget.is_used_up
+    )
+
+
 def nearly_used(
     config: Config, *, counted: int, seconds: float, usage: Usage | None
 ) -> tuple[tuple[str, str], ...]:
@@ -51,6 +74,14 @@ def nearly_used(
 def is_nearly_used(used: float | None, limit: float | None) -> bool:
     """Whether most of a budget is used up, or all of it; nothing known or set is not."""
     return used is not None and limit is not None and 100 * used >= NEARLY_PERCENT * limit
+
+
+def is_spent(config: Config, usage: Usage | None) -> bool:
+    """Whether the tokens or the cost of a run are used up, whatever else bounds it."""
+    tokens, cost = tokens_of(usage), None if usage is None else usage.cost_usd
+    return (config.max_tokens is not None and (tokens or 0) >= config.max_tokens) or (
+        config.max_cost_usd is not None and (cost or 0.0) >= config.max_cost_usd
+    )
 
 
 def tokens_of(usage: Usage | None) -> int | None:
@@ -76,10 +107,22 @@ class _Budget:
     """How much of it is used, in words."""
     end: str
     """That it is used up, in words."""
+    shown: str
+    """How much of it is used, in few words."""
+    flag: str
+    """The flag of ``ralph run`` that sets it."""
 
     @property
     def is_used_up(self) -> bool:
         return self.used >= self.limit
+
+    @property
+    def raised(self) -> str:
+        """A new total, as its flag takes it: the smallest multiple with room for half a limit."""
+        if not self.limit:
+            return _RAISED_FROM_NOTHING
+        total = self.limit * (floor(self.used / self.limit + 0.5) + 1)
+        return _flag_duration(total) if self.name == "duration" else amount(total)
 
 
 def _budgets(
@@ -87,21 +130,54 @@ def _budgets(
 ) -> Iterator[_Budget]:
     """The budgets that are set, in the order in which they are told."""
     if (iterations := config.max_iterations) is not None:
-        yield _budget("iterations", counted, iterations, f"{counted} of {iterations} iterations")
+        words = f"{counted} of {iterations} iterations"
+        yield _budget("iterations", counted, iterations, words, flag="--max-iterations")
     if (duration := config.max_duration) is not None:
-        state = f"{amount(round(seconds, 1))} of {amount(duration)} s are used up"
-        end = f"the duration of {amount(duration)} s is used up"
-        yield _Budget(name="duration", used=seconds, limit=duration, state=state, end=end)
+        yield _Budget(
+            name="duration",
+            used=seconds,
+            limit=duration,
+            state=f"{amount(round(seconds, 1))} of {amount(duration)} s are used up",
+            end=f"the duration of {amount(duration)} s is used up",
+            shown=f"{_flag_duration(seconds)} of {_flag_duration(duration)}",
+            flag="--max-time",
+        )
     if (max_tokens := config.max_tokens) is not None:
         tokens = tokens_of(usage) or 0
-        yield _budget("tokens", tokens, max_tokens, f"{tokens} of {max_tokens} tokens")
+        words = f"{tokens} of {max_tokens} tokens"
+        yield _budget("tokens", tokens, max_tokens, words, flag="--max-tokens")
     if (max_cost := config.max_cost_usd) is not None:
         cost = 0.0 if usage is None else usage.cost_usd or 0.0
-        about = "about " if usage is not None and usage.estimated else ""
-        dollars = f"{about}{amount(cost)} of {amount(max_cost)} US dollars"
-        yield _budget("cost", cost, max_cost, dollars)
+        is_estimate = usage is not None and bool(usage.estimated)
+        words = f"{amount(cost)} of {amount(max_cost)} US dollars"
+        budget = _budget(
+            "cost", cost, max_cost, f"about {words}" if is_estimate else words, flag="--max-cost"
+        )
+        shown = f"{'≈' if is_estimate else ''}{_money(cost)} of {_money(max_cost)}"
+        yield replace(budget, shown=shown)
 
 
-def _budget(name: str, used: float, limit: float, how_much: str) -> _Budget:
-    words = f"{how_much} are used up"
-    return _Budget(name=name, used=used, limit=limit, state=words, end=words)
+_RAISED_FROM_NOTHING = "1h"
+"""A duration of 0 is the one limit that no multiple raises."""
+
+
+def _budget(name: str, used: float, limit: float, shown: str, *, flag: str) -> _Budget:
+    words = f"{shown} are used up"
+    return _Budget(
+        name=name, used=used, limit=limit, state=words, end=words, shown=shown, flag=flag
+    )
+
+
+def _money(dollars: float) -> str:
+    """``$5.02``; what is less than a cent keeps its digits."""
+    return f"${dollars:.2f}" if dollars >= 0.01 or not dollars else f"${amount(dollars)}"
+
+
+def _flag_duration(seconds: float) -> str:
+    """``1h30m``, ``90s``: as a flag takes it."""
+    if seconds < 1:
+        return f"{amount(seconds * 1000)}ms"
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = [f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if n]
+    return "".join(parts)

@@ -7,13 +7,13 @@ beside it leaves nothing half counted.
 from __future__ import annotations
 
 from ralph_ls.core.agent.failure import WORDS
-from ralph_ls.core.loop import attempts
+from ralph_ls.core.loop import unfinished
 from ralph_ls.core.loop.effects import CloseIteration
 from ralph_ls.core.loop.failing import FALLBACK, TOLD, crashed_words, held_words
-from ralph_ls.core.loop.handover import is_uncommitted
+from ralph_ls.core.loop.handover import is_uncommitted, work_left
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.telling import warn_once
-from ralph_ls.core.loop.verdict import CRASHES_TO_FATAL, Settlement, verdict
+from ralph_ls.core.loop.verdict import CRASHES_TO_FATAL, Settlement, confirms, verdict
 from ralph_ls.protocol.events import IterationEnded
 
 KEPT_ERRORS = 5
@@ -21,7 +21,7 @@ KEPT_ERRORS = 5
 
 def tell_failure(draft: Draft, settlement: Settlement) -> None:
     """Warn of what keeps the agent from its work, and of who works on in its place."""
-    run, given, number = draft.run, settlement.read, settlement.current.started.iteration
+    run, given, number = draft.run, settlement.read, settlement.current.started.start
     hold, replaced, kind = settlement.hold, settlement.replaced, given.failure_kind
     told = None if hold is None else held_words(run, hold, given)
     if told is not None:
@@ -56,12 +56,14 @@ def end_iteration(draft: Draft, settlement: Settlement) -> None:
     seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)
     ended = draft.tell(
         IterationEnded,
-        iteration=current.started.iteration,
+        start=current.started.start,
         mode=current.started.mode,
         outcome=settlement.outcome,
+        counted=settlement.counted,
         seconds=round(seconds, 3),
         commit=settlement.commit,
         uncommitted=is_uncommitted(run, current, cut_short=cut_short),
+        left=work_left(run, current, given, cut_short=cut_short),
         fingerprint=settlement.evidence.fingerprint,
         breaker=settlement.breaker,
         stuck_count=settlement.stuck_count,
@@ -76,8 +78,9 @@ def end_iteration(draft: Draft, settlement: Settlement) -> None:
         permission_denials=None if denied is None else len(denied),
         denied_tools=tuple(dict.fromkeys(denied or ())),
         completion_words=given.completion_words,
+        confirmed=confirms(run, settlement) or None,
         attempts=dict(settlement.attempts),
-        skipped=attempts.rename_each(run.skipped, given.renamed),
+        skipped=unfinished.skipped_after(run, settlement),
         session=given.session,
         errors=given.errors[:KEPT_ERRORS],
         verdict=verdict(run, settlement, draft.now),

@@ -1,15 +1,17 @@
 """What the loop writes into a commit of its own (S, Commit Strategy; SPEC §9.5).
 
-A subject that names the task, what was done as far as it was said and seen, and two trailers by
-which the commit is known again. Plan and agent are strangers: each of their texts stands on one
-line behind words of ours, so that none can pass for a trailer.
+A subject that names the task, what was done as far as it was said and seen, and trailers: run and
+start, by which the commit is found again, and the iteration as people know it.
+Plan and agent are strangers: each of their texts is on one line behind words of ours, so that none
+can pass for a trailer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.inputs import IterationRead, Reverted
+from ralph_ls.core.loop.restored import RULES
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.run_words import Mode
@@ -17,6 +19,7 @@ from ralph_ls.protocol.state import CurrentIteration, RunState
 
 RUN_TRAILER = "Ralph-Run"
 ITERATION_TRAILER = "Ralph-Iteration"
+START_TRAILER = "Ralph-Start"
 
 SUBJECT_LIMIT = 100
 SUMMARY_LIMIT = 500
@@ -29,8 +32,27 @@ def commit_message(
     """The whole message; its last paragraph is the trailers."""
     subject = f"ralph: {_one_line(_what(run, current), SUBJECT_LIMIT)}"
     bullets = "\n".join(f"- {one}" for one in _bullets(run, given, evidence))
-    trailers = f"{RUN_TRAILER}: {run.run}\n{ITERATION_TRAILER}: {current.started.iteration}"
+    started = current.started
+    trailers = (
+        f"{RUN_TRAILER}: {run.run}\n{ITERATION_TRAILER}: {started.iteration}\n"
+        f"{START_TRAILER}: {started.start}"
+    )
     return f"{subject}\n\n{bullets}\n\n{trailers}\n"
+
+
+def restoration_message(
+    run: str, start: int, paths: Sequence[str], reverted: Sequence[Reverted]
+) -> str:
+    """The message of a commit that restores guarded files, with which rule was broken."""
+    what = paths[0] if len(paths) == 1 else count_of(len(paths), "guarded file")
+    # No titles: what a stranger wrote there may mean something to whoever hosts the repository.
+    rules = dict.fromkeys(f"{one.path}: {RULES[one.what]}" for one in reverted)
+    bullets = "\n".join(f"- {_one_line(rule, SUMMARY_LIMIT)}" for rule in rules)
+    return (
+        f"ralph: {_one_line(f'restore {what}', SUBJECT_LIMIT)}\n\n"
+        f"The agent of this iteration committed what no iteration may change:\n\n{bullets}\n\n"
+        f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
+    )
 
 
 def _what(run: RunState, current: CurrentIteration) -> str:

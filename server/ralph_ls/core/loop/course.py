@@ -9,14 +9,22 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop import attempts, budget, calls
+from ralph_ls.core.loop import attempts, budget, calls, confirming
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.announcing import announce_end
-from ralph_ls.core.loop.effects import Finish, PrepareIteration, WaitUntil, WatchHaltFiles
+from ralph_ls.core.loop.effects import (
+    Finish,
+    PrepareIteration,
+    ReadIteration,
+    WaitUntil,
+    WatchHaltFiles,
+)
 from ralph_ls.core.loop.failing import Hold, retry_wait
 from ralph_ls.core.loop.gate import queue_is_empty, wanted
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.invalid import is_repairing
+from ralph_ls.core.loop.ownership import Settlement
+from ralph_ls.core.loop.restored import restored_lines
 from ralph_ls.core.loop.reviewing import BY_REVIEW_POINT, REVIEW
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
@@ -30,10 +38,13 @@ from ralph_ls.protocol.events import (
     WaitStarted,
 )
 from ralph_ls.protocol.run_words import EndReason, Mode, Phase, Verdict
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.state import CurrentIteration, RunState
 
 BY_TERM = "a TERM signal"
 """Who ended a run that a TERM signal ended; it has a code of its own."""
+
+BY_CTRL_C = "Ctrl-C"
+"""Who stopped a run from its terminal: after this iteration first, at once when it comes again."""
 
 EXIT_CODES = {
     EndReason.COMPLETE: 0,
@@ -67,7 +78,7 @@ def end(draft: Draft, reason: EndReason, message: str, *, by: str = "") -> None:
         exit_code=code,
         message=message,
         by=by,
-        iterations=run.iteration,
+        iterations=run.iterations,
         seconds=round(run.active_seconds, 3),
     )
     announce_end(draft, reason)
@@ -170,6 +181,24 @@ def wait(draft: Draft, reason: str, until: datetime) -> None:
     draft.order(WaitUntil(until=until))
 
 
+def read_again(draft: Draft, current: CurrentIteration, *, order: Settlement | None = None) -> None:
+    """Read an open iteration that an earlier engine began, or that was disputed."""
+    draft.tell(PhaseChanged, phase=Phase.SETTLING)
+    draft.order(
+        ReadIteration(
+            start=current.started.start,
+            iteration=current.started.iteration,
+            attempt=1 if current.agent is None else current.agent.attempt,
+            baseline=current.started.baseline,
+            lost=current.exit is None,
+            taken_up=True,
+            order=order,
+            skip=skipped(draft.run),
+            skipped=draft.run.skipped,
+        )
+    )
+
+
 def prepare(draft: Draft, *, reuse: bool) -> None:
     """Look at the tree and the plan for the next iteration, as soon as an agent may start."""
     run, now = draft.run, draft.now
@@ -183,7 +212,7 @@ def prepare(draft: Draft, *, reuse: bool) -> None:
 
 def skipped(run: RunState) -> tuple[str, ...]:
     """Ids of the tasks that are set aside without a mark in the plan (B, Stuck Detection)."""
-    return attempts.skipped(run.attempts, run.config.attempts)
+    return attempts.skipped(attempts.in_vain(run), run.config.attempts)
 
 
 def left_out(run: RunState) -> tuple[str, ...]:
@@ -215,52 +244,82 @@ def mode_of(run: RunState, plan: PlanFacts, wanted: Mode) -> Mode:
     return Mode.PLAN if may_plan and plan.is_stuck and wanted is Mode.BUILD else wanted
 
 
-def end_before_iteration(draft: Draft, plan: PlanFacts, mode: Mode = Mode.BUILD) -> bool:
+def end_before_iteration(
+    draft: Draft, plan: PlanFacts, mode: Mode = Mode.BUILD, *, owes: bool = False
+) -> bool:
     """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
 
     A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run;
-    neither does it where one has to be mended that is ticked already.
+    neither does it where one has to be mended that is ticked already. ``owes``: work of the loop
+    is in no commit, so that no run is complete before an iteration has validated and committed it.
     """
     run, all_done = draft.run, plan.counts.open_required == 0
     if mode is Mode.PLAN or is_repairing(run):
-        if message := _budget_used_up(run):
+        if message := _budget_used_up(draft):
             end(draft, EndReason.LIMIT, message)
         return bool(message)
     if run.config.task is not None and plan.counts.total == 0:
         end(draft, EndReason.FATAL, f"the task {run.config.task} is no longer in the plan")
-    elif run.config.task is not None and all_done:
-        end(draft, EndReason.COMPLETE, f"the task {run.config.task} is done")
+    elif run.config.task is not None and all_done and not run.failing_tests:
+        _complete(draft, plan, f"the task {run.config.task} is done")
     elif run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
-        end(draft, EndReason.COMPLETE, run.verdict.message)
-    elif message := complete_without_agent(run, plan):
-        end(draft, EndReason.COMPLETE, message)
+        _complete(draft, plan, run.verdict.message)
+    elif not owes and (message := complete_without_agent(run, plan)):
+        _complete(draft, plan, message)
+    elif plan.without_tasks and not run.had_tasks:
+        end(draft, EndReason.FATAL, plan.without_tasks)
     elif plan.next_task is None and not all_done:
         halt(draft, EndReason.BLOCKED, _nothing_ready(run, plan))
-    elif message := _budget_used_up(run):
+    elif message := _budget_used_up(draft):
         end(draft, EndReason.LIMIT, message)
     else:
         return False
     return True
 
 
+def _complete(draft: Draft, plan: PlanFacts, message: str) -> None:
+    """End as complete, unless the user has to look at what is committed first."""
+    if plan.committed_offence:
+        halt(draft, EndReason.BLOCKED, plan.committed_offence)
+    else:
+        end(draft, EndReason.COMPLETE, message)
+
+
 def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
-    """Why no agent is needed to see that the run is complete (SPEC §7, gates); None: one is."""
+    """Why no agent is needed to see that the run is complete; None: one is.
+
+    Where the completion marker is in the plan, its tasks may all have been moved elsewhere. A run
+    that was confirmed needs no other agent, unless tests failed or an answer has to be given.
+    """
     rule, counts = run.config.gate.rule, plan.counts
     if rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
         return "nothing in the plan is open"
-    if counts.open_required or not counts.total:
+    if counts.open_required:
         return None
-    if rule is GateRule.VERIFIED and run.counted >= run.config.min_iterations:
+    is_early = run.counted < run.config.min_iterations
+    if rule is GateRule.VERIFIED and counts.total and not is_early:
         return "every required task is done"
     if rule is GateRule.MARKER and counts.marker and run.counted == 0:
         return f"the plan says {run.config.gate.marker}, and no required task is open"
+    is_owed = run.failing_tests or run.question is not None
+    if confirming.is_used_up(run) and plan.next_task is None and not is_early and not is_owed:
+        return confirming.confirmed_words(run)
     return None
 
 
-def _budget_used_up(run: RunState) -> str | None:
-    return budget.limit_reached(
+def _budget_used_up(draft: Draft) -> str | None:
+    """Which budget is used up; a run that is resumed with one names the flags that raise them."""
+    run = draft.run
+    message = budget.limit_reached(
         run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
     )
+    if message is None or draft.state.has_begun or not run.start:
+        return message
+    raised = budget.used_up(
+        run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
+    )
+    flags = " ".join(one.flag for one in raised)
+    return f"{message} already, so no agent was started; give a higher total: {flags}"
 
 
 def reset_breaker(draft: Draft, *, by: str) -> None:
@@ -306,6 +365,8 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         answered_by=question.answered_by if question is not None else None,
         recommendation=run.recommendation,
         failed_validation=run.failed_validation,
+        failing_tests=run.failing_tests,
+        restored=restored_lines(run.reverted),
         notes=tuple(note.text for note in run.notes if note.seq < started.seq),
     )
 

@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from ralph_ls.core.loop.ownership import Settlement
 from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.protocol.commands import Approval
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationEffect:
+    """An order for one iteration, by its two numbers."""
+
+    start: int
+    """Its identity, by which its files, processes and commits are found."""
+    iteration: int
+    """As people read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +45,9 @@ class ClaimTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchAgent:
+class LaunchAgent(IterationEffect):
     """Start the agent; answered by ``AgentLaunched``, later ``AgentFinished``."""
 
-    iteration: int
     attempt: int
     context: PromptContext
     session: str | None = None
@@ -45,6 +56,8 @@ class LaunchAgent:
     """What that session had cost before."""
     session_usage: Usage | None = None
     """What it had used before, where that is how its agent counts."""
+    run_usage: Usage | None = None
+    """What the run has used up before this iteration."""
     agent: str | None = None
     """The agent to start, by its name in the settings; None: the run's own."""
     model: str | None = None
@@ -57,14 +70,17 @@ class StopAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadIteration:
+class ReadIteration(IterationEffect):
     """Read what the agent said and what changed; answered by ``IterationRead``."""
 
-    iteration: int
     attempt: int
     baseline: Baseline
     lost: bool = False
     """The engine died under this iteration: only evidence is read."""
+    taken_up: bool = False
+    """Another engine began it, so that others may have written in the work tree since."""
+    order: Settlement | None = None
+    """What the user ordered for all that it left."""
     skip: tuple[str, ...] = ()
     """As for ``PrepareIteration``."""
     skipped: tuple[str, ...] = ()
@@ -72,20 +88,17 @@ class ReadIteration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validate:
+class Validate(IterationEffect):
     """Run the validation script; answered by ``ValidationFinished``."""
-
-    iteration: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndoWork:
+class UndoWork(IterationEffect):
     """Take back what the iteration did; answered by ``WorkUndone``.
 
     Performed twice, it does no more than once: its backup says whose it is.
     """
 
-    iteration: int
     base: Baseline
     """As it is to be again, but for what is not the iteration's."""
     began: datetime
@@ -99,13 +112,12 @@ class UndoWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitWork:
+class CommitWork(IterationEffect):
     """Commit what the iteration changed; answered by ``WorkCommitted``.
 
     Performed twice, it makes one commit: the trailers of its message say whose it is.
     """
 
-    iteration: int
     base: Baseline
     """What differs from this is committed."""
     since: str | None
@@ -114,10 +126,11 @@ class CommitWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PushWork:
+class PushWork(IterationEffect):
     """Push the branch; answered by ``WorkPushed``."""
 
-    iteration: int
+    held: tuple[str, ...] = ()
+    """Commits that are the user's to push: nothing is pushed before the remote has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +188,13 @@ class WriteBlocked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakeApprovals:
+    """Let the run use what the user has approved since it began."""
+
+    approvals: tuple[Approval, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveBlocked:
     """Remove ``blocked.txt``: the blocker was resolved."""
 
@@ -217,7 +237,7 @@ class Channel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announce:
+class Announce(IterationEffect):
     """Tell those outside, beside the loop; answered by ``Announced``.
 
     It happens once at most: an engine that dies meanwhile leaves it to nobody.
@@ -225,7 +245,6 @@ class Announce:
 
     occasion: Occasion
     channel: Channel
-    iteration: int
     text: str
 
 
@@ -253,6 +272,7 @@ Effect = (
     | RemoveDecide
     | WriteBlocked
     | RemoveBlocked
+    | TakeApprovals
     | CloseIteration
     | WaitUntil
     | WatchHaltFiles
@@ -260,7 +280,8 @@ Effect = (
     | Finish
 )
 
-WRITTEN_FIRST = (WriteDecide, WriteBlocked, SetTaskAside)
+WRITTEN_FIRST = (WriteDecide, WriteBlocked, SetTaskAside, TakeApprovals)
 """Performed before the step's events are told. A missing ``blocked.txt`` means that a person
 resolved it (SPEC §7), so the journal must never tell of one that was not written; and a task that
-was told to be set aside has no attempts left that would keep it from being taken."""
+was told to be set aside has no attempts left that would keep it from being taken. Whoever approves
+stores that as soon as it is accepted, and the engine has to know it by then."""

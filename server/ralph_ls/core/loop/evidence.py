@@ -17,13 +17,26 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ralph_ls.core.words import count_of
+from ralph_ls.core.loop.repetition import (
+    Before,
+    finishes_something,
+    is_weak_commit,
+    leads_back,
+    repeats_too_often,
+)
+from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.config import EvidenceKind
-from ralph_ls.protocol.evidence import CommitSeen, Evidence
+from ralph_ls.protocol.evidence import Again, CommitSeen, Evidence
 from ralph_ls.protocol.report import Report
 from ralph_ls.protocol.run_words import Mode
 
 DECLARED = "the report declares progress"
+IS_BACK = "the work tree is back in a state that this run has seen before"
+
+KEPT_PATHS = 50
+"""Paths of an iteration that are kept."""
+
+SHOWN_PATHS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,42 +47,49 @@ class Changes:
     files: int = 0
     paths: tuple[str, ...] = ()
     fingerprint: str = ""
+    again: Again | None = None
+    cosmetic: bool | None = None
+    advanced: bool | None = None
+    engine_output: tuple[str, ...] | None = None
 
 
 def judge(
     changes: Changes,
     *,
     tasks_done: tuple[str, ...],
-    seen: Collection[str],
+    before: Before,
     kinds: Collection[EvidenceKind],
     report: Report | None,
     mode: Mode = Mode.BUILD,
     plan_changed: bool = False,
     moved: Collection[str] = (),
 ) -> Evidence:
-    """Say whether there was progress, and why, in words (SPEC §6, Evidence).
+    """Say whether there was progress, and why, in words.
 
-    ``seen`` are the fingerprints of this run's earlier end states and of its start. ``moved`` are
-    the tasks whose review went on by a legal move, which is progress whatever else was changed.
-    ``plan_changed`` says that the plan's text differs from what it was at the start.
+    ``before`` is what the run has seen already. ``moved`` are the tasks whose review went on by a
+    legal move, which is progress whatever else was changed. ``plan_changed`` says that the plan's
+    text differs from what it was at the start.
     """
+    gathered = Evidence(
+        commits=changes.commits,
+        files=changes.files,
+        paths=changes.paths[:KEPT_PATHS],
+        tasks_done=tasks_done,
+        fingerprint=changes.fingerprint,
+        again=changes.again,
+        cosmetic=changes.cosmetic,
+        advanced=_advanced(changes, tasks_done, moved),
+        engine_output=changes.engine_output or None,
+    )
     why = _by_head(changes, tasks_done, kinds)
     progress = bool(why)
     if not progress and mode is Mode.PLAN:
         progress, why = _of_plan_iteration(kinds, report, plan_changed=plan_changed)
     elif not progress:
-        progress, why = _by_content(changes, tasks_done, seen, kinds, report)
+        progress, why = _by_content(gathered, kinds, report, before)
     if not progress and moved:
         progress, why = True, f"the review of {count_of(len(moved), 'task')} went on"
-    return Evidence(
-        commits=changes.commits,
-        files=changes.files,
-        paths=changes.paths,
-        tasks_done=tasks_done,
-        fingerprint=changes.fingerprint,
-        progress=progress,
-        why=why,
-    )
+    return gathered.model_copy(update={"progress": progress, "why": why})
 
 
 def new_head(evidence: Evidence) -> str | None:
@@ -123,33 +143,67 @@ def _of_plan_iteration(
     return False, "the plan did not change"
 
 
+def _advanced(changes: Changes, tasks_done: tuple[str, ...], moved: Collection[str]) -> bool | None:
+    """What of the plan went on, where the tasks that became done do not tell it."""
+    if tasks_done:
+        return False if changes.advanced is False else None
+    return True if changes.advanced or moved else None
+
+
 def _by_content(
-    changes: Changes,
-    tasks_done: tuple[str, ...],
-    seen: Collection[str],
+    gathered: Evidence,
     kinds: Collection[EvidenceKind],
     report: Report | None,
+    before: Before,
 ) -> tuple[bool, str]:
-    commits = _by_agent(changes.commits)
-    if changes.fingerprint and changes.fingerprint in seen:
-        if commits or changes.files:
-            return False, "the work tree is back in a state that this run has seen before"
-    elif progress := _progress(changes, tasks_done, kinds):
-        return True, progress
+    if _by_agent(gathered.commits) or gathered.files:
+        if why := _why_repetition(gathered, before):
+            return False, why
+        if progress := _progress(gathered, gathered.tasks_done, kinds):
+            return True, progress
     if _is_declared(kinds, report):
         return True, DECLARED
-    if tasks_done:
-        return False, "a task was ticked and nothing else changed"
-    if commits:
-        return False, "the commits touch only the loop's own files"
-    if changes.commits:
-        only = "only commit is" if len(changes.commits) == 1 else "only commits are"
-        return False, f"the {only} a person's, and nothing else changed"
-    return False, "nothing changed outside the loop's own files"
+    return False, _why_nothing(gathered)
+
+
+def _why_repetition(gathered: Evidence, before: Before) -> str:
+    """Why what changed only repeats what was before; empty where it does not."""
+    is_back, is_weak = leads_back(gathered, before), is_weak_commit(gathered, before)
+    is_kept = is_weak or (before.loop_commits and finishes_something(gathered))
+    if is_back and not (is_kept and before.is_strict):
+        return IS_BACK
+    # A task that became done is what it was for.
+    if not before.is_strict or finishes_something(gathered):
+        return ""
+    if is_weak:
+        again = IS_BACK if is_back else "only white space and modes changed"
+        return "" if before.is_first_weak_commit else again
+    names = some_of(gathered.paths, SHOWN_PATHS)
+    if gathered.again is Again.OUTPUT:
+        return f"only output files changed again: {names}"
+    if repeats_too_often(gathered, before):
+        return f"the same files changed again and again, and nothing was committed: {names}"
+    return ""
+
+
+def _why_nothing(gathered: Evidence) -> str:
+    """Why nothing that was seen is progress, where something may have been."""
+    if gathered.tasks_done:
+        return "a task was ticked and nothing else changed"
+    if _by_agent(gathered.commits):
+        return "the commits touch only the loop's own files"
+    if any(commit.undone for commit in gathered.commits):
+        return "all that was committed is what no agent may change, and was restored"
+    if gathered.commits:
+        only = "only commit is" if len(gathered.commits) == 1 else "only commits are"
+        return f"the {only} a person's, and nothing else changed"
+    if gathered.engine_output:
+        return f"only the output of ralph itself changed: {some_of(gathered.engine_output, 3)}"
+    return "nothing changed outside the loop's own files"
 
 
 def _progress(
-    changes: Changes, tasks_done: tuple[str, ...], kinds: Collection[EvidenceKind]
+    changes: Changes | Evidence, tasks_done: tuple[str, ...], kinds: Collection[EvidenceKind]
 ) -> str:
     commits = _by_agent(changes.commits)
     real_commits = [commit for commit in commits if commit.files]
@@ -171,8 +225,8 @@ def _counts(commit: CommitSeen, kinds: Collection[EvidenceKind]) -> bool:
 
 
 def _by_agent(commits: tuple[CommitSeen, ...]) -> tuple[CommitSeen, ...]:
-    """The commits that are the agent's: a person's are told, and are no progress."""
-    return tuple(commit for commit in commits if not commit.by_person)
+    """The commits that count for the agent: no user's, and none of which nothing is left."""
+    return tuple(commit for commit in commits if not commit.by_person and not commit.undone)
 
 
 def _is_declared(kinds: Collection[EvidenceKind], report: Report | None) -> bool:

@@ -27,6 +27,9 @@ NEEDS_PERSON = frozenset(
 NO_SECOND_TRY = NEEDS_PERSON | {AgentFailure.OVERLOADED}
 """Failures after which an agent is not started once more in the same iteration."""
 
+OUT_OF_REACH = frozenset({AgentFailure.LIMIT, AgentFailure.OVERLOADED})
+"""Failures that are no attempt at a task, also where no wait for the agent is left."""
+
 LIMITS_OF_ITS_OWN = frozenset(
     {AgentFailure.CONTEXT_FULL, AgentFailure.MAX_TURNS, AgentFailure.BUDGET}
 )

@@ -1,9 +1,10 @@
 """From events to the state of a run: the only way in which that state ever changes.
 
 The engine folds each event it tells, a viewer folds the same events out of the journal, and a
-resumed run folds them once more, so all three always agree (SPEC §2). Counters move only with
-``iterationEnded``: an engine that dies while it settles leaves nothing half counted. Attempts that
-are kept beyond the run also come with ``iterationStarted``, where others have changed them.
+resumed run folds them once more, so all three always agree. Counters move only with
+``iterationEnded``: an engine that dies while it settles leaves nothing half counted. Attempts alone
+move at the start of an iteration too: with ``iterationStarted``, where others than this run have
+changed those kept beyond it, and with ``attemptCounted``, so that an engine that dies keeps them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop import calls, fallback
+from ralph_ls.core.loop import attempts, calls, fallback, repetition
+from ralph_ls.core.loop.commit_base import base_of
+from ralph_ls.core.loop.confirming import failing_tests_after
 from ralph_ls.core.loop.end_states import EndStates
 from ralph_ls.core.loop.fold_persons import flags_of, halt_moved, task_moved
 from ralph_ls.core.loop.session import after_iteration
+from ralph_ls.core.plan.specs import UNPLANNED
 from ralph_ls.protocol.config import Committer, OnValidateFail
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
+    AttemptCounted,
     BlockedRaised,
     BlockedResolved,
     CircuitBreakerStateChange,
@@ -31,6 +36,7 @@ from ralph_ls.protocol.events import (
     Event,
     EventBase,
     EvidenceGathered,
+    GuardReverted,
     IterationEnded,
     IterationStarted,
     NoteAdded,
@@ -51,7 +57,7 @@ from ralph_ls.protocol.events import (
     Warned,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Mode, Outcome, Phase, TaskRef
+from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, TaskRef
 from ralph_ls.protocol.state import (
     CurrentIteration,
     End,
@@ -65,10 +71,7 @@ from ralph_ls.protocol.state import (
 IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Phases whose time counts for no budget (SPEC §7)."""
 
-UNCOUNTED = frozenset({Outcome.LOST, Outcome.LIMITED})
-"""Iterations that count for no limit."""
-
-UNHEARD = UNCOUNTED | {Outcome.STOPPED}
+UNHEARD = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOPPED})
 """Iterations that did not come to their end: what their agent was told is told again."""
 
 KEPT_COMMANDS = 100
@@ -97,6 +100,8 @@ def apply(state: RunState, event: EventBase, seen: EndStates | None = None) -> R
     counts = getattr(event, "counts", None)
     if counts is not None and not counts.marker:
         changes["stale_marker"] = False
+    if counts is not None and counts.total:
+        changes["had_tasks"] = True
     # Time without an engine counts for no budget.
     if not isinstance(event, RunStarted | RunResumed):
         changes["active_seconds"] = active_seconds(state, event.at)
@@ -118,9 +123,10 @@ def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
     match event:
         case RunResumed():
             back = {"agents_out": fallback.taken_up(state.agents_out), "overloads": 0}
-            return {**_run_moved(event), **_counted_anew(state), **back}
+            taken_up = {**_counted_anew(state), **_taken_up(state, event), **back}
+            return {**_run_moved(state, event), **taken_up}
         case RunStarted() | PhaseChanged() | WaitStarted() | RunEnded():
-            return _run_moved(event)
+            return _run_moved(state, event)
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
             return _iteration_moved(state, event)
         case QuestionAsked() | QuestionAnswered() | BlockedRaised() | BlockedResolved():
@@ -128,15 +134,19 @@ def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
         case CommandAccepted(command=command) | CommandRejected(command=command):
             answered = (*state.commands, command)[-KEPT_COMMANDS:]
             return {"commands": answered, **flags_of(event), **task_moved(state, event)}
+        case AttemptCounted(task=task, attempt=attempt):
+            counted = {**state.attempts, task.id: attempt}
+            return {**_told_of_iteration(state, event), "attempts": counted}
         case NoteAdded(text=text, by=by, seq=seq):
             return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
-        case CircuitBreakerStateChange(breaker=breaker, iteration=None):
-            return {"breaker": breaker, "stuck_count": 0}
+        case CircuitBreakerStateChange(breaker=breaker, start=None):
+            return {"breaker": breaker, "stuck_count": 0, **repetition.RESET}
         case _:
             return {**_told_of_iteration(state, event), **_viewed(state, event)}
 
 
 def _run_moved(
+    state: RunState,
     event: RunStarted | RunResumed | PhaseChanged | WaitStarted | RunEnded,
 ) -> dict[str, Any]:
     match event:
@@ -147,7 +157,7 @@ def _run_moved(
         case WaitStarted(until=until):
             return {"until": until}
         case _:
-            return _run_ended(event)
+            return _run_ended(state, event)
 
 
 def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
@@ -156,6 +166,7 @@ def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
         "branch": event.branch,
         "config": event.config,
         "overrides": event.overrides,
+        "choices": event.choices,
         "counts": event.counts,
         "stop_requested": None,
         "pause_requested": False,
@@ -180,8 +191,22 @@ def _counted_anew(state: RunState) -> dict[str, Any]:
     """Whoever resumes a run wants work that is not valid mended once more, from the first try."""
     failed = state.failed_validation
     if failed is None:
-        return {}
-    return {"failed_validation": failed.model_copy(update={"in_a_row": 0})}
+        return dict(repetition.RESET)
+    again = failed.model_copy(update={"in_a_row": 0})
+    return {"failed_validation": again, **repetition.RESET}
+
+
+def _taken_up(state: RunState, event: RunResumed) -> dict[str, Any]:
+    """What was done while no engine ran is the user's, and remains so."""
+    changes: dict[str, Any] = {}
+    if event.held:
+        changes["held"] = tuple(dict.fromkeys((*(state.held or ()), *event.held)))
+    if state.current is not None:
+        users = tuple(dict.fromkeys((*(state.current.users or ()), *(event.users or ()))))
+        since = state.current.taken_up_at or event.at
+        known = {"users": users or None, "taken_up_at": since}
+        changes["current"] = state.current.model_copy(update=known)
+    return changes
 
 
 def _phase_changed(event: PhaseChanged) -> dict[str, Any]:
@@ -204,16 +229,21 @@ def _iteration_moved(
     state: RunState, event: IterationStarted | AgentStarted | AgentExited | IterationEnded
 ) -> dict[str, Any]:
     match event:
-        case IterationStarted(iteration=iteration):
+        case IterationStarted():
             seen = state.seen or (event.baseline.fingerprint,)
             is_ours = state.config.commits is Committer.LOOP
             return {
-                "iteration": iteration,
+                "start": event.start,
+                "iteration": event.iteration,
+                "tries": event.tries,
                 "current": CurrentIteration(started=event),
-                "commit_base": (state.commit_base or event.baseline) if is_ours else None,
+                "commit_base": base_of(state.commit_base, state.owed, event.baseline)
+                if is_ours
+                else None,
                 "counts": event.counts,
                 "seen": seen,
                 "verdict": None,
+                "specs_unplanned": False,
                 "attempts": state.attempts if event.attempts is None else event.attempts,
             }
         case AgentStarted() if state.current is not None:
@@ -230,6 +260,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "current": None,
         "commit_base": state.commit_base if event.uncommitted else None,
+        "owed": event.left if event.uncommitted else None,
         "counts": event.counts,
         "breaker": event.breaker,
         "stuck_count": event.stuck_count,
@@ -255,16 +286,27 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "verdict": event.verdict,
         "last": LastIteration(
             iteration=event.iteration,
+            start=event.start,
             outcome=event.outcome,
+            counted=event.counted,
             seconds=event.seconds,
             commit=event.commit,
         ),
     }
-    if event.outcome not in UNCOUNTED:
+    reverted = () if state.current is None else state.current.reverted
+    # What an agent that was cut off was told is told once more.
+    changes["reverted"] = (*state.reverted, *reverted) if event.outcome in UNHEARD else reverted
+    if event.counted:
         changes["counted"] = state.counted + 1
+    if event.confirmed:
+        changes["confirmations"] = state.confirmations + 1
     # What the agent was told is used up only by an iteration that came to its end.
     if event.outcome in UNHEARD:
         return changes
+    changes["failing_tests"] = failing_tests_after(state, event)
+    is_own = state.evidence_start == event.start
+    if is_own and state.evidence is not None:
+        changes |= repetition.after_iteration(state, state.evidence)
     if event.mode is Mode.PLAN:
         changes["has_planned"] = True
     elif event.outcome is Outcome.PROGRESS:
@@ -305,35 +347,46 @@ def _task_of(state: RunState) -> TaskRef | None:
 
 def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
     """One entry of the loop history, out of what was told of the iteration (A12)."""
-    is_own = state.evidence_iteration == event.iteration
+    is_own = state.evidence_start == event.start
     evidence = state.evidence if is_own and state.evidence is not None else Evidence()
     return IterationFacts(
         iteration=event.iteration,
+        start=event.start,
         outcome=event.outcome,
         failure=event.failure,
         files=evidence.files,
         commits=len(evidence.commits),
         tasks_done=len(evidence.tasks_done),
         errors=event.errors,
-        report=state.report if state.report_iteration == event.iteration else None,
+        report=state.report if state.report_start == event.start else None,
     )
 
 
 def _viewed(state: RunState, event: EventBase) -> dict[str, Any]:
     """What a viewer shows of an event that moves nothing by itself."""
     match event:
-        case RalphStatusUpdate(report=report, iteration=iteration):
-            return {"report": report, "report_iteration": iteration}
+        case RalphStatusUpdate(report=report):
+            return {
+                "report": report,
+                "report_iteration": event.iteration,
+                "report_start": event.start,
+            }
         case PromiseRead(promise=promise):
             return {"promise": promise}
-        case EvidenceGathered(evidence=evidence, iteration=iteration):
-            return {"evidence": evidence, "evidence_iteration": iteration}
+        case EvidenceGathered(evidence=evidence):
+            return {
+                "evidence": evidence,
+                "evidence_iteration": event.iteration,
+                "evidence_start": event.start,
+            }
         case RolledBack(ok=True):
             return {"evidence": _without_effect(event)}
         case PlanChanged(counts=counts):
             return {"counts": counts}
         case Warned(code=code):
             changes: dict[str, Any] = {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
+            if code == UNPLANNED:
+                changes["specs_unplanned"] = True
             if code.startswith(BUDGET_WARNING):
                 name = code.removeprefix(BUDGET_WARNING)
                 changes["budgets_warned"] = (*state.budgets_warned, name)
@@ -352,7 +405,7 @@ def _without_effect(undone: RolledBack) -> Evidence:
     return Evidence(why=why)
 
 
-def _run_ended(event: RunEnded) -> dict[str, Any]:
+def _run_ended(state: RunState, event: RunEnded) -> dict[str, Any]:
     end = End(
         reason=event.reason,
         exit_code=event.exit_code,
@@ -367,13 +420,14 @@ def _run_ended(event: RunEnded) -> dict[str, Any]:
         "until": None,
         "end": end,
         "verdict": None,
+        **attempts.after_end(state, stopped=event.reason is EndReason.STOPPED),
     }
 
 
 def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
     """Remember that the open iteration has had this event."""
     current = state.current
-    if current is None or getattr(event, "iteration", None) != current.started.iteration:
+    if current is None or getattr(event, "start", None) != current.started.start:
         return {}
     changes: dict[str, Any] = {"told": (*current.told, told_name(event))}
     if isinstance(event, CriteriaVerified):
@@ -382,6 +436,9 @@ def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
         changes["validated"] = event
     if isinstance(event, RolledBack):
         changes["rolled_back"] = event
+    if isinstance(event, GuardReverted):
+        # The agent's version is for people to look at, and would be kept at every boundary.
+        changes["reverted"] = (*current.reverted, event.model_copy(update={"text": ""}))
     if isinstance(event, Committed):
         changes["committed"] = event
     if isinstance(event, Pushed):

@@ -30,23 +30,28 @@ def halt_moved(
     match event:
         case QuestionAsked():
             question = Question(
-                question=event.question, iteration=event.iteration, asked_at=event.asked_at
+                question=event.question,
+                iteration=event.iteration,
+                start=event.start,
+                asked_at=event.asked_at,
             )
             return {"question": question, "settled_question": None}
         case QuestionAnswered():
             asked_at = state.question.asked_at if state.question is not None else event.at
             iteration = state.question.iteration if state.question is not None else None
+            start = state.question.start if state.question is not None else None
             answered = Question(
                 question=event.question,
                 iteration=iteration,
+                start=start,
                 asked_at=asked_at,
                 answer=event.answer,
                 answered_by=event.by,
                 answered_seq=event.seq,
             )
             return {"question": answered}
-        case BlockedRaised(reason=reason, iteration=iteration):
-            blocker = Blocker(reason=reason, iteration=iteration)
+        case BlockedRaised(reason=reason, iteration=iteration, start=start):
+            blocker = Blocker(reason=reason, iteration=iteration, start=start)
             return {"blocked": blocker, "resolved_blocker": None}
         case _:
             known = state.blocked.reason if state.blocked is not None else None

@@ -7,9 +7,11 @@ tasks are open. Where there is no task at all (a request, a trace without a plan
 nothing to say, and nothing is refused.
 
 A completion signal that is not the rule's own never ends a run; it is told, so that nobody has to
-wonder why the loop went on. EXIT_SIGNAL together with BLOCKED, NEEDS_CLARIFICATION or a wish for
-clarification is never completion: it means "should processing stop" (A4). COMPLETE with
-EXIT_SIGNAL false is no signal at all: agents write it for "this task".
+wonder why the loop went on. Under the rules ``marker`` and ``dual`` a report of failing tests
+refuses a completion as well: the agent says itself that the work is not done. EXIT_SIGNAL
+together with BLOCKED, NEEDS_CLARIFICATION or a wish for clarification is never completion: it
+means "should processing stop" (A4). COMPLETE with EXIT_SIGNAL false is no signal at all: agents
+write it for "this task".
 
 Nothing here ends a run, tells anything, or knows what comes first when several things hold; the
 order is ``ORDERS``, and ``verdict`` goes by it.
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import assert_never
 
+from ralph_ls.core.loop.confirming import tests_fail
 from ralph_ls.protocol.config import GateConfig, GateRule
 from ralph_ls.protocol.report import Promise, PromiseKind, Report
 from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
@@ -29,9 +32,8 @@ from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
 NOT_COMPLETE = frozenset({"BLOCKED", "NEEDS_CLARIFICATION"})
 """STATUS values that say that a person is needed, whatever else the report says (A4)."""
 
-CONFIRMING = frozenset({GateRule.MARKER, GateRule.DUAL})
-"""Rules under which one confirming iteration runs when no required task is open and the agent
-gives no signal (SPEC §7: ``spec`` and ``fixplan``)."""
+TESTS_FAIL = "the report says TESTS_STATUS FAILING"
+"""Why a completion is refused whose agent reports failing tests."""
 
 _USUAL_ORDER = (
     EndReason.COMPLETE,
@@ -88,6 +90,8 @@ class GateResult:
     """Satisfied, and the plan agrees."""
     refusal: str | None = None
     """Why a satisfied gate was not accepted."""
+    by_tests: bool = False
+    """It was refused for failing tests alone, which the breaker counts by themselves."""
     why: str = ""
     """Why the run is complete, in words; empty where it is not."""
 
@@ -235,6 +239,8 @@ def _check_status(given: GateInputs) -> GateResult:
 def _ask_plan(given: GateInputs, signal: str, *, indicators: int = 0) -> GateResult:
     """The plan's half of every rule: a signal that is there is accepted or refused."""
     refusal = _refusal(given.counts, given.iterations, given.min_iterations)
+    by_tests = refusal is None and tests_fail(given.config.rule, given.report)
+    refusal = TESTS_FAIL if by_tests else refusal
     accepted = refusal is None
     tail = " and every required task is done" if given.counts.total else ""
     return GateResult(
@@ -242,6 +248,7 @@ def _ask_plan(given: GateInputs, signal: str, *, indicators: int = 0) -> GateRes
         satisfied=True,
         accepted=accepted,
         refusal=refusal,
+        by_tests=by_tests,
         why=signal + tail if accepted else "",
     )
 

@@ -1,44 +1,85 @@
-"""Raising what an iteration's agent needs a person for: its question, and what blocks it (SPEC §7).
+"""Raising what an iteration's agent needs the user for: a question, or what blocks it.
 
-Each is told once, whatever engine died, and its file is written before the journal says so. It must
-never know whether the run parks or ends for it.
+An iteration raises one of them at most, so that one answer or one resolved blocker is all that the
+next start needs: where it has both, the one that the gate's order looks at first. Each is reported
+once, whatever engine died, and its file is written before the journal says so. It must never know
+whether the run parks or ends for it.
 """
 
 from __future__ import annotations
 
 from ralph_ls.core.loop.announcing import announce_question
 from ralph_ls.core.loop.effects import WriteBlocked, WriteDecide
+from ralph_ls.core.loop.gate import ORDERS
 from ralph_ls.core.loop.state import Draft
-from ralph_ls.core.loop.verdict import Settlement, question_of
+from ralph_ls.core.loop.telling import warn_once
+from ralph_ls.core.loop.verdict import Settlement, blocker_of, question_of
+from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.events import BlockedRaised, QuestionAsked
-from ralph_ls.protocol.report import PromiseKind
+from ralph_ls.protocol.run_words import EndReason
+
+SECOND_HALT = "second-halt"
+"""The code of the warning that an agent both asked and was blocked."""
+
+
+def asks(config: Config, settlement: Settlement) -> bool:
+    """Whether the iteration's agent asked the user something, or named what blocks it."""
+    is_blocked = blocker_of(config, settlement) is not None
+    return not _was_cut_off(settlement) and (is_blocked or question_of(settlement.read) is not None)
 
 
 def raise_promises(draft: Draft, settlement: Settlement) -> None:
-    """Tell what the agent asked and what blocks it, and have both written."""
-    exit_event = settlement.current.exit
-    if exit_event is None or exit_event.stopped:
-        # The agent was cut off, so what it said last is not its last word.
+    """Report what the agent asked or what blocks it, and have that written to its file."""
+    if _was_cut_off(settlement):
         return
-    number, paths = settlement.current.started.iteration, draft.config.paths
-    asked = draft.run.question
-    question = question_of(settlement.read)
-    if question is not None and (asked is None or asked.iteration != number):
+    question, blocker = question_of(settlement.read), blocker_of(draft.config, settlement)
+    if question is not None and blocker is not None:
+        order = ORDERS[draft.config.gate.rule]
+        if order.index(EndReason.BLOCKED) < order.index(EndReason.DECIDE):
+            _warn_of_second(draft, settlement, f"is blocked, and asks as well: {question}")
+            question = None
+        else:
+            _warn_of_second(draft, settlement, f"asks, and is blocked as well: {blocker}")
+            blocker = None
+    if question is not None:
+        _ask(draft, settlement, question)
+    if blocker is not None:
+        _raise_blocker(draft, settlement, blocker)
+
+
+def _warn_of_second(draft: Draft, settlement: Settlement, both: str) -> None:
+    message = f"the agent {both}; only the first is raised now"
+    warn_once(draft, settlement.current.started.start, SECOND_HALT, message)
+
+
+def _ask(draft: Draft, settlement: Settlement, question: str) -> None:
+    number, asked = settlement.current.started.start, draft.run.question
+    if asked is None or asked.start != number:
         told = draft.tell(
             QuestionAsked,
-            iteration=number,
+            start=number,
             question=question,
-            path=paths.decide,
+            path=draft.config.paths.decide,
             asked_at=draft.now.replace(microsecond=0),
         )
         announce_question(draft, told)
-    for promise in settlement.read.promises:
-        was_raised = "blockedRaised" in settlement.current.told
-        is_new = draft.run.blocked is None and not was_raised
-        if promise.kind is PromiseKind.BLOCKED and is_new:
-            draft.tell(BlockedRaised, iteration=number, reason=promise.text, path=paths.blocked)
-    asked, blocked = draft.run.question, draft.run.blocked
-    if asked is not None and asked.iteration == number and asked.answer is None:
-        draft.order(WriteDecide(question=asked.question, iteration=number, asked_at=asked.asked_at))
-    if blocked is not None:
-        draft.order(WriteBlocked(reason=blocked.reason))
+    asked = draft.run.question
+    if asked is not None and asked.start == number and asked.answer is None:
+        draft.order(
+            WriteDecide(question=asked.question, iteration=asked.iteration, asked_at=asked.asked_at)
+        )
+
+
+def _raise_blocker(draft: Draft, settlement: Settlement, reason: str) -> None:
+    was_raised = "blockedRaised" in settlement.current.told
+    if draft.run.blocked is None and not was_raised:
+        number, path = settlement.current.started.start, draft.config.paths.blocked
+        draft.tell(BlockedRaised, start=number, reason=reason, path=path)
+    if draft.run.blocked is not None:
+        draft.order(WriteBlocked(reason=draft.run.blocked.reason))
+
+
+def _was_cut_off(settlement: Settlement) -> bool:
+    """Whether what the agent said last is not its last word."""
+    exit_event = settlement.current.exit
+    return exit_event is None or exit_event.stopped

@@ -2,8 +2,10 @@
 
 SPEC §9.4: after the validation, before attempts, breaker and gate, so that the finishing iteration
 is committed and pushed too. What did not come to its end is not committed: it stays in the work
-tree, and the next commit takes it along. The one exception is an agent whose timeout ends the run:
-its work is evidence, so it is committed, though nobody validates or pushes what is half done.
+tree, and the next commit takes it along. There are two exceptions. An agent whose timeout ends the
+run: its work is evidence, so it is committed, though nobody validates or pushes what is half done.
+And an iteration that lost its engine: what is known to be its own is validated and committed under
+its own task, and pushed with the next iteration that is valid.
 
 It must never know how git is called.
 """
@@ -54,6 +56,7 @@ def commit_due(
     if not is_ours or current.committed is not None or not _may_commit(current, given, stopped):
         return None
     return CommitWork(
+        start=current.started.start,
         iteration=current.started.iteration,
         base=run.commit_base or current.started.baseline,
         since=current.started.baseline.head,
@@ -66,39 +69,51 @@ def push_due(
 ) -> PushWork | None:
     """The order to push; None where nothing is to be pushed."""
     wanted = run.config.push and current.pushed is None and not ends_by_timeout(run, current)
+    if current.exit is None:
+        # Nobody saw how its agent ended: it is pushed with the next iteration that is valid.
+        return None
     if not wanted or not _may_commit(current, given, stopped):
         return None
-    return PushWork(iteration=current.started.iteration)
+    started = current.started
+    return PushWork(start=started.start, iteration=started.iteration, held=run.held or ())
 
 
 def tell_committed(draft: Draft, current: CurrentIteration, given: WorkCommitted) -> None:
     """Tell of the commit, or of what kept it from being made; the work is there all the same."""
-    number = current.started.iteration
+    number, iteration = current.started.start, current.started.iteration
     for notice in given.notices:
         warn_once(draft, number, notice.code, notice.message)
     if given.commit is not None:
         draft.tell(
             Committed,
-            iteration=number,
+            start=number,
             commit=given.commit,
             subject=given.subject,
             files=given.files,
         )
+        if current.exit is None and draft.config.push:
+            message = (
+                f"the commit of iteration {iteration}, which lost its engine, is not pushed by "
+                "itself; it goes with the next iteration's that is valid, or with your git push"
+            )
+            warn_once(draft, number, "lost-not-pushed", message)
     elif given.problem and not draft.state.stopping_agent:
-        message = f"the work of iteration {number} is not committed, it is still in the work tree"
+        message = (
+            f"the work of iteration {iteration} is not committed, it is still in the work tree"
+        )
         warn_once(draft, number, COMMIT_FAILED, f"{message}: {given.problem}")
 
 
 def tell_pushed(draft: Draft, current: CurrentIteration, given: WorkPushed) -> None:
     """Tell of the push, if there was one; one that a person ended says nothing of the remote."""
-    number = current.started.iteration
+    number = current.started.start
     for notice in given.notices:
         warn_once(draft, number, notice.code, notice.message)
     if not given.tries or (not given.ok and draft.state.stopping_agent):
         return
     draft.tell(
         Pushed,
-        iteration=number,
+        start=number,
         ok=given.ok,
         remote=given.remote,
         branch=given.branch,
@@ -121,6 +136,21 @@ def is_uncommitted(run: RunState, current: CurrentIteration, *, cut_short: bool)
     return cut_short or is_invalid(current) or warning_name(COMMIT_FAILED) in current.told
 
 
+def work_left(
+    run: RunState, current: CurrentIteration, given: IterationRead, *, cut_short: bool
+) -> dict[str, str] | None:
+    """The work that the next commit takes along, by path; None where there is none, or nobody
+    knows which it is.
+    """
+    if not is_uncommitted(run, current, cut_short=cut_short):
+        return None
+    undone = current.rolled_back
+    if undone is not None and undone.ok:
+        return run.owed
+    return None if given.left is None else dict(given.left)
+
+
 def _may_commit(current: CurrentIteration, given: IterationRead, stopped: bool) -> bool:  # noqa: FBT001
-    came_to_its_end = current.exit is not None and not stopped and limit_of(given) is None
-    return came_to_its_end and not is_invalid(current)
+    """A lost iteration is committed as far as its work is known to be its own."""
+    is_over = not stopped and limit_of(given) is None
+    return is_over and not is_invalid(current)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.ownership import Ownership, Settlement
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.agent_config import Dialect
@@ -17,7 +18,7 @@ from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import AgentFailure, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, RemovedTask, RunChoices, TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +44,13 @@ class PlanFacts:
     """The first required ones that are not done and cannot be taken, at most ten."""
     is_stuck: bool = False
     """None can be taken, and some were set aside, which planning may help (B, Stuck Detection)."""
+    without_tasks: str = ""
+    """How to write a task, where the plan holds none at all and none was ever finished."""
     left: str = ""
     """What is left and why, where the plan has better words for it than ``held``."""
+    committed_offence: str = ""
+    """Why no completion is accepted: what the plan in HEAD holds that no agent may do, and what
+    the user can do about it; empty where it holds nothing of the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +71,8 @@ class Notice:
 
     code: str
     message: str
+    removed: RemovedTask | None = None
+    """The task that it is about, where it left the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +87,10 @@ class Reverted:
     """The agent's version, cut and redacted."""
     kept: str | None = None
     """Where the whole of it lies, in the folder of the run."""
+    why: str | None = None
+    """Which rule it broke, in words, where ``what`` alone does not say it."""
+    commit: str | None = None
+    """The engine's commit that restores it in the branch; None: in the work tree alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +131,7 @@ class EngineFacts:
     notices: tuple[Notice, ...] = ()
     notes: tuple[PendingNote, ...] = ()
     resets: tuple[PendingReset, ...] = ()
+    choices: RunChoices | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +149,12 @@ class Resumed:
     by: str
     facts: EngineFacts
     orphans_ended: int = 0
+    order: Settlement | None = None
+    """What the user ordered for all that an open iteration left."""
+    users: tuple[str, ...] = ()
+    """Changed paths that are the user's: they were written after agent and engine were gone."""
+    held: tuple[str, ...] = ()
+    """Commits that were made when no engine ran, which are the user's to push."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +261,10 @@ class IterationRead:
     """What came of the commands that the criteria of closed tasks name; a refuted one is open."""
     must_validate: bool = False
     """There is a validation script that may run."""
+    ownership: Ownership = Ownership()
+    """Whose the changed files are, where another engine began the iteration."""
+    left: Mapping[str, str] | None = None
+    """The iteration's work that is in no commit: each path with a hash of what it holds."""
     reverted: tuple[Reverted, ...] = ()
     """What was put back before anything else was looked at."""
     notices: tuple[Notice, ...] = ()
@@ -341,7 +364,7 @@ class TimeCame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupted:
-    """A signal asks the engine to end: Ctrl-C or TERM."""
+    """A signal asks the engine to stop: Ctrl-C, TERM or a closed terminal."""
 
     by: str
 
@@ -352,8 +375,8 @@ class Announced:
 
     code: str
     message: str
-    iteration: int | None = None
-    """The iteration that it is about, whose agent works; told once then."""
+    start: int | None = None
+    """The start that it is about, whose agent works; reported once then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,7 @@ def undo_due(
         commit.hash for commit in evidence.commits if commit.by_person and not commit.repository
     )
     return UndoWork(
+        start=current.started.start,
         iteration=current.started.iteration,
         base=current.started.baseline,
         began=current.started.at,

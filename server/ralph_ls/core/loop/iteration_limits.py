@@ -1,8 +1,9 @@
 """What one iteration may use up: tokens and cost, checked while its agent works (SPEC §9.6; S).
 
 An agent is ended after the turn that passes a limit, never in the middle of one: what it has begun
-to write is worth more than the few tokens that are left of the turn. One that tells only at its end
-what it used is judged then. Work done before is evidence like any other, and the loop goes on.
+to write is worth more than the few tokens that are left of the turn. The same holds for what is
+left of the run's limits in tokens and cost. One that tells only at its end what it used is judged
+then. Work done before is evidence like any other, and the loop goes on.
 
 It must never know how an agent is ended.
 """
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from ralph_ls.core.agent.decode.told import TodoTold, Told, ToolTold, UsageTold, usage_of
 from ralph_ls.core.agent.prices import priced
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop.budget import amount, tokens_of
+from ralph_ls.core.loop.budget import amount, is_spent, tokens_of
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.messages import ToolState
 from ralph_ls.protocol.prices_config import PriceConfig
@@ -49,15 +50,22 @@ class SpendingWatch:
     """Hears what one agent process tells, and says when it has to end."""
 
     def __init__(
-        self, config: Config, spent: Usage | None, *, price: PriceConfig | None = None
+        self,
+        config: Config,
+        spent: Usage | None,
+        *,
+        price: PriceConfig | None = None,
+        run_spent: Usage | None = None,
     ) -> None:
         """``spent`` is what an earlier attempt of the same iteration used up.
 
-        ``price`` is that of the model, for an agent that tells no cost.
+        ``run_spent`` is what the run had used up before the iteration. ``price`` is that of the
+        model, for an agent that tells no cost.
         """
         self._config = config
         self._price = price
         self._spent = spent
+        self._run_spent = run_spent
         self._has_passed = False
         self._open_calls: set[str] = set()
         self.is_over = False
@@ -72,11 +80,18 @@ class SpendingWatch:
                 is_next = one.usage.cost_usd is None
                 self.is_over = self.is_over or (is_next and self._has_passed)
                 usage = add_usage(self._spent, priced(usage_of(one.usage), self._price))
-                self._has_passed = limit_passed(self._config, usage) is not None
+                self._has_passed = self._passes(usage)
             elif isinstance(one, ToolTold) and one.state is ToolState.STARTED:
                 self._open_calls.add(one.call)
             elif isinstance(one, ToolTold | TodoTold):
                 self._end_call(one)
+
+    def _passes(self, usage: Usage | None) -> bool:
+        """Whether a limit of the iteration is passed, or one of the run used up."""
+        if limit_passed(self._config, usage) is not None:
+            return True
+        in_all = add_usage(self._run_spent, usage)
+        return is_spent(self._config, in_all)
 
     def _end_call(self, told: ToolTold | TodoTold) -> None:
         """A turn ends with the last of the tools that it called."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
+from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.core.loop.effects import LaunchAgent, PrepareIteration
 from ralph_ls.core.loop.fold import apply
@@ -76,6 +77,7 @@ def _closed(run: RunState, now: datetime) -> RunState:
         at=now,
         run=run.run,
         iteration=run.iteration,
+        start=run.start,
         mode=run.current.started.mode,
         outcome=Outcome.PROGRESS,
         seconds=0.0,
@@ -83,7 +85,7 @@ def _closed(run: RunState, now: datetime) -> RunState:
         stuck_count=run.stuck_count,
         indicators=run.indicators,
         counts=run.counts,
-        attempts=run.attempts,
+        attempts=dict(attempts.in_vain(run)),
         skipped=run.skipped,
     )
     return apply(run, ended)

@@ -50,6 +50,9 @@ class Profile:
     """Dotted snake_case key to value; what is missing has the default of ``Config``."""
 
 
+OPTIONAL_SECTIONS = ("Optional", "Future", "Later", "Backlog")
+"""Headings of a markdown plan below which nothing is required."""
+
 SPEC = Profile(
     name=ProfileName.SPEC,
     plan_kind=PlanKind.MARKDOWN,
@@ -62,7 +65,7 @@ SPEC = Profile(
             "agent": "cline",
             "max_iterations": None,
             "gate.rule": "marker",
-            "optional_sections": ("Optional", "Future"),
+            "optional_sections": OPTIONAL_SECTIONS,
             "breaker.enabled": True,
             "max_stuck": None,
             "on_blocked": "set-aside",
@@ -92,6 +95,7 @@ FIXPLAN = Profile(
             "max_iterations": 20,
             "gate.rule": "dual",
             "gate.indicators": 2,
+            "optional_sections": OPTIONAL_SECTIONS,
             "breaker.enabled": True,
             "max_stuck": None,
             "on_blocked": "open",

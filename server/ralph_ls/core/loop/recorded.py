@@ -52,7 +52,7 @@ from ralph_ls.core.loop.rehearsal import (
 )
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.loop.verification import verification_of
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config import Config, OptionalTasks
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -281,13 +281,16 @@ def _look_once_more(rehearsal: Rehearsal, chapter: _Chapter) -> None:
     if reason == EndReason.COMPLETE.value and not _was_decided(chapter):
         # Somebody did what was left, or the run could not have ended so.
         counts = counts.model_copy(update={"open_required": 0, "blocked_required": 0})
-    plan = PlanFacts(counts=counts, next_task=None if is_held else _next_task(counts))
+    plan = PlanFacts(
+        counts=counts, next_task=None if is_held else _next_task(counts, rehearsal.run.config)
+    )
     rehearsal.begin(Prepared(baseline=Baseline(), plan=plan))
 
 
-def _next_task(counts: PlanCountsView) -> TaskRef | None:
+def _next_task(counts: PlanCountsView, config: Config) -> TaskRef | None:
     """Whether there is something to do, as far as numbers tell."""
-    is_work = counts.open_required > counts.blocked_required or counts.open_optional > 0
+    is_optional = config.optional is OptionalTasks.DO and counts.open_optional > 0
+    is_work = counts.open_required > counts.blocked_required or is_optional
     return UNKNOWN_TASK if is_work or not counts.total else None
 
 
@@ -302,19 +305,19 @@ def _turn(
         validation=None
         if validated is None
         else ValidationFinished(**{name: getattr(validated, name) for name in names}),
-        undone=_undone(chapter, ended),
+        undone=_undone(chapter, ended, rehearsal.run.config),
         committed=_committed(chapter),
         pushed=_pushed(chapter),
     )
 
 
-def _undone(chapter: _Chapter, ended: IterationEnded) -> WorkUndone | None:
+def _undone(chapter: _Chapter, ended: IterationEnded, config: Config) -> WorkUndone | None:
     """How the iteration was taken back; None where it was not, so that nobody knows how it was."""
     told = chapter.find(RolledBack)
     if told is None:
         return None
     names = ("refused", "backup", "commits", "files", "kept")
-    plan = PlanFacts(counts=ended.counts, next_task=_next_task(ended.counts))
+    plan = PlanFacts(counts=ended.counts, next_task=_next_task(ended.counts, config))
     return WorkUndone(**{name: getattr(told, name) for name in names}, plan=plan)
 
 
@@ -364,20 +367,25 @@ def _read(
             files=evidence.files,
             paths=evidence.paths,
             fingerprint=evidence.fingerprint,
+            again=evidence.again,
+            cosmetic=evidence.cosmetic,
+            advanced=evidence.advanced,
+            engine_output=evidence.engine_output,
         ),
         tasks_done=evidence.tasks_done,
-        plan=_plan_as_left(chapter) or _plan_after(ended, following),
+        plan=_plan_as_left(chapter, rehearsal.run.config)
+        or _plan_after(ended, following, rehearsal.run.config),
         verified=tuple(verification_of(event) for event in chapter.all(CriteriaVerified)),
         must_validate=chapter.find(Validated) is not None,
     )
 
 
-def _plan_as_left(chapter: _Chapter) -> PlanFacts | None:
+def _plan_as_left(chapter: _Chapter, config: Config) -> PlanFacts | None:
     """The plan as the agent left it, where that was taken back; None where it was not."""
     changed = chapter.find(PlanChanged)
     if changed is None or chapter.find(RolledBack) is None:
         return None
-    return PlanFacts(counts=changed.counts, next_task=_next_task(changed.counts))
+    return PlanFacts(counts=changed.counts, next_task=_next_task(changed.counts, config))
 
 
 def _error_patterns(ended: IterationEnded) -> tuple[str, ...]:
@@ -406,12 +414,12 @@ def _is_plan_changed(chapter: _Chapter, evidence: Evidence) -> bool:
     return planned or chapter.find(PlanChanged) is not None
 
 
-def _plan_after(ended: IterationEnded, following: _Chapter | None) -> PlanFacts:
+def _plan_after(ended: IterationEnded, following: _Chapter | None, config: Config) -> PlanFacts:
     """The plan after the iteration; what was to do then is what was done next."""
     begun = None if following is None else following.started
     if begun is not None:
         return PlanFacts(counts=ended.counts, next_task=begun.task)
     is_complete = ended.verdict is not None and ended.verdict.reason is EndReason.COMPLETE
     return PlanFacts(
-        counts=ended.counts, next_task=None if is_complete else _next_task(ended.counts)
+        counts=ended.counts, next_task=None if is_complete else _next_task(ended.counts, config)
     )

@@ -16,8 +16,10 @@ names what it means; ``course`` turns that into an end, a parked run or the next
 
 The awkward case is an engine that died while an iteration was open. If the agent had already come
 to its end, its recorded output is settled as if nothing had happened; what was told of it is not
-told again. If not, the iteration is ``lost``: its evidence counts, its silence does not. A wish to
-stop or to pause dies with the engine: whoever resumes a run wants it to go on.
+told again. If not, the iteration is ``lost``: its evidence counts, its silence does not. Either way
+only what is known to be the agent's is settled (``ownership``); where that cannot be told, the run
+is blocked until the user decides. A wish to stop or to pause dies with the engine: whoever resumes
+a run wants it to go on.
 """
 
 from __future__ import annotations
@@ -28,9 +30,10 @@ from typing import assert_never
 
 from ralph_ls.core.loop import attempts, course, invalid, settle, steering
 from ralph_ls.core.loop.agent_choosing import worker_of
+from ralph_ls.core.loop.commit_base import is_owed
+from ralph_ls.core.loop.confirming import CONFIRMING
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
 from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
-from ralph_ls.core.loop.gate import CONFIRMING
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -143,12 +146,12 @@ def _after_the_end(draft: Draft, given: Input) -> None:
 def _announced(draft: Draft, given: Announced) -> None:
     """Warn of it; what is about an iteration once for each, and not when that is over."""
     current = draft.run.current
-    if given.iteration is None:
+    if given.start is None:
         draft.tell(Warned, code=given.code, message=given.message)
-    elif current is None or current.started.iteration != given.iteration:
+    elif current is None or current.started.start != given.start:
         draft.ignore("the iteration that it is about is over")
     else:
-        warn_once(draft, given.iteration, given.code, given.message)
+        warn_once(draft, given.start, given.code, given.message)
 
 
 def _start(draft: Draft, given: Started) -> None:
@@ -170,6 +173,7 @@ def _start(draft: Draft, given: Started) -> None:
         config=facts.config,
         overrides=facts.overrides,
         counts=facts.counts,
+        choices=facts.choices,
     )
     draft.tell(PhaseChanged, phase=Phase.STARTING)
     _tell_facts(draft, facts)
@@ -196,6 +200,9 @@ def _resume(draft: Draft, given: Resumed) -> None:
         overrides=facts.overrides,
         counts=facts.counts,
         orphans_ended=given.orphans_ended,
+        choices=facts.choices,
+        users=given.users or None,
+        held=given.held or None,
     )
     _tell_facts(draft, facts)
     _tell_resets(draft, facts)
@@ -208,17 +215,7 @@ def _resume(draft: Draft, given: Resumed) -> None:
     if current is None:
         course.set_out(draft)
         return
-    draft.tell(PhaseChanged, phase=Phase.SETTLING)
-    draft.order(
-        ReadIteration(
-            iteration=current.started.iteration,
-            attempt=1 if current.agent is None else current.agent.attempt,
-            baseline=current.started.baseline,
-            lost=current.exit is None,
-            skip=course.skipped(draft.run),
-            skipped=draft.run.skipped,
-        )
-    )
+    course.read_again(draft, current, order=given.order)
 
 
 def _tell_facts(draft: Draft, facts: EngineFacts) -> None:
@@ -244,7 +241,8 @@ def _prepared(draft: Draft, given: Prepared) -> None:
         return
     given = replace(given, mode=course.mode_of(draft.run, given.plan, given.mode))
     given = invalid.taken_again(draft.run, given, left_out=course.left_out(draft.run))
-    if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode):
+    owes = is_owed(draft.run.owed, given.baseline)
+    if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode, owes=owes):
         return
     task = given.plan.next_task
     if given.must_claim and task is not None and given.mode is not Mode.PLAN:
@@ -278,10 +276,13 @@ def _task_claimed(draft: Draft, given: TaskClaimed) -> None:
 
 def _begin_iteration(draft: Draft, given: Prepared) -> None:
     is_planning, config = given.mode is Mode.PLAN, draft.config
+    iteration = draft.run.counted + 1
     task = None if is_planning else given.plan.next_task
     started = draft.tell(
         IterationStarted,
-        iteration=draft.run.iteration + 1,
+        start=draft.run.start + 1,
+        iteration=iteration,
+        tries=draft.run.tries + 1 if draft.run.iteration == iteration else 1,
         max_iterations=config.max_iterations,
         mode=given.mode,
         task=task,
@@ -290,11 +291,12 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
         baseline=given.baseline,
         attempts=None if given.attempts == draft.run.attempts else given.attempts,
     )
+    draft.mark_begun()
     attempt = attempts.begin(draft.run.attempts, task, config.attempts)
     if attempt is not None:
         draft.tell(
             AttemptCounted,
-            iteration=started.iteration,
+            start=started.start,
             task=task,
             attempt=attempt,
             limit=config.attempts.limit,
@@ -312,12 +314,14 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
     session = to_resume(draft.run, task=task, mode=given.mode, now=draft.now, worker=worker)
     draft.order(
         LaunchAgent(
+            start=started.start,
             iteration=started.iteration,
             attempt=1,
             context=course.prompt_context(draft.run, started),
             session=None if session is None else session.id,
             session_cost_usd=0.0 if session is None else session.cost_usd or 0.0,
             session_usage=None if session is None else session.usage,
+            run_usage=draft.run.usage,
             agent=worker.agent,
             model=worker.model,
         )
@@ -326,7 +330,8 @@ def _begin_iteration(draft: Draft, given: Prepared) -> None:
 
 def _confirms(run: RunState) -> bool:
     """Whether an iteration without a task looks for what is left; one that mends does not."""
-    return run.config.gate.rule in CONFIRMING and not invalid.is_repairing(run)
+    is_whole_plan = run.config.task is None
+    return is_whole_plan and run.config.gate.rule in CONFIRMING and not invalid.is_repairing(run)
 
 
 def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
@@ -335,7 +340,7 @@ def _agent_launched(draft: Draft, given: AgentLaunched) -> None:
         return
     draft.tell(
         AgentStarted,
-        iteration=current.started.iteration,
+        start=current.started.start,
         attempt=1 if current.agent is None else current.agent.attempt + 1,
         agent=given.agent,
         argv=given.argv,
@@ -357,7 +362,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
         return
     draft.tell(
         AgentExited,
-        iteration=current.started.iteration,
+        start=current.started.start,
         attempt=current.agent.attempt,
         exit_code=given.exit_code,
         signal=given.signal,
@@ -375,6 +380,7 @@ def _agent_finished(draft: Draft, given: AgentFinished) -> None:
         draft.tell(PhaseChanged, phase=Phase.SETTLING)
     draft.order(
         ReadIteration(
+            start=current.started.start,
             iteration=current.started.iteration,
             attempt=current.agent.attempt,
             baseline=current.started.baseline,

@@ -74,7 +74,8 @@ class Simulated:
     """What one iteration would have come to."""
 
     iteration: int
-    """0 where the run would have ended before its first one."""
+    """Its start, so that each has a number of its own, as a trace has lines; 0 where the run would
+    have ended before its first one."""
     breaker: BreakerState
     """After the iteration."""
     reason: str
@@ -231,7 +232,7 @@ class Rehearsal:
         if end is not None:
             is_open = run.current is not None or ended is None
             return Simulated(
-                iteration=run.iteration if is_open or ended is None else ended.iteration,
+                iteration=run.start if is_open or ended is None else ended.start,
                 breaker=run.breaker.state if is_open or ended is None else ended.breaker.state,
                 reason=end.message,
                 verdict=end.reason,
@@ -240,7 +241,7 @@ class Rehearsal:
         if ended is None:
             return None
         return Simulated(
-            iteration=ended.iteration,
+            iteration=ended.start,
             breaker=ended.breaker.state,
             reason=ended.breaker.reason,
             verdict=None,

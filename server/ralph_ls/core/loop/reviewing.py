@@ -6,7 +6,6 @@ parks by it, and viewers say by it what is to be looked at.
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.fold import UNCOUNTED
 from ralph_ls.core.plan.titles import title_id
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.state import RunState
@@ -22,13 +21,12 @@ def review_due(run: RunState) -> str | None:
     """Why the work up to the last iteration is to be looked at; None where it is not."""
     if run.last is None:
         return None
-    points, is_told = run.config.review_points, run.evidence_iteration == run.last.iteration
+    points, is_told = run.config.review_points, run.evidence_start == run.last.start
     done = run.evidence.tasks_done if run.evidence is not None and is_told else ()
     wanted = [name for name in points.after_tasks if _names_one_of(name, done)]
     if wanted:
         return f"done: {', '.join(wanted)}"
-    is_counted = run.last.outcome not in UNCOUNTED
-    if points.every and is_counted and run.counted % points.every == 0:
+    if points.every and run.last.counted and run.counted % points.every == 0:
         return f"{count_of(run.counted, 'iteration')} of this run {_are(run.counted)} over"
     return None
 

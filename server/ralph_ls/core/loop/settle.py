@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from ralph_ls.core.loop import attempts, course, invalid
+from ralph_ls.core.loop import attempts, course, invalid, repetition, unfinished
 from ralph_ls.core.loop import breaker as breaker_rules
 from ralph_ls.core.loop.closing import end_iteration, tell_failure
 from ralph_ls.core.loop.effects import (
@@ -21,9 +21,9 @@ from ralph_ls.core.loop.effects import (
     Validate,
 )
 from ralph_ls.core.loop.evidence import judge, new_head
-from ralph_ls.core.loop.failing import NO_SECOND_TRY, crash_of, hold_of
-from ralph_ls.core.loop.gate import GateResult, check_gate
-from ralph_ls.core.loop.halting import raise_promises
+from ralph_ls.core.loop.failing import NO_SECOND_TRY, OUT_OF_REACH, crash_of, hold_of
+from ralph_ls.core.loop.gate import TESTS_FAIL, GateResult, check_gate
+from ralph_ls.core.loop.halting import asks, raise_promises
 from ralph_ls.core.loop.handover import (
     commit_due,
     ends_by_timeout,
@@ -40,6 +40,7 @@ from ralph_ls.core.loop.inputs import (
     WorkUndone,
 )
 from ralph_ls.core.loop.iteration_limits import limit_passed
+from ralph_ls.core.loop.ownership import dispute_words, left_words
 from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.telling import (
@@ -54,12 +55,15 @@ from ralph_ls.core.loop.telling import (
 )
 from ralph_ls.core.loop.verdict import (
     CRASHES_TO_FATAL,
+    NO_REASON,
     SetAside,
     Settlement,
     came_to_nothing,
     completes,
     exit_words,
+    is_held_by_tests,
     limit_of,
+    ran_through,
 )
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config import OnBlocked
@@ -68,7 +72,7 @@ from ralph_ls.protocol.events import (
     PhaseChanged,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run_words import EndReason, Phase
 from ralph_ls.protocol.state import CurrentIteration
 
 MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
@@ -80,9 +84,14 @@ def read(draft: Draft, given: IterationRead) -> None:
     current = draft.run.current
     if not draft.is_awaited(Awaits.READ) or current is None:
         return
-    number, exit_event = current.started.iteration, current.exit
+    number, exit_event = current.started.start, current.exit
+    if given.ownership.is_disputed:
+        _halt_on_dispute(draft, given, current.started.iteration)
+        return
     for notice in given.notices:
-        warn_once(draft, number, notice.code, notice.message)
+        warn_once(draft, number, notice.code, notice.message, notice.removed)
+    if given.ownership.users:
+        warn_once(draft, number, "left-to-user", left_words(given.ownership.users))
     tell_reverted(draft, number, given)
     tell_verified(draft, number, given)
     evidence = _evidence(draft, current, given)
@@ -97,14 +106,21 @@ def read(draft: Draft, given: IterationRead) -> None:
         _try_again(draft, current, exit_event, given)
         return
     tell_what_was_read(draft, current, given, evidence)
-    ended_itself = exit_event is not None and not _is_stopped(draft, current)
-    has_result = ended_itself and limit_of(given) is None
+    is_over = not _is_stopped(draft, current) and limit_of(given) is None
     is_due = given.must_validate and not ends_by_timeout(draft.run, current)
-    if is_due and has_result and current.validated is None:
+    if is_due and is_over and current.validated is None:
         draft.keep(settlement=given)
-        draft.order(Validate(iteration=number))
+        draft.order(Validate(start=number, iteration=current.started.iteration))
     else:
         _after_validation(draft, given, evidence)
+
+
+def _halt_on_dispute(draft: Draft, given: IterationRead, iteration: int) -> None:
+    """Leave the iteration open until the user has said whose its changes are."""
+    if (by := draft.run.stop_requested) is not None:
+        course.end(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
+    else:
+        course.halt(draft, EndReason.BLOCKED, dispute_words(given.ownership, iteration))
 
 
 def go_on(
@@ -191,7 +207,7 @@ def _evidence(draft: Draft, current: CurrentIteration, given: IterationRead) -> 
     return judge(
         given.changes,
         tasks_done=given.tasks_done,
-        seen=draft.run.seen,
+        before=repetition.before(draft.run),
         kinds=kinds_of_evidence(draft.run),
         report=given.report,
         mode=current.started.mode,
@@ -217,7 +233,7 @@ def _try_again(
     why = f" ({given.failure})" if given.failure else ""
     warn_once(
         draft,
-        current.started.iteration,
+        current.started.start,
         "agent-failed",
         f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
@@ -226,9 +242,11 @@ def _try_again(
     # In a fresh session: a broken one may be what made it fail.
     draft.order(
         LaunchAgent(
+            start=current.started.start,
             iteration=current.started.iteration,
             attempt=2,
             context=course.prompt_context(draft.run, current.started),
+            run_usage=draft.run.usage,
             agent=None if agent == draft.config.agent else agent,
             model=None if current.agent is None else current.agent.model,
         )
@@ -285,7 +303,7 @@ def _settle(
         replaced=crash_of(run, now=draft.now) if is_last else None,
         gate=GateResult(indicators=run.indicators, satisfied=False, accepted=False),
         breaker=run.breaker,
-        attempts=run.attempts,
+        attempts=attempts.in_vain(run),
         set_aside=None,
         stuck_count=0 if head else run.stuck_count,
         commit=head,
@@ -294,8 +312,14 @@ def _settle(
     if not settlement.cut_short:
         gate = invalid.hold_gate(run, current, check_gate(gate_inputs(run, given)))
         stuck_count = 0 if head else run.stuck_count + 1
+        stuck_count = run.stuck_count if _is_neutral(settlement) else stuck_count
         settlement = replace(settlement, gate=gate, stuck_count=stuck_count)
-    elif not evidence.progress:
+        if gate.refusal is None and is_held_by_tests(run, settlement):
+            refused = replace(gate, accepted=False, refusal=TESTS_FAIL, by_tests=True, why="")
+            settlement = replace(settlement, gate=refused)
+    elif current.started.confirming:
+        return replace(settlement, stuck_count=run.stuck_count)
+    elif not evidence.progress and settlement.set_aside is None:
         return settlement
     facts = _facts(draft, settlement)
     counted = breaker_rules.count_iteration(run.breaker, facts, run.config.breaker, draft.now)
@@ -315,11 +339,11 @@ def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
     refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
     is_progress = settlement.evidence.progress and not (task and task.id in refuted)
     counted = attempts.settle(
-        attempts.rename(draft.run.attempts, given.renamed),
+        attempts.rename(attempts.in_vain(draft.run), given.renamed),
         task,
         done=done,
         progress=is_progress,
-        counts=not settlement.cut_short,
+        counts=_keeps_attempt(settlement),
         config=config,
         others_done=(*tasks_done, *given.reviewed),
     )
@@ -328,29 +352,56 @@ def _count_attempt(draft: Draft, settlement: Settlement) -> Settlement:
         why = f"{count_of(counted.count, 'attempt')} without success"
     gives_up = draft.config.on_blocked is OnBlocked.SET_ASIDE and not settlement.cut_short
     if report is not None and report.status == "BLOCKED" and gives_up and task and not done:
-        why = said = report.recommendation or "the agent reports BLOCKED and gives no reason"
+        why = said = report.recommendation or NO_REASON
         after = attempts.give_up(after, task, config)
+    is_endless = not why and bool(why := unfinished.why_set_aside(draft.run, settlement))
+    if is_endless:
+        said = unfinished.last_words(report)
+        after = attempts.give_up(after, task, config) if task else after
     if task is None or not why:
         return replace(settlement, attempts=after)
-    set_aside = SetAside(task=task, reason=why, attempts=counted.count, said=said)
+    set_aside = SetAside(
+        task=task, reason=why, attempts=counted.count, said=said, unfinished=is_endless
+    )
     return replace(settlement, attempts=after, set_aside=set_aside)
+
+
+def _keeps_attempt(settlement: Settlement) -> bool:
+    """Whether the iteration was an attempt: its agent could be had, and nobody stopped it.
+
+    A lost one was, unless the engine gave its attempt back when it ended.
+    """
+    if settlement.lost:
+        return attempts.COUNTED in settlement.current.told
+    is_out = settlement.failed and settlement.read.failure_kind in OUT_OF_REACH
+    return not (settlement.stopped or settlement.hold is not None or is_out)
 
 
 def _facts(draft: Draft, settlement: Settlement) -> breaker_rules.IterationFacts:
     report = settlement.read.report
     blocked = report is not None and report.status == "BLOCKED" and not settlement.cut_short
     opens = blocked and draft.config.on_blocked is OnBlocked.OPEN
+    # A confirming iteration is there to look, so what it does beside that moves no counter; one
+    # that fails is no progress, whatever it changed.
+    is_progress = settlement.evidence.progress and not settlement.current.started.confirming
     return breaker_rules.IterationFacts(
         iteration=settlement.current.started.iteration,
-        progress=settlement.evidence.progress,
+        progress=is_progress,
+        neutral=_is_neutral(settlement),
         error_patterns=settlement.read.error_patterns,
         tests_status="NOT_RUN" if report is None else report.tests_status,
         blocked_reason=report.recommendation if report is not None and opens else None,
-        completion_refused=settlement.gate.refusal is not None,
+        completion_refused=settlement.gate.refusal is not None and not settlement.gate.by_tests,
         cut_short=settlement.cut_short,
         denied_tools=settlement.read.denied_tools,
         set_aside=settlement.set_aside is not None,
+        endless=unfinished.why_stuck(draft.run, settlement),
+        asked=asks(draft.config, settlement),
     )
+
+
+def _is_neutral(settlement: Settlement) -> bool:
+    return settlement.current.started.confirming and ran_through(settlement)
 
 
 def _say_in_plan(draft: Draft, set_aside: SetAside) -> None:

@@ -76,6 +76,8 @@ class LoopState:
     """What was read of the open iteration, while it is validated, committed and pushed."""
     stopping_agent: bool = False
     """The agent was ordered to end."""
+    has_begun: bool = False
+    """This engine has begun an iteration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +132,21 @@ class Draft:
         self._run_id = run_id
 
     def tell(self, event_type: type[EventType], **fields: Any) -> EventType:
-        """Tell an event, stamped with the next number, the time and the run; gives it back."""
+        """Tell an event, stamped with the next number, the time and the run; gives it back.
+
+        One that names its ``start`` alone gets the iteration that people read for it.
+        """
+        if "start" in fields and "iteration" not in fields:
+            fields["iteration"] = self._iteration_of(fields["start"])
         event: Any = event_type(seq=self.run.seq + 1, at=self.now, run=self._run_id, **fields)
         self._events.append(event)
         self._state = replace(self._state, run=apply(self._state.run, event))
         told: EventType = event
         return told
+
+    def _iteration_of(self, start: int | None) -> int | None:
+        current = self.run.current
+        return None if start is None or current is None else current.started.iteration
 
     def order(self, effect: Effect) -> None:
         """Order an effect; one that will be answered says whose turn it is."""
@@ -162,6 +173,10 @@ class Draft:
 
     def mark_agent(self, *, stopping: bool) -> None:
         self._state = replace(self._state, stopping_agent=stopping)
+
+    def mark_begun(self) -> None:
+        """Note that this engine has begun an iteration."""
+        self._state = replace(self._state, has_begun=True)
 
     def ignore(self, why: str) -> None:
         self._ignored = why

@@ -16,6 +16,7 @@ from ralph_ls.core.loop.effects import (
     RemoveBlocked,
     RemoveDecide,
     StopAgent,
+    TakeApprovals,
     WriteDecide,
 )
 from ralph_ls.core.loop.fold_persons import RESET_TASK
@@ -25,6 +26,7 @@ from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.commands import (
+    Allow,
     Answer,
     Command,
     Note,
@@ -71,15 +73,22 @@ def refuse_unreadable(draft: Draft, given: CommandUnreadable) -> None:
 
 
 def interrupt(draft: Draft, by: str) -> None:
-    """End the run because a signal asks for it."""
+    """Stop the run because a signal asks for it: at once, but for the first Ctrl-C.
+
+    While an iteration is open, the first Ctrl-C stops the run after it, as a graceful stop does;
+    where a stop is pending already, whoever asked for it, Ctrl-C stops the run at once.
+    """
     run = draft.run
-    if run.current is not None:
-        if run.phase is not Phase.STOPPING or run.stop_requested != by:
-            draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
+    if run.current is None or run.phase is Phase.PARKED:
+        course.stop(draft, by)
+        return
+    is_pending = run.phase is Phase.STOPPING
+    at_once = is_pending or by != course.BY_CTRL_C
+    if run.stop_requested != by or not is_pending or not draft.state.stopping_agent:
+        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
+    if at_once:
         draft.mark_agent(stopping=True)
         draft.order(StopAgent())
-    else:
-        course.stop(draft, by)
 
 
 def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
@@ -89,11 +98,11 @@ def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
     that the journal knows nothing of is then that iteration's, whose engine died on writing it.
     """
     run, paths = draft.run, draft.config.paths
-    iteration = None if run.current is None else run.current.started.iteration
+    start = None if run.current is None else run.current.started.start
     if halt.blocked is not None and _same(halt.blocked, run.resolved_blocker):
         draft.order(RemoveBlocked())
     elif halt.blocked is not None and run.blocked is None:
-        draft.tell(BlockedRaised, iteration=iteration, reason=halt.blocked, path=paths.blocked)
+        draft.tell(BlockedRaised, start=start, reason=halt.blocked, path=paths.blocked)
     elif halt.blocked is None and run.blocked is not None:
         draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
     question = draft.run.question
@@ -103,7 +112,7 @@ def find_halt_files(draft: Draft, halt: HaltFiles) -> None:
         asked_at = draft.now.replace(microsecond=0)
         draft.tell(
             QuestionAsked,
-            iteration=iteration,
+            start=start,
             question=halt.question,
             path=paths.decide,
             asked_at=asked_at,
@@ -174,6 +183,9 @@ def _obey(draft: Draft, command: Command) -> None:
         case ResetTask():
             reset_task(draft, command.task, command=command.id, by=command.by)
             _leave_if_only_blocked_by_plan(draft)
+        case Allow():
+            draft.order(TakeApprovals(approvals=command.approvals))
+            _accept(draft, command, "the run may use what you have approved")
         case _:  # pragma: no cover
             assert_never(command)
 
@@ -199,7 +211,7 @@ def _leave_if_only_blocked_by_plan(draft: Draft) -> None:
 
 
 def _stop(draft: Draft, command: Stop) -> None:
-    if draft.run.current is None:
+    if draft.run.current is None or draft.run.phase is Phase.PARKED:
         _accept(draft, command, "the run ends")
         course.stop(draft, command.by)
         return
@@ -260,7 +272,8 @@ def _resolved(draft: Draft, blocker: Blocker, *, by: str) -> None:
     run = draft.run
     draft.tell(BlockedResolved, by=by)
     reported = run.report is not None and run.report.status == "BLOCKED"
-    same = run.report_iteration == blocker.iteration == run.breaker.current_iteration
+    is_last = run.last is not None and blocker.start == run.last.start
+    same = is_last and run.report_start == blocker.start
     if run.breaker.state is BreakerState.OPEN and reported and same:
         course.reset_breaker(draft, by=by)
 
@@ -306,6 +319,8 @@ def _leave_if_settled(draft: Draft) -> None:
         _wait_for(draft, EndReason.DECIDE)
     elif is_stuck(run.breaker, run.stuck_count, run.config):
         _wait_for(draft, EndReason.STUCK)
+    elif run.current is not None:
+        course.read_again(draft, run.current)
     else:
         course.go_on(draft)
 

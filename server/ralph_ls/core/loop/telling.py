@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop import budget
+from ralph_ls.core.loop import budget, unfinished
 from ralph_ls.core.loop.attempts import is_marked
 from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
 from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
@@ -17,7 +17,13 @@ from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
 from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished, WorkUndone
 from ralph_ls.core.loop.iteration_limits import ITERATION_LIMIT, passed_words
 from ralph_ls.core.loop.state import Draft
-from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, question_of
+from ralph_ls.core.loop.verdict import (
+    Settlement,
+    completes,
+    counted_after,
+    held_back,
+    question_of,
+)
 from ralph_ls.core.loop.verification import checks_told
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import (
@@ -36,10 +42,14 @@ from ralph_ls.protocol.events import (
     Warned,
 )
 from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.report import BAD_VALUE, FLAGS
+from ralph_ls.protocol.run_words import Mode, RemovedTask
 from ralph_ls.protocol.state import CurrentIteration, RunState
 
 SHOWN_TASKS = 5
+
+UNREADABLE_FLAG = "unreadable-flag"
+"""The code of the warning that a flag of the report is neither true nor false."""
 
 REPORTS_MISSING_TO_WARN = 3
 """SPEC §5: a warning after three iterations without a report."""
@@ -52,10 +62,12 @@ def tell_once(draft: Draft, event_type: type[EventBase], **fields: Any) -> None:
         draft.tell(event_type, **fields)
 
 
-def warn_once(draft: Draft, number: int, code: str, message: str) -> None:
+def warn_once(
+    draft: Draft, number: int, code: str, message: str, removed: RemovedTask | None = None
+) -> None:
     """Warn of something in the open iteration, once for each code."""
     if warning_name(code) not in _told(draft.run.current):
-        draft.tell(Warned, iteration=number, code=code, message=message)
+        draft.tell(Warned, start=number, code=code, message=message, removed=removed)
 
 
 def tell_reverted(draft: Draft, number: int, given: IterationRead) -> None:
@@ -63,24 +75,26 @@ def tell_reverted(draft: Draft, number: int, given: IterationRead) -> None:
     for one in given.reverted:
         draft.tell(
             GuardReverted,
-            iteration=number,
+            start=number,
             path=one.path,
             what=one.what,
             tasks=one.tasks,
             n_tasks=one.n_tasks,
             text=one.text,
             kept=one.kept,
+            why=one.why,
+            commit=one.commit,
         )
 
 
 def tell_undone(draft: Draft, current: CurrentIteration, given: WorkUndone) -> None:
     """Tell what became of taking the iteration back."""
-    number = current.started.iteration
+    number = current.started.start
     for notice in given.notices:
         warn_once(draft, number, notice.code, notice.message)
     draft.tell(
         RolledBack,
-        iteration=number,
+        start=number,
         ok=not given.refused,
         backup=given.backup,
         commits=given.commits,
@@ -95,7 +109,7 @@ def tell_verified(draft: Draft, number: int, given: IterationRead) -> None:
     for one in given.verified:
         draft.tell(
             CriteriaVerified,
-            iteration=number,
+            start=number,
             task=one.task,
             ok=one.ok,
             reopened=one.reopened,
@@ -123,18 +137,18 @@ def tell_what_was_read(
     draft: Draft, current: CurrentIteration, given: IterationRead, evidence: Evidence
 ) -> None:
     """Tell report, promises, evidence and the plan's change, then what does not fit together."""
-    number = current.started.iteration
+    number = current.started.start
     if given.report is not None:
-        tell_once(draft, RalphStatusUpdate, iteration=number, report=given.report)
+        tell_once(draft, RalphStatusUpdate, start=number, report=given.report)
     n_told = current.told.count("promiseRead")
     for promise in given.promises[n_told:]:
-        draft.tell(PromiseRead, iteration=number, promise=promise)
-    tell_once(draft, EvidenceGathered, iteration=number, evidence=evidence)
+        draft.tell(PromiseRead, start=number, promise=promise)
+    tell_once(draft, EvidenceGathered, start=number, evidence=evidence)
     if given.tasks_done or given.plan.counts != current.started.counts:
         tell_once(
             draft,
             PlanChanged,
-            iteration=number,
+            start=number,
             counts=given.plan.counts,
             done=given.tasks_done,
         )
@@ -147,13 +161,13 @@ def tell_what_was_read(
 
 def tell_decisions(draft: Draft, settlement: Settlement) -> None:
     """Tell what attempts, gate and breaker say, and warn of what goes on for too long."""
-    number = settlement.current.started.iteration
+    number = settlement.current.started.start
     aside = settlement.set_aside
     if aside is not None:
         tell_once(
             draft,
             TaskSetAside,
-            iteration=number,
+            start=number,
             task=aside.task,
             attempts=aside.attempts,
             reason=aside.reason,
@@ -163,10 +177,14 @@ def tell_decisions(draft: Draft, settlement: Settlement) -> None:
         tell_once(
             draft,
             CompletionRefused,
-            iteration=number,
+            start=number,
             why=settlement.gate.refusal,
             open_tasks=settlement.read.plan.open_tasks,
         )
+    elif why := held_back(draft.run, settlement):
+        tell_once(draft, CompletionRefused, iteration=number, why=why)
+    if (message := unfinished.warning(draft.run, settlement)) is not None:
+        warn_once(draft, number, unfinished.WARNING, message)
     _tell_breaker(draft, settlement, number)
     _warn_of_budgets(draft, settlement, number)
     missing = draft.run.missing_reports + 1
@@ -184,7 +202,7 @@ def _tell_breaker(draft: Draft, settlement: Settlement, number: int) -> None:
         tell_once(
             draft,
             CircuitBreakerStateChange,
-            iteration=number,
+            start=number,
             from_state=before.state,
             to_state=after.state,
             reason=after.reason,
@@ -235,6 +253,9 @@ def _warn_of_claims(draft: Draft, number: int, given: IterationRead, evidence: E
     if is_tick_alone(evidence) and not set(evidence.tasks_done) <= set(given.moved):
         ticked = ", ".join(evidence.tasks_done[:SHOWN_TASKS])
         warn_once(draft, number, "tick-without-change", f"ticked with no other change: {ticked}")
+    for problem in () if given.report is None else given.report.problems:
+        if problem.code == BAD_VALUE and problem.field in FLAGS:
+            warn_once(draft, number, UNREADABLE_FLAG, problem.message)
     if given.report is not None and given.report.work_type == "TESTING":
         message = "this iteration only tested and implemented nothing"
         warn_once(draft, number, "test-only", message)
@@ -258,7 +279,7 @@ def tell_validated(draft: Draft, current: CurrentIteration, given: ValidationFin
     if given.ok or not draft.state.stopping_agent:
         draft.tell(
             Validated,
-            iteration=current.started.iteration,
+            start=current.started.start,
             ok=given.ok,
             exit_code=given.exit_code,
             timed_out=given.timed_out,

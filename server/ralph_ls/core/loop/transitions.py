@@ -156,8 +156,8 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         Phase.PARKED: _row(
             Phase.PARKED,
             {
-                CommandArrived: _SETTLED,
-                HaltFilesChanged: _SETTLED - {Phase.ENDED},
+                CommandArrived: _SETTLED | {Phase.SETTLING},
+                HaltFilesChanged: (_SETTLED | {Phase.SETTLING}) - {Phase.ENDED},
             },
         ),
         Phase.STOPPING: _row(

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop import budget
+from ralph_ls.core.loop import budget, confirming
 from ralph_ls.core.loop.failing import LIMITS_OF_ITS_OWN, Hold, needs_person_words
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
@@ -23,13 +23,16 @@ from ralph_ls.core.loop.invalid import fatal_words, is_invalid
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.config import GateRule, OnTimeout
+from ralph_ls.protocol.config import Config, GateRule, OnBlocked, OnTimeout
 from ralph_ls.protocol.events import AgentExited, Pushed
 from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.iteration_events import AgentOut
 from ralph_ls.protocol.report import PromiseKind, Report
 from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, TaskRef, Verdict
 from ralph_ls.protocol.state import CurrentIteration, RunState
+
+NO_REASON = "the agent reports BLOCKED and gives no reason"
+"""Why a task is set aside, or a run blocked, whose agent does not say."""
 
 CRASHES_TO_FATAL = 3
 """SPEC §9.3: three failed iterations in a row are fatal."""
@@ -45,6 +48,8 @@ class SetAside:
     """Failed ones, with this."""
     said: str = ""
     """Why its agent gave it up by itself; empty where it merely did not come off."""
+    unfinished: bool = False
+    """Its iterations changed something each time, and finished nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,13 @@ class Settlement:
     def cut_short(self) -> bool:
         """It did not come to its end: what it achieved counts, what it did not say does not."""
         return self.lost or self.stopped or self.hold is not None
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts for the limit: not where its agent could not be had, nor where its
+        engine died under it and it left no progress.
+        """
+        return self.hold is None and (not self.lost or self.evidence.progress)
 
     @property
     def agent_out(self) -> AgentOut | None:
@@ -118,6 +130,21 @@ def question_of(given: IterationRead) -> str | None:
     return _clarification(report) if report is not None and _asks(report) else None
 
 
+def blocker_of(config: Config, settlement: Settlement) -> str | None:
+    """What blocks the agent: its BLOCKED promise, else a report of it that no task can be set
+    aside for.
+    """
+    given = settlement.read
+    for promise in given.promises:
+        if promise.kind is PromiseKind.BLOCKED:
+            return promise.text
+    report, started = given.report, settlement.current.started
+    if report is None or report.status != "BLOCKED" or not started.confirming:
+        return None
+    is_raised = config.on_blocked is OnBlocked.SET_ASIDE
+    return (report.recommendation or NO_REASON) if is_raised else None
+
+
 def came_to_nothing(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
     """A bad exit without a result, or no word at all, and nothing done (SPEC §9.3)."""
     if _was_ended(exit_event) or evidence.progress or given.failure_kind in LIMITS_OF_ITS_OWN:
@@ -140,6 +167,32 @@ def exit_words(exit_event: AgentExited) -> str:
 
 def completion(run: RunState, settlement: Settlement) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
+    is_held = bool(settlement.read.plan.committed_offence)
+    return None if is_held else _completion_in_tree(run, settlement)
+
+
+def held_back(run: RunState, settlement: Settlement) -> str | None:
+    """Why a run that is complete in the work tree is not accepted; None where it is not that."""
+    offence = settlement.read.plan.committed_offence
+    return offence if offence and _completion_in_tree(run, settlement) is not None else None
+
+
+def _completion_in_tree(run: RunState, settlement: Settlement) -> str | None:
+    """The same as ``completion``, whatever is committed."""
+    return None if _tests_fail(run, settlement) else _reached(run, settlement)
+
+
+def is_held_by_tests(run: RunState, settlement: Settlement) -> bool:
+    """Whether the run would be complete, did its agent not report failing tests."""
+    return _tests_fail(run, settlement) and _reached(run, settlement) is not None
+
+
+def _tests_fail(run: RunState, settlement: Settlement) -> bool:
+    return confirming.tests_fail(run.config.gate.rule, settlement.read.report)
+
+
+def _reached(run: RunState, settlement: Settlement) -> str | None:
+    """Why the run is complete, leaving aside what its agent reports of the tests."""
     is_out = settlement.cut_short or is_invalid(settlement.current)
     if is_out or fatal(run, settlement) is not None:
         return None
@@ -155,9 +208,11 @@ def completion(run: RunState, settlement: Settlement) -> str | None:
     plan = settlement.read.plan
     if run.config.gate.rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
         return "nothing in the plan is open"
-    if settlement.current.started.confirming and _confirms(run, settlement):
+    if confirming.has_work(plan):
+        return None
+    if _has_looked(run, settlement):
         return "no required task is open, and the confirming iteration found nothing more"
-    return None
+    return confirming.confirmed_words(run) if _needs_no_other(run, settlement) else None
 
 
 def verdict(run: RunState, settlement: Settlement, now: datetime) -> Verdict | None:
@@ -180,7 +235,8 @@ def _meaning(reason: EndReason, run: RunState, settlement: Settlement, now: date
         case EndReason.COMPLETE:
             return completion(run, settlement)
         case EndReason.BLOCKED:
-            return None if run.blocked is None else run.blocked.reason
+            blocked = None if run.blocked is None else run.blocked.reason
+            return blocked or held_back(run, settlement)
         case EndReason.DECIDE:
             is_open = run.question is not None and run.question.answer is None
             return run.question.question if run.question is not None and is_open else None
@@ -211,7 +267,7 @@ def completes(run: RunState, settlement: Settlement) -> str | None:
 
 def counted_after(run: RunState, settlement: Settlement) -> int:
     """Iterations that count for the limit, with this one."""
-    return run.counted + (0 if settlement.lost or settlement.hold is not None else 1)
+    return run.counted + int(settlement.counted)
 
 
 def fatal(run: RunState, settlement: Settlement) -> str | None:
@@ -253,19 +309,46 @@ def _not_pushed(pushed: Pushed) -> str:
     )
 
 
-def _confirms(run: RunState, settlement: Settlement) -> bool:
-    """Whether a confirming iteration looked, and found nothing to do (SPEC §7)."""
+def ran_through(settlement: Settlement) -> bool:
+    """Whether a confirming iteration came to its own end, with output, and nothing is invalid.
+
+    One that did not is an iteration that failed, and counts as one. So does one that reports
+    BLOCKED without a task that could be set aside.
+    """
     given, exit_event = settlement.read, settlement.current.exit
-    looked = exit_event is not None and not _was_ended(exit_event)
-    looked = looked and given.failure_kind not in LIMITS_OF_ITS_OWN
-    found_work = given.plan.next_task is not None or given.plan.counts.open_required > 0
-    needs_person = (given.report is not None and given.report.status == "BLOCKED") or any(
-        promise.kind is not PromiseKind.COMPLETE for promise in given.promises
-    )
-    needs_person = needs_person or question_of(given) is not None
-    quiet = not settlement.evidence.progress and not settlement.failed
+    if exit_event is None or settlement.cut_short or is_invalid(settlement.current):
+        return False
+    was_ended = _was_ended(exit_event) or given.failure_kind in LIMITS_OF_ITS_OWN
+    no_result = given.report is None and not given.promises
+    broke_off = no_result and (given.failed or exit_event.exit_code != 0)
+    is_blocked = given.report is not None and given.report.status == "BLOCKED"
+    return not (was_ended or given.said_nothing or broke_off or is_blocked)
+
+
+def confirms(run: RunState, settlement: Settlement) -> bool:
+    """Whether this is the confirming iteration of its run, whatever it changed in the tree."""
+    return _has_looked(run, settlement) and not _tests_fail(run, settlement)
+
+
+def _has_looked(run: RunState, settlement: Settlement) -> bool:
     enough = run.counted + 1 >= run.config.min_iterations
-    return looked and quiet and enough and not found_work and not needs_person
+    looked = settlement.current.started.confirming and ran_through(settlement)
+    return looked and enough and not _needs_person(settlement.read)
+
+
+def _needs_no_other(run: RunState, settlement: Settlement) -> bool:
+    """Whether the last tasks are done of a run that was confirmed before."""
+    enough = run.counted + 1 >= run.config.min_iterations
+    is_over = settlement.current.started.mode is not Mode.PLAN and not settlement.failed
+    asks = _needs_person(settlement.read)
+    return confirming.is_used_up(run) and enough and is_over and not asks
+
+
+def _needs_person(given: IterationRead) -> bool:
+    """Whether the agent asks something, or says that something blocks it."""
+    reports = given.report is not None and given.report.status == "BLOCKED"
+    promises = any(promise.kind is not PromiseKind.COMPLETE for promise in given.promises)
+    return reports or promises or question_of(given) is not None
 
 
 def _asks(report: Report) -> bool:

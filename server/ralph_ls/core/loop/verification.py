@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralph_ls.core.plan.beads.criteria import SUCCESS
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
 from ralph_ls.protocol.events import CriteriaVerified
 from ralph_ls.protocol.iteration_events import CriterionChecked
@@ -23,6 +24,7 @@ def checks_told(verification: Verification) -> tuple[CriterionChecked, ...]:
             seconds=one.seconds,
             tail=one.tail,
             not_run=one.not_run,
+            wanted=one.check.wanted or None,
         )
         for one in checked
     )
@@ -35,7 +37,9 @@ def verification_of(event: CriteriaVerified) -> Verification:
         reopened=event.reopened,
         checked=tuple(
             Checked(
-                check=Check(criterion=one.criterion, command=one.command),
+                check=Check(
+                    criterion=one.criterion, command=one.command, wanted=one.wanted or SUCCESS
+                ),
                 exit_code=one.exit_code,
                 timed_out=one.timed_out,
                 seconds=one.seconds,

@@ -17,9 +17,16 @@ def waits_for(run: RunState) -> str:
     if run.phase_reason == EndReason.DECIDE.value and run.question is not None:
         return f"an answer to: {run.question.question}"
     if run.phase_reason == EndReason.BLOCKED.value:
-        if run.blocked is None:
-            return "a task in the plan that is not blocked"
-        return f"the blocker to be resolved: {run.blocked.reason}"
+        if run.blocked is not None:
+            return f"the blocker to be resolved: {run.blocked.reason}"
+        if run.current is not None:
+            number = run.current.started.iteration
+            return (
+                f"your word on whose changes they are that iteration {number} left: commit or "
+                "discard them, then: ralph resume; or: ralph stop, then ralph run --resume with "
+                "--take-all or --leave"
+            )
+        return "a task in the plan that is not blocked"
     if run.phase_reason == REVIEW:
         due = review_due(run)
         return "your review" if due is None else f"your review: {due}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Generic, NamedTuple, TypeVar, overload
 
-from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
+from ralph_ls.protocol.plan import PlanProblem, Priority, ShownPriority, TaskState
 
 
 class TaskKind(Enum):
@@ -66,6 +66,15 @@ class Task(NamedTuple):
     words: tuple[int, int, int] | None = None
     """Line (from 0), beginning and end in characters of that line, of its title; None where its
     first line holds it, behind marker and box."""
+    tracker_priority: ShownPriority | None = None
+    """What the tracker calls its priority, where that is finer than a plan's."""
+
+    @property
+    def shown_priority(self) -> ShownPriority | None:
+        """The priority as it is shown; what the loop decides by is ``priority``."""
+        if self.tracker_priority is not None or self.priority is None:
+            return self.tracker_priority
+        return ShownPriority(self.priority.value)
 
 
 T_co = TypeVar("T_co", covariant=True)

@@ -2,12 +2,13 @@
 
 ``(npm test)`` behind a criterion is a command, and ``(see the notes)`` is none. What begins with a
 path, or with the name of a program that builds or tests and is no word of English, is taken for
-one. Names that are words as well are looked at closer. A person sees each before it is run.
+one. Names that are words as well are looked at closer. The user sees each before it is run.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 
 def is_command(text: str) -> bool:
@@ -23,6 +24,32 @@ def is_command(text: str) -> bool:
         return bool(arguments) and arguments[0] in known
     is_short = len(arguments) == 1 and arguments[0].casefold() not in _ENGLISH
     return name in _AMBIGUOUS and (is_short or any(map(_is_technical, arguments)))
+
+
+def names_program(name: str, on_path: Container[str] = ()) -> bool:
+    """Whether a word is a program: one of the tables, a path, or a name that is on PATH."""
+    is_known = name in _PROGRAMS or name in _WITH or name in _AMBIGUOUS
+    return is_known or name in on_path or _PATH.match(name) is not None
+
+
+class AnyProgram(Container[str]):
+    """Stands for what is on PATH where that cannot be known: every name is a program."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def has_plain_words(text: str) -> bool:
+    """Whether a command without marks goes over into a sentence: "pytest suite", "make and so"."""
+    return any(word.casefold() in _ENGLISH or word in _NOUNS for word in text.split()[1:])
+
+
+def is_surely_whole(text: str) -> bool:
+    """Whether every word of a command without marks belongs to it, as far as can be known."""
+    name, *arguments = text.split()
+    has_verb = bool(arguments) and arguments[0] in _WITH.get(name, _VERBS.get(name, ()))
+    rest = arguments[1:] if has_verb else arguments
+    return is_command(text) and all(one == "./..." or _is_technical(one) for one in rest)
 
 
 _PATH = re.compile(r"\.{0,2}/?(?:[\w.-]+/)+[\w.-]+\Z")
@@ -47,6 +74,15 @@ _WITH = {
     "dart": frozenset({"analyze", "format", "run", "test"}),
 }
 """By what follows them: these are words of English, too."""
+_VERBS = {
+    "cargo": frozenset({"build", "check", "clippy", "test"}),
+    "dotnet": frozenset({"build", "test"}),
+    "npm": frozenset({"test"}),
+    "pnpm": frozenset({"test"}),
+    "ruff": frozenset({"check"}),
+    "yarn": frozenset({"test"}),
+}
+_NOUNS = frozenset({"command", "job", "process", "program", "script", "step", "suite"})
 _AMBIGUOUS = frozenset({"bash", "diff", "just", "make", "node", "php", "rake", "ruby", "sh"})
 _WORDS = """
 a an and any be better certain clear do good is it not of or ready sense sure that the them these

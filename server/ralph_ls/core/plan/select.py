@@ -18,7 +18,7 @@ from ralph_ls.protocol.plan import Priority, TaskState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCounts:
-    """How a plan stands. Required is what is not optional (SPEC §7); open is todo or inProgress."""
+    """How a plan stands. Required is what is not optional; open is todo or inProgress."""
 
     total: int
     """Every task, also skipped and optional ones."""
@@ -60,12 +60,14 @@ def next_task(
     set_aside: Collection[str] = (),
     only: str | None = None,
     waits_for: Mapping[str, Collection[str]] = MappingProxyType({}),
+    takes_optional: bool = True,
 ) -> Task | None:
     """Choose the task to work on, or None when nothing is left that could be.
 
     Required ones go before optional ones; then those in progress; then by priority, where none
     counts as P1 (Standard); then by position. Done, blocked and skipped ones are never chosen, nor
-    those in ``set_aside``; ``only`` leaves the choice between one id and nothing.
+    those in ``set_aside``; ``only`` leaves the choice between one id and nothing. Optional ones are
+    chosen only with ``takes_optional``, and last.
 
     ``waits_for`` has the unfinished tasks that a task says it needs (S, Future: task dependencies):
     such a task is chosen only where all that are left wait for each other, since no order would
@@ -78,6 +80,7 @@ def next_task(
         if task.state in open_states
         and task.id not in set_aside
         and (only is None or task.id == only)
+        and (takes_optional or not task.optional)
     ]
     ready = [task for task in candidates if not waits_for.get(task.id)]
     if not ready and waits_for:

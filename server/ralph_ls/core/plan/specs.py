@@ -181,6 +181,22 @@ def check_specs(
     return {name: tuple(remarks) for name, remarks in found.items() if remarks}
 
 
+def without_tasks(specs: Sequence[Spec], plan: Plan, plan_text: str, *logs: str) -> tuple[str, ...]:
+    """Names of the active specifications that no task names, nor a log of finished ones.
+
+    ``plan_text`` is what the plan was read from.
+    """
+    known = {spec.name: spec for spec in specs}
+    named = set(_open_tasks_by_spec(plan, plan_text, known))
+    for log in logs:
+        named.update(name for _, line in lines_of(log) for name in _named_in(line, known))
+    active = (spec.name for spec in specs if spec.status is SpecStatus.ACTIVE)
+    return tuple(name for name in active if name not in named)
+
+
+UNPLANNED = "specs-without-tasks"
+"""The code of the warning that no required task is open, and a specification was never planned."""
+
 OPEN_TASKS = "spec-implemented-with-open-tasks"
 
 _SHOWN_TASKS = 3

@@ -16,9 +16,10 @@ def to_view(task: Task) -> TaskView:
         id=task.id,
         title=make_sayable(task.title),
         state=task.state,
-        priority=task.priority,
+        priority=task.shown_priority,
         section=make_sayable(task.section),
         line=task.line + 1,
+        optional=task.optional,
         blocked_by=None if task.blocked_by is None else make_sayable(task.blocked_by),
         criteria=tuple(make_sayable(criterion) for criterion in task.criteria),
     )

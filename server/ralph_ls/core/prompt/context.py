@@ -43,6 +43,12 @@ class PromptContext:
     answer: str | None = None
     answered_by: str | None = None
     recommendation: str = ""
+    restored: tuple[str, ...] = ()
+    """What the iteration before changed that no iteration may change, and which rule that broke."""
+    plan_hint: str = ""
+    """What an agent has to know of where the plan is kept."""
     notes: tuple[str, ...] = ()
+    failing_tests: bool = False
+    """The last iteration reported failing tests, which keep the run from being complete."""
     failed_validation: FailedValidation | None = None
     """The last validation, where it failed and the run went on."""

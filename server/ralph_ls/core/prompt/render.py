@@ -33,6 +33,13 @@ def render(context: PromptContext, texts: Texts, template: str | None = None) ->
 def values_of(context: PromptContext) -> dict[str, str]:
     """What each placeholder stands for."""
     limit = context.max_iterations
+    work = (
+        _failing_tests(context),
+        _task(context),
+        _failure(context),
+        _restored(context),
+        context.plan_hint,
+    )
     return {
         "RALPH_ITERATION": str(context.iteration),
         "RALPH_MAX_ITERATIONS": "no limit" if limit is None else str(limit),
@@ -46,7 +53,7 @@ def values_of(context: PromptContext) -> dict[str, str]:
         "COMPLETE_WORD": context.complete_word,
         "COMPLETION": context.completion,
         "REVIEW_CAP": str(context.review_cap),
-        "TASK": "\n\n".join(filter(None, (_task(context), _failure(context)))),
+        "TASK": "\n\n".join(filter(None, work)),
         "TASK_ID": context.task_id or "",
         "ANSWER": _answer(context),
         "RECOMMENDATION": _recommendation(context),
@@ -123,11 +130,28 @@ def _task(context: PromptContext) -> str:
     if context.request:
         return f"## The request\n\n{_quoted(context.request)}\n\n{_WRITTEN_BY_OTHERS}"
     if context.task is None:
-        return "" if context.failed_validation is not None else _NOTHING_OPEN
+        is_confirming = context.confirming and context.failed_validation is None
+        return _NOTHING_OPEN if is_confirming or not _has_first_work(context) else ""
     title = " ".join(context.task.split())
     if context.profile in _NAMED_BY_ID and context.task_id:
         return f"Task: {context.task_id}: {title}"
     return f"Task: {title}"
+
+
+def _has_first_work(context: PromptContext) -> bool:
+    return context.failing_tests or context.failed_validation is not None
+
+
+def _failing_tests(context: PromptContext) -> str:
+    return _TESTS_FAIL if context.failing_tests else ""
+
+
+_TESTS_FAIL = (
+    "## Tests fail\n\n"
+    "The last iteration reported TESTS_STATUS FAILING, so the run is not complete. First of all, "
+    "make the failing tests pass: fix what they show, and leave none of them out. Report PASSING "
+    "only when you have seen them pass."
+)
 
 
 def _failure(context: PromptContext) -> str:
@@ -152,6 +176,20 @@ def _failure(context: PromptContext) -> str:
     if not said:
         return text
     return f"{text}\n\n{_PRINTED}\n\n{_quoted(said)}"
+
+
+def _restored(context: PromptContext) -> str:
+    """That what an earlier agent did was restored, so that nobody does it again."""
+    if not context.restored:
+        return ""
+    listed = "\n".join(f"> - {line}" for line in context.restored)
+    return (
+        "## The loop restored guarded files\n\n"
+        "An earlier iteration changed what no iteration may change. The loop has restored it, in "
+        "the work tree and, where it was committed, in a commit of its own. Leave it as it is, "
+        "keep that commit, and do not make these changes again:\n\n"
+        f"{listed}"
+    )
 
 
 _PRINTED = (

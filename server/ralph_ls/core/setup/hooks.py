@@ -1,20 +1,26 @@
-"""The stop hook in the settings of an agent's program (I 3.2; SPEC §10).
+"""The stop hook in the settings of an agent's program.
 
-Which programs have such a hook, where it stands there, and how it is merged into what is there
-already: every byte that is not part of the hook stays. It must never know where a file lies on a
-disk, nor who asks.
+Which programs have such a hook, where their settings are, and how it is merged into what is there
+already: every byte that is not part of the hook stays. The hook is an absolute command, since an
+agent does not have the environment that ``ralph`` itself runs in on its PATH. It must never know
+where a file is on a disk, nor who asks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ralph_ls.core.plan.stories.json_text import Fault, Node, last_members, scan, value_of
+from ralph_ls.core.plan.stories.json_text import Fault, Node, last_members, scan
 
 COMMAND = "ralph hook stop"
+"""What earlier releases wrote, and what somebody may have written by hand."""
+Entry = dict[str, object]
+_ARGUMENTS = ["hook", "stop"]
+_MODULE = ["-m", "ralph_ls"]
 
 SECONDS = 60
 """How long the hook may take; it looks at a plan and asks git what is not committed."""
@@ -76,10 +82,42 @@ class HookMerged:
     """From 1: where that is."""
 
 
-def with_stop_hook(text: str, place: HookPlace) -> HookMerged:
-    """The settings with the hook in them, once; a text without anything is a file of its own."""
+def launcher(python: str, *, isolated: bool = True) -> str:
+    """The command that answers the hook, by the path of the interpreter that ``ralph`` runs in.
+
+    An isolated one imports nothing from the work tree, from PYTHONPATH or from the user's own
+    packages; where ``ralph`` is one of these, only the work tree is kept out.
+    """
+    return shlex.join([python, "-I" if isolated else "-P", *_MODULE, *_ARGUMENTS])
+
+
+def words_of_hook(command: str) -> tuple[str, ...] | None:
+    """The words of a command that is only our hook; None for any other."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    head = words[: -len(_ARGUMENTS)]
+    is_module = len(head) == 4 and head[1] in {"-I", "-P"} and head[2:] == _MODULE
+    is_ours = is_module or [one.rpartition("/")[2] for one in head] == ["ralph"]
+    return tuple(words) if is_ours and words[len(head) :] == _ARGUMENTS else None
+
+
+def hook_in(text: str, place: HookPlace) -> str | None:
+    """The command of our hook in some settings; None where there is none that can be read."""
+    event = _event_in(scan(text).root, place)
+    commands = () if event is None else (str(one.scalar) for one in _command_nodes(event))
+    return next((one for one in commands if words_of_hook(one) is not None), None)
+
+
+def with_stop_hook(text: str, place: HookPlace, command: str) -> HookMerged:
+    """The settings with the hook in them, once; a text without anything is a file of its own.
+
+    What earlier releases wrote, and what names another ``ralph``, becomes this command.
+    """
+    entry = _entry(place, command)
     if not text.strip("\ufeff \t\r\n"):
-        whole = {"hooks": {place.event: [_entry(place)]}}
+        whole = {"hooks": {place.event: [entry]}}
         return HookMerged(text=json.dumps(whole, indent=2) + "\n")
     scanned = scan(text)
     faults = [fault for fault in scanned.faults if not (place.comments and _is_comment(fault))]
@@ -90,21 +128,41 @@ def with_stop_hook(text: str, place: HookPlace) -> HookMerged:
         return _cannot(text, "this is no JSON object", root.start)
     found = last_members(root).get("hooks")
     if found is None:
-        return _put(text, root, root, f'"hooks": {{"{place.event}": [{{}}]}}', place)
+        return _put(text, root, root, f'"hooks": {{"{place.event}": [{{}}]}}', entry)
     if found.node.members is None:
         return _cannot(text, "hooks is no JSON object", found.start)
     event = last_members(found.node).get(place.event)
     if event is None:
-        return _put(text, root, found.node, f'"{place.event}": [{{}}]', place)
+        return _put(text, root, found.node, f'"{place.event}": [{{}}]', entry)
     if event.node.items is None:
         return _cannot(text, f"hooks.{place.event} is no list", event.start)
-    if any(COMMAND in one for one in _commands(value_of(event.node))):
+    known = list(_command_nodes(event.node))
+    ours = [one for one in known if words_of_hook(str(one.scalar)) is not None]
+    if ours:
+        return HookMerged(text=_with_command(text, ours, command))
+    if any(COMMAND in str(one.scalar) for one in known):
+        # Somebody's own line around it.
         return HookMerged(text=text)
-    return _put(text, root, event.node, "{}", place)
+    return _put(text, root, event.node, "{}", entry)
 
 
-def _entry(place: HookPlace) -> dict[str, object]:
-    return {"hooks": [{"type": "command", "command": COMMAND, "timeout": place.timeout}]}
+def _entry(place: HookPlace, command: str) -> Entry:
+    return {"hooks": [{"type": "command", "command": command, "timeout": place.timeout}]}
+
+
+def _with_command(text: str, nodes: Sequence[Node], command: str) -> str:
+    for node in sorted(nodes, key=lambda one: one.start, reverse=True):
+        if node.scalar != command:
+            text = text[: node.start] + json.dumps(command) + text[node.end :]
+    return text
+
+
+def _event_in(root: Node | None, place: HookPlace) -> Node | None:
+    for key in ("hooks", place.event):
+        if root is None or root.members is None or key not in (members := last_members(root)):
+            return None
+        root = members[key].node
+    return root
 
 
 def _is_comment(fault: Fault) -> bool:
@@ -115,24 +173,25 @@ def _cannot(text: str, problem: str, at: int) -> HookMerged:
     return HookMerged(text=text, problem=problem, line=text.count("\n", 0, at) + 1)
 
 
-def _commands(value: object) -> list[str]:
+def _command_nodes(node: Node) -> Iterator[Node]:
     """Every command in the hooks of an event, whatever else is in there."""
-    if isinstance(value, list):
-        return [command for one in value for command in _commands(one)]
-    if not isinstance(value, dict):
-        return []
-    own = [value["command"]] if isinstance(value.get("command"), str) else []
-    return [*own, *_commands(value.get("hooks"))]
+    for item in node.items or ():
+        yield from _command_nodes(item)
+    members = {} if node.members is None else last_members(node)
+    if "command" in members and isinstance(members["command"].node.scalar, str):
+        yield members["command"].node
+    if "hooks" in members:
+        yield from _command_nodes(members["hooks"].node)
 
 
-def _put(text: str, root: Node, inside: Node, frame: str, place: HookPlace) -> HookMerged:
+def _put(text: str, root: Node, inside: Node, frame: str, entry: Entry) -> HookMerged:
     """The text with one more member or item at the end of ``inside``; ``{}`` is the hook."""
     children = [*(member.node for member in inside.members or ()), *inside.elements]
     newline = "\r\n" if "\r\n" in text else "\n"
     around = inside if children else root
     is_one_line = "\n" not in text[around.start : around.end]
-    entry = json.dumps(_entry(place), indent=None if is_one_line else 2)
-    made = frame.replace("{}", entry) if "{}" in frame else entry
+    written = json.dumps(entry, indent=None if is_one_line else 2)
+    made = frame.replace("{}", written)
     if is_one_line:
         at = children[-1].end if children else inside.start + 1
         put = f", {made}" if children else made
@@ -140,7 +199,7 @@ def _put(text: str, root: Node, inside: Node, frame: str, place: HookPlace) -> H
     unit = _indent_of(text, _first_of(root)) if (root.members or root.items) else "  "
     outer = _indent_of(text, inside.start)
     deep = outer + unit
-    lines = _laid_out(frame, place, unit).split("\n")
+    lines = _laid_out(frame, entry, unit).split("\n")
     made = newline.join([lines[0], *(deep + line for line in lines[1:])])
     if children:
         at = children[-1].end
@@ -150,13 +209,11 @@ def _put(text: str, root: Node, inside: Node, frame: str, place: HookPlace) -> H
     return HookMerged(text=f"{text[:at]}{newline}{deep}{made}{newline}{outer}{rest}")
 
 
-def _laid_out(frame: str, place: HookPlace, unit: str) -> str:
+def _laid_out(frame: str, entry: Entry, unit: str) -> str:
     """The frame with the hook in it, over several lines; the first one has no indent."""
     if frame == "{}":
-        return json.dumps(_entry(place), indent=unit)
-    whole = json.dumps(
-        json.loads("{" + frame.replace("{}", json.dumps(_entry(place))) + "}"), indent=unit
-    )
+        return json.dumps(entry, indent=unit)
+    whole = json.dumps(json.loads("{" + frame.replace("{}", json.dumps(entry)) + "}"), indent=unit)
     inner = whole.split("\n")[1:-1]
     return "\n".join(line.removeprefix(unit) for line in inner)
 

@@ -254,7 +254,7 @@ def _crashed(seen: Seen, state: RunState) -> Card:
 def _ended(seen: Seen, state: RunState, kind: str, tone: Tone) -> Card:
     counts = state.counts
     summary = [
-        count_of(state.iteration, "iteration"),
+        count_of(state.iterations, "iteration"),
         format_duration(state.active_seconds),
     ]
     if state.request is None:
@@ -281,8 +281,8 @@ def _settling(seen: Seen) -> Iterator[Action]:
 
 
 def _log(seen: Seen, state: RunState) -> Iterator[Action]:
-    if state.iteration:
-        yield controls.show_log(seen, state.iteration)
+    if state.start:
+        yield controls.show_log(seen, state.start)
 
 
 def _halt_file(seen: Seen, code: Code) -> Iterator[Action]:

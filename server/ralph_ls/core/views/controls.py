@@ -64,9 +64,9 @@ def running(seen: Seen) -> tuple[Action, ...]:
     return tuple(_ask_engine(seen) if seen.live else _begin(seen))
 
 
-def show_log(seen: Seen, iteration: int) -> Action:
+def show_log(seen: Seen, start: int) -> Action:
     """Open what an iteration's agent printed."""
-    return Action(title="Show log", verb=Verb.SHOW_LOG, arguments=log_of(seen, iteration))
+    return Action(title="Show log", verb=Verb.SHOW_LOG, arguments=log_of(seen, start))
 
 
 def show_file(path: str) -> Action:
@@ -75,9 +75,9 @@ def show_file(path: str) -> Action:
     return Action(title=title, verb=Verb.SHOW_FILE, arguments={"path": path})
 
 
-def log_of(seen: Seen, iteration: int) -> dict[str, object]:
+def log_of(seen: Seen, start: int) -> dict[str, object]:
     """The arguments that name an iteration's log."""
-    return {**_of(seen), "iteration": iteration}
+    return {**_of(seen), "start": start}
 
 
 def is_pausing(seen: Seen) -> bool:

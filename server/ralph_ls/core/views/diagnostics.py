@@ -29,7 +29,7 @@ from ralph_ls.core.views.seen import (
 from ralph_ls.core.views.tasks import after_attempts, set_aside
 from ralph_ls.core.views.verified import refuted, verified_words
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.views.words import claims_of, facts_of, one_line, reverted_words
+from ralph_ls.core.views.words import claims_of, committed_words, facts_of, one_line, reverted_words
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.evidence import Evidence
@@ -66,9 +66,11 @@ ASIDE_REMEDIES = {
 
 TOLD_WARNINGS = frozenset(
     {
+        Code.FINISHED_IN_OTHER_WORDS,
         Code.ASKED_WITHOUT_SIGNAL,
         Code.COMPLETION_NOT_GATE,
         Code.PERSON_COMMITTED,
+        Code.RESTORATION_NOT_COMMITTED,
         Code.AGENT_OVERLOADED,
         Code.AGENT_FALLBACK,
         Code.AGENT_CONTEXT_FULL,
@@ -151,14 +153,14 @@ def _set_aside_tasks(at: Places) -> Iterator[Diagnostic]:
             message = (
                 f"set aside{after_attempts(told)}: {told.reason}; {ASIDE_REMEDIES[told.marked]}"
             )
-            span, link = at.of_task(task), _cause(told.iteration)
+            span, link = at.of_task(task), _cause(told.start, told.iteration)
             yield _at(span, Severity.WARNING, Code.TASK_SET_ASIDE, message, link)
 
 
 def _question(seen: Seen, at: Places) -> Iterator[Diagnostic]:
     if (waits := waiting_question(seen)) is not None:
         message = f"{_who(waits)} asks: {waits.text}"
-        span, link = at.of_iteration(waits.iteration), _cause(waits.iteration)
+        span, link = at.of_start(waits.start), _cause(waits.start, waits.iteration)
         if seen.file is FileKind.PLAN and seen.state is not None:
             link = f"file:{seen.state.config.paths.decide}"
         yield _at(span, Severity.WARNING, Code.QUESTION_WAITING, message, link)
@@ -167,7 +169,7 @@ def _question(seen: Seen, at: Places) -> Iterator[Diagnostic]:
 def _blocker(seen: Seen, at: Places) -> Iterator[Diagnostic]:
     if (waits := open_blocker(seen)) is not None:
         message = f"{_who(waits)} is blocked: {waits.text}"
-        span, link = at.of_iteration(waits.iteration), _cause(waits.iteration)
+        span, link = at.of_start(waits.start), _cause(waits.start, waits.iteration)
         if seen.file is FileKind.PLAN and seen.state is not None:
             link = f"file:{seen.state.config.paths.blocked}"
         yield _at(span, Severity.ERROR, Code.RUN_BLOCKED, message, link)
@@ -184,7 +186,9 @@ def _engine(seen: Seen, state: RunState, at: Places) -> Iterator[Diagnostic]:
 
 
 def _breaker(state: RunState, at: Places) -> Iterator[Diagnostic]:
-    breaker, link = state.breaker, _cause(state.breaker.current_iteration)
+    breaker = state.breaker
+    last = state.last
+    link = None if last is None else _cause(last.start, last.iteration)
     match breaker.state:
         case BreakerState.CLOSED:
             return
@@ -206,7 +210,7 @@ def _report(state: RunState, at: Places) -> Iterator[Diagnostic]:
     report, iteration = state.report, state.report_iteration
     if report is None:
         return
-    span, link = at.of_iteration(iteration), _cause(iteration)
+    span, link = at.of_start(state.report_start), _cause(state.report_start, iteration)
     severity = REPORT_SEVERITIES.get(report.status, Severity.INFORMATION)
     yield _at(span, severity, Code.REPORT, _report_words(state, report), link)
     for problem in report.problems:
@@ -221,7 +225,7 @@ def _report(state: RunState, at: Places) -> Iterator[Diagnostic]:
 
 def _report_words(state: RunState, report: Report) -> str:
     parts = [f"iteration {state.report_iteration} reports {claims_of(report)}"]
-    if state.evidence is not None and state.evidence_iteration == state.report_iteration:
+    if state.evidence is not None and state.evidence_start == state.report_start:
         parts.append(f"seen: {facts_of(state.evidence)}")
     if report.clarification_questions:
         parts.append(f"asks: {report.clarification_questions}")
@@ -235,10 +239,10 @@ def _claims(state: RunState, at: Places) -> Iterator[Diagnostic]:
     evidence, iteration = state.evidence, state.evidence_iteration
     if evidence is None:
         return
-    link = _cause(iteration)
-    report = state.report if state.report_iteration == iteration else None
+    link = _cause(state.evidence_start, iteration)
+    report = state.report if state.report_start == state.evidence_start else None
     if claim := contradiction(report, evidence):
-        span = at.of_iteration(iteration)
+        span = at.of_start(state.evidence_start)
         yield _at(span, Severity.WARNING, Code.CLAIM_WITHOUT_EVIDENCE, claim, link)
     if is_tick_alone(evidence) and not _is_approval(state, evidence):
         message = f"ticked in iteration {iteration} with no other change"
@@ -262,13 +266,13 @@ def _missing_report(state: RunState, at: Places) -> Iterator[Diagnostic]:
     which = f"iteration {iteration}" if missing == 1 else f"{missing} iterations in a row"
     message = f"{which} ended without a status block; evidence alone decides"
     severity = Severity.WARNING if missing >= REPORTS_MISSING_TO_WARN else Severity.INFORMATION
-    span = at.of_iteration(iteration)
-    yield _at(span, severity, Code.REPORT_MISSING, message, _cause(iteration))
+    span, link = at.of_start(state.last.start), _cause(state.last.start, iteration)
+    yield _at(span, severity, Code.REPORT_MISSING, message, link)
 
 
 def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
     validated = at.seen.history.validated
-    if validated is None or validated.ok or not _is_newest(state, validated.iteration):
+    if validated is None or validated.ok or not _is_newest(state, validated.start):
         return
     message = failure_words(validated)
     if (failed := state.failed_validation) is not None and failed.undone:
@@ -278,21 +282,21 @@ def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
         message += "; the next iteration is to mend it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
-    span, link = at.of_iteration(validated.iteration), _cause(validated.iteration)
+    span, link = at.of_start(validated.start), _cause(validated.start, validated.iteration)
     yield _at(span, Severity.WARNING, Code.VALIDATION_FAILED, message, link)
 
 
 def _refuted(at: Places) -> Iterator[Diagnostic]:
     for task, told in refuted(at.seen):
         message = f"closed in iteration {told.iteration}: {verified_words(told)}"
-        span, link = at.of_task(task), _cause(told.iteration)
+        span, link = at.of_task(task), _cause(told.start, told.iteration)
         yield _at(span, Severity.WARNING, Code.VERIFICATION_FAILED, message, link)
 
 
 def _refusal(state: RunState, at: Places) -> Iterator[Diagnostic]:
     """A refused completion, at the first task that it was refused for."""
     refused = at.seen.history.refused
-    if refused is None or not _is_newest(state, refused.iteration):
+    if refused is None or not _is_newest(state, refused.start):
         return
     message = f"iteration {refused.iteration} said that all is complete; refused: {refused.why}"
     names = [one_line(task.title, limit=60) for task in refused.open_tasks]
@@ -302,7 +306,7 @@ def _refusal(state: RunState, at: Places) -> Iterator[Diagnostic]:
         message += f" ({'; '.join(names)})"
     tasks = at.tasks({one.id for one in refused.open_tasks})
     first = next((tasks[one.id] for one in refused.open_tasks if one.id in tasks), None)
-    span, link = at.of_task(first), _cause(refused.iteration)
+    span, link = at.of_task(first), _cause(refused.start, refused.iteration)
     yield _at(span, Severity.WARNING, Code.COMPLETION_REFUSED, message, link)
 
 
@@ -313,10 +317,11 @@ def _reverted(state: RunState, at: Places) -> Iterator[Diagnostic]:
             f"; the agent's version is kept in the run's folder: {told.kept}" if told.kept else ""
         )
         message = (
-            f"put back after iteration {told.iteration}: {reverted_words(told)}{kept}; "
+            f"put back after iteration {told.iteration}: {reverted_words(told)}"
+            f"{committed_words(told)}{kept}; "
             "to have it so, make the change yourself in the editor, or while no agent runs"
         )
-        link = _cause(told.iteration)
+        link = _cause(told.start, told.iteration)
         yield _at(one.span, Severity.WARNING, Code.GUARD_REVERTED, message, link)
 
 
@@ -326,12 +331,16 @@ def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
     # Of what was told of the window's filling the last says everything.
     fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
     for code, warned in newest.items():
-        iteration, link = warned.iteration, _cause(warned.iteration)
-        if code in TOLD_WARNINGS and iteration is not None and _is_newest(state, iteration):
-            yield _at(at.of_iteration(iteration), Severity.INFORMATION, code, warned.message, link)
-        elif code == fullest and iteration == state.iteration:
+        start, link = warned.start, _cause(warned.start, warned.iteration)
+        if warned.removed is not None and at.seen.plan.find(warned.removed.task.id):
+            continue
+        if code in TOLD_WARNINGS and start is not None and _is_newest(state, start):
+            is_question = code == Code.RESTORATION_NOT_COMMITTED
+            severity = Severity.WARNING if is_question else Severity.INFORMATION
+            yield _at(at.of_start(start), severity, code, warned.message, link)
+        elif code == fullest and start == state.start:
             severity = CONTEXT_WARNINGS[code]
-            yield _at(at.of_iteration(iteration), severity, code, warned.message, link)
+            yield _at(at.of_start(start), severity, code, warned.message, link)
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
     if state.phase is not Phase.ENDED:
@@ -339,17 +348,17 @@ def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
             yield _at(at.top, Severity.HINT, warned.code, warned.message)
 
 
-def _is_newest(state: RunState, iteration: int) -> bool:
+def _is_newest(state: RunState, start: int) -> bool:
     """Whether no later iteration has been settled."""
-    return state.last is None or iteration >= state.last.iteration
+    return state.last is None or start >= state.last.start
 
 
 def _who(waits: Waiting) -> str:
     return "the loop" if waits.iteration is None else f"iteration {waits.iteration}"
 
 
-def _cause(iteration: int | None) -> str | None:
-    return f"iteration:{iteration}" if iteration else None
+def _cause(start: int | None, iteration: int | None) -> str | None:
+    return f"start:{start}:{iteration}" if start else None
 
 
 def _at(

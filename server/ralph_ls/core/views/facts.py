@@ -107,10 +107,10 @@ def running_time(seen: Seen, now: datetime | None) -> float:
 
 def _newest(state: RunState) -> tuple[Report | None, Evidence | None]:
     """What the newest iteration of which anything is known said, and what was seen of it."""
-    newest = max(state.report_iteration, state.evidence_iteration)
+    newest = max(state.report_start, state.evidence_start)
     return (
-        state.report if state.report_iteration == newest else None,
-        state.evidence if state.evidence_iteration == newest else None,
+        state.report if state.report_start == newest else None,
+        state.evidence if state.evidence_start == newest else None,
     )
 
 
@@ -224,9 +224,9 @@ def _evidence(evidence: Evidence | None) -> Iterator[Fact]:
 
 
 def _next(state: RunState) -> Iterator[Fact]:
-    settled = 0 if state.last is None else state.last.iteration
+    settled = 0 if state.last is None else state.last.start
     told = state.recommendation
-    if state.report is not None and state.report_iteration > settled:
+    if state.report is not None and state.report_start > settled:
         told = state.report.recommendation
     lines = some_lines(told).splitlines()
     if not lines:

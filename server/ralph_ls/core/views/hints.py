@@ -60,7 +60,7 @@ def _place(at: Places, task: Task) -> Span:
 
 def _hint(seen: Seen, done: Done, words: Span) -> Hint:
     text, tooltip = f"done in #{done.iteration}", f"Done in iteration {done.iteration}"
-    arguments = log_of(seen, done.iteration)
+    arguments = log_of(seen, done.start)
     if done.commit is not None:
         text = f"{text} · {done.commit[:SHORT_HASH]}"
         tooltip = f"{tooltip}, commit {done.commit}"

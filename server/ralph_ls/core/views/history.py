@@ -9,10 +9,11 @@ must never know where the journal lies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.core.loop.fold_persons import RESET_TASK
+from ralph_ls.protocol.event_base import IterationEvent
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
@@ -40,6 +41,7 @@ class Done:
     """How a task became done in this run."""
 
     iteration: int
+    start: int
     commit: str | None = None
     """The iteration's last commit in the workspace, whole; None where it made none."""
 
@@ -49,6 +51,7 @@ class Told:
     """What one iteration said, and what was seen of it."""
 
     iteration: int
+    start: int
     report: Report | None = None
     evidence: Evidence | None = None
 
@@ -58,9 +61,11 @@ class History:
     """One run, looked at by task. Task ids are stable by title (SPEC §8)."""
 
     tasks: Mapping[int, TaskRef] = field(default_factory=dict)
-    """The task that each iteration was assigned; a confirming iteration has none."""
+    """By start, the task that it was assigned; a confirming iteration has none."""
+    iterations: Mapping[int, int] = field(default_factory=dict)
+    """By start, the iteration as people read it."""
     attempts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Task id to the iterations that were assigned it, in their order, since it was last reset."""
+    """Task id to the starts that were assigned it, in their order, since it was last reset."""
     done: Mapping[str, Done] = field(default_factory=dict)
     """Task id to the iteration in which it last became done, whichever task that one was for."""
     told: Mapping[str, Told] = field(default_factory=dict)
@@ -99,6 +104,7 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
             _enter(book, event)
     return History(
         tasks=book.tasks,
+        iterations=book.iterations,
         attempts=book.attempts,
         done=book.done,
         told=book.told,
@@ -119,6 +125,7 @@ class _Book:
     """A history while it is being written, so that a long journal is not copied at each event."""
 
     tasks: dict[int, TaskRef]
+    iterations: dict[int, int]
     attempts: dict[str, tuple[int, ...]]
     done: dict[str, Done]
     told: dict[str, Told]
@@ -136,6 +143,7 @@ class _Book:
 def _open(known: History) -> _Book:
     return _Book(
         tasks=dict(known.tasks),
+        iterations=dict(known.iterations),
         attempts=dict(known.attempts),
         done=dict(known.done),
         told=dict(known.told),
@@ -154,16 +162,17 @@ def _open(known: History) -> _Book:
 def _enter(book: _Book, event: EventBase) -> None:
     if isinstance(event, IterationStarted):
         book.reverted = ()
+        book.iterations[event.start] = event.iteration
     match event:
-        case IterationStarted(task=TaskRef() as task, iteration=iteration):
-            book.tasks[iteration] = task
-            book.attempts[task.id] = (*book.attempts.get(task.id, ()), iteration)
+        case IterationStarted(task=TaskRef() as task, start=start):
+            book.tasks[start] = task
+            book.attempts[task.id] = (*book.attempts.get(task.id, ()), start)
             book.set_aside.pop(task.id, None)
-        case RalphStatusUpdate(report=report, iteration=iteration):
-            _tell(book, iteration, report=report)
-        case EvidenceGathered(evidence=evidence, iteration=iteration):
-            _tell(book, iteration, evidence=evidence)
-            _finish(book, iteration, evidence)
+        case RalphStatusUpdate(report=report):
+            _tell(book, event, report=report)
+        case EvidenceGathered(evidence=evidence):
+            _tell(book, event, evidence=evidence)
+            _finish(book, event)
         case Committed():
             _commit(book, event)
         case TaskSetAside(task=task):
@@ -172,7 +181,7 @@ def _enter(book: _Book, event: EventBase) -> None:
             book.attempts.pop(task, None)
             book.verified.pop(task, None)
             book.set_aside.pop(task, None)
-        case CircuitBreakerStateChange(iteration=None):
+        case CircuitBreakerStateChange(start=None):
             book.denied = ()
         case IterationEnded():
             _deny(book, event)
@@ -191,8 +200,8 @@ def _check(book: _Book, event: EventBase) -> None:
             book.verified[task.id] = event
         case Validated():
             book.validated = event
-        case RolledBack(ok=True, iteration=iteration):
-            undone = [task for task, done in book.done.items() if done.iteration == iteration]
+        case RolledBack(ok=True, start=start):
+            undone = [task for task, done in book.done.items() if done.start == start]
             for task_id in undone:
                 del book.done[task_id]
         case GuardReverted():
@@ -202,30 +211,34 @@ def _check(book: _Book, event: EventBase) -> None:
 
 
 def _tell(
-    book: _Book, iteration: int, *, report: Report | None = None, evidence: Evidence | None = None
+    book: _Book,
+    event: IterationEvent,
+    *,
+    report: Report | None = None,
+    evidence: Evidence | None = None,
 ) -> None:
-    task = book.tasks.get(iteration)
+    task = book.tasks.get(event.start)
     if task is None:
         return
     known = book.told.get(task.id)
-    if known is None or known.iteration != iteration:
-        known = Told(iteration=iteration)
-    book.told[task.id] = Told(
-        iteration=iteration, report=report or known.report, evidence=evidence or known.evidence
+    if known is None or known.start != event.start:
+        known = Told(iteration=event.iteration, start=event.start)
+    book.told[task.id] = replace(
+        known, report=report or known.report, evidence=evidence or known.evidence
     )
 
 
-def _finish(book: _Book, iteration: int, evidence: Evidence) -> None:
-    commit = new_head(evidence)
-    for task_id in evidence.tasks_done:
-        book.done[task_id] = Done(iteration=iteration, commit=commit)
+def _finish(book: _Book, gathered: EvidenceGathered) -> None:
+    commit = new_head(gathered.evidence)
+    for task_id in gathered.evidence.tasks_done:
+        book.done[task_id] = Done(iteration=gathered.iteration, start=gathered.start, commit=commit)
 
 
 def _commit(book: _Book, told: Committed) -> None:
     """The loop's own commit is the one that holds what the iteration finished."""
     for task_id, done in book.done.items():
-        if done.iteration == told.iteration:
-            book.done[task_id] = Done(iteration=told.iteration, commit=told.commit)
+        if done.start == told.start:
+            book.done[task_id] = replace(done, commit=told.commit)
 
 
 def _deny(book: _Book, ended: IterationEnded) -> None:

@@ -68,10 +68,10 @@ def _task(seen: Seen, at: Places, task: Task) -> Iterator[str]:
         yield f"- Blocked by: {_plain(task.blocked_by)}"
     yield from _review(seen, task)
     waits = waiting_question(seen)
-    if waits is not None and at.task_of(waits.iteration) == task:
+    if waits is not None and at.task_of(waits.start) == task:
         yield f"- Asks: {_plain(waits.text)}"
     blocks = open_blocker(seen)
-    if blocks is not None and at.task_of(blocks.iteration) == task:
+    if blocks is not None and at.task_of(blocks.start) == task:
         yield f"- Blocks the run: {_plain(blocks.text)}"
     if is_skipped(seen, task):
         yield f"- {SKIPPED.capitalize()}: the loop does not take it any more"
@@ -97,18 +97,14 @@ def _review(seen: Seen, task: Task) -> Iterator[str]:
 def _state_words(seen: Seen, at: Places, task: Task) -> Iterator[str]:
     yield STATE_WORDS[task.state]
     current = None if seen.state is None else seen.state.current
-    if (
-        seen.state is not None
-        and current is not None
-        and at.task_of(current.started.iteration) == task
-    ):
+    if seen.state is not None and current is not None and at.task_of(current.started.start) == task:
         number = current.started.iteration
         ended = not seen.live or seen.phase is Phase.PARKED
         yield f"left open by iteration {number}" if ended else f"in work in iteration {number}"
         if not ended and (attempt := attempt_words(seen.state)):
             yield attempt
-    if task.priority is not None:
-        yield task.priority.value
+    if task.shown_priority is not None:
+        yield task.shown_priority.value
     if task.section:
         yield _plain(task.section)
     if task.optional:
@@ -118,9 +114,11 @@ def _state_words(seen: Seen, at: Places, task: Task) -> Iterator[str]:
 def _attempts(seen: Seen, task: Task) -> Iterator[str]:
     tried = seen.history.attempts.get(task.id, ())
     if tried:
-        numbers = ", ".join(str(number) for number in tried[-SHOWN_CRITERIA:])
-        more = "… " if len(tried) > SHOWN_CRITERIA else ""
-        noun = "iteration" if len(tried) == 1 else "iterations"
+        known = seen.history.iterations
+        iterations = [*dict.fromkeys(str(known.get(start, start)) for start in tried)]
+        numbers = ", ".join(iterations[-SHOWN_CRITERIA:])
+        more = "… " if len(iterations) > SHOWN_CRITERIA else ""
+        noun = "iteration" if len(iterations) == 1 else "iterations"
         failed = "" if seen.state is None else failed_words(seen.state, task.id)
         words = f"{count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
         yield f"- Tried: {words}{', ' if failed else ''}{failed}"

@@ -30,7 +30,7 @@ from ralph_ls.core.views.tasks import (
     tried_words,
 )
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import SHOWN_REASON, minutes, one_line
+from ralph_ls.core.views.words import SHOWN_REASON, iteration_words, minutes, one_line
 from ralph_ls.protocol.options import TaskLenses
 from ralph_ls.protocol.panel import Action, Verb
 from ralph_ls.protocol.plan import TaskState
@@ -96,15 +96,13 @@ def _standing(seen: Seen, state: RunState, now: datetime | None) -> Iterator[Len
     """How the run stands: its phase where that is not plain work, how far, how long, how dear."""
     parts = [*_phase_words(seen, state)]
     if state.iteration:
-        limit = state.config.max_iterations
-        of = "" if limit is None else f" of {limit}"
-        parts.append(f"iteration {state.iteration}{of}")
+        parts.append(iteration_words(state))
     seconds = state.active_seconds
     if seen.live and now is not None:
         seconds = active_seconds(state, now)
     parts.extend(_used(seen, state, seconds))
-    arguments = log_of(seen, state.iteration) if state.iteration else {}
-    command = Verb.SHOW_LOG if state.iteration else Verb.NONE
+    arguments = log_of(seen, state.start) if state.start else {}
+    command = Verb.SHOW_LOG if state.start else Verb.NONE
     yield Lens(line=0, title=" · ".join(parts), command=command, arguments=arguments)
 
 
@@ -185,7 +183,7 @@ def _on_task(seen: Seen, known: Reviews, task: Task, *, in_work: bool) -> Iterat
     for words in filter(None, (known.review(task), known.waiting(task))):
         yield Lens(line=line, title=words, command=Verb.NONE)
     if (aside := set_aside(seen, task)) is not None:
-        log = log_of(seen, aside.iteration)
+        log = log_of(seen, aside.start)
         yield Lens(line=line, title=aside_words(aside), command=Verb.SHOW_LOG, arguments=log)
         return
     if task.state is TaskState.BLOCKED:
@@ -201,7 +199,7 @@ def _done(seen: Seen, task: Task) -> Iterator[Lens]:
     done = seen.history.done.get(task.id)
     if done is None:
         return
-    log = log_of(seen, done.iteration)
+    log = log_of(seen, done.start)
     if done.commit is not None:
         log = {**log, "commit": done.commit}
     yield Lens(line=task.line, title=done_words(done), command=Verb.SHOW_LOG, arguments=log)

@@ -8,6 +8,7 @@ from datetime import UTC, tzinfo
 from enum import StrEnum
 
 from ralph_ls.core.loop.agent_choosing import worker_words
+from ralph_ls.core.loop.course import BY_CTRL_C
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.gate import wanted
 from ralph_ls.core.loop.invalid import in_folder
@@ -21,12 +22,27 @@ from ralph_ls.core.views.tasks import aside_words
 from ralph_ls.core.views.verified import last_words, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import outcome_words, request_words, reverted_words, with_mode
+from ralph_ls.core.views.words import (
+    committed_words,
+    numbered,
+    outcome_words,
+    request_words,
+    reverted_words,
+    with_mode,
+)
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol import events as e
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config import CONFIG_FILE, Config
 from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase
+from ralph_ls.protocol.run_words import (
+    INFERRED,
+    EndReason,
+    Mode,
+    Origin,
+    Outcome,
+    Phase,
+    RunChoices,
+)
 from ralph_ls.protocol.state import RunState
 
 
@@ -55,45 +71,116 @@ BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": W
 
 
 def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
-    """What stands above a run: who runs what, where, and how far (SPEC §9, B24, S5).
+    """What stands above a run: who runs what, where, and how far.
 
     ``project`` is the folder that all clones of its project share, where the run keeps one.
     """
-    config = state.config
-    limits = [
-        "no iteration limit"
-        if config.max_iterations is None
-        else f"at most {count_of(config.max_iterations, 'iteration')}"
-    ]
-    if config.timeout:
-        limits.append(f"{limit_words(config.timeout)} an iteration")
-    if config.max_duration is not None:
-        limits.append(f"{limit_words(config.max_duration)} in all")
-    if config.max_tokens is not None:
-        limits.append(f"{thousands(config.max_tokens)} tokens")
-    if config.max_cost_usd is not None:
-        limits.append(dollars(config.max_cost_usd))
-    limits.extend(_paces(config))
+    profile, branch, pushes, *rest = about_lines(state)
     return [
         f"Run: {state.run}",
-        f"Profile: {config.profile.value}   Agent: {config.agent}   {_works_on(state)}",
-        f"Branch: {state.branch or '(detached HEAD)'}",
+        *(profile, branch, pushes),
         f"State: {state.state_dir}",
         *([] if project is None else [f"Project state: {project}"]),
-        f"Limits: {', '.join(limits)}",
+        *rest,
+    ]
+
+
+def about_lines(state: RunState) -> list[str]:
+    """What is known of a run before it begins: by whom it was chosen, and what bounds it."""
+    config, choices = state.config, state.choices
+    profile, agent = config.profile.value, config.agent
+    if choices is not None:
+        profile += f" ({_profile_by(choices)})"
+        agent += _agent_by(choices.agent)
+    return [
+        f"Profile: {profile}   Agent: {agent}   {_works_on(state)}",
+        f"Branch: {state.branch or '(detached HEAD)'}",
+        f"Pushes: {_pushes(state)}",
+        f"Limits: {', '.join(_limits(state))}",
+        *_careful(state),
         f"Complete: {_completing(config)}",
         *_reviews(config),
     ]
 
 
-def _paces(config: Config) -> Iterator[str]:
-    """What one iteration may use up, and how fast they follow each other (SPEC §9.6)."""
+def _profile_by(choices: RunChoices) -> str:
+    match choices.profile:
+        case Origin.ENVIRONMENT:
+            return "RALPH_PROFILE"
+        case Origin.FILE:
+            return CONFIG_FILE
+        case Origin.FOUND:
+            return f"found by {choices.sign}" if choices.sign else "found"
+        case Origin.DEFAULT:
+            return "the default"
+        case _:
+            return "chosen for this run"
+
+
+def _agent_by(origin: Origin) -> str:
+    """How the agent was chosen, where no setting names it."""
+    words = {
+        Origin.PROFILE: "the profile's own",
+        Origin.FOUND: "the only one on PATH",
+        Origin.RUN: "as before",
+    }
+    return f" ({words[origin]})" if origin in words else ""
+
+
+def _pushes(state: RunState) -> str:
+    choices = state.choices
+    if not state.config.push:
+        return "no"
+    if choices is None:
+        return "yes"
+    if choices.remote is None:
+        return "no, since there is no remote"
+    return f"{choices.remote}/{state.branch}"
+
+
+def _careful(state: RunState) -> Iterator[str]:
+    """How to keep a profile that nobody chose, and how to undo what it committed."""
+    if state.choices is not None and state.choices.profile in INFERRED:
+        yield (
+            "Nobody chose this profile, so by itself it does not push and ends after 20 iterations"
+        )
+        yield (
+            f"  keep it: ralph init --profile {state.config.profile.value}   "
+            "undo the last iteration's commits: ralph rollback 1"
+        )
+
+
+def _limits(state: RunState) -> Iterator[str]:
+    """The limits of the run, or that it has none, then those of an iteration."""
+    config = state.config
+    yield from _limits_of_run(state) or ["no limit"]
+    if config.timeout:
+        yield f"{limit_words(config.timeout)} an iteration"
     if config.max_tokens_per_iteration is not None:
         yield f"{thousands(config.max_tokens_per_iteration)} tokens an iteration"
     if config.max_cost_per_iteration_usd is not None:
         yield f"{dollars(config.max_cost_per_iteration_usd)} an iteration"
     if config.max_calls_per_minute is not None:
         yield f"{count_of(config.max_calls_per_minute, 'call')} a minute"
+
+
+def _limits_of_run(state: RunState) -> list[str]:
+    config, choices = state.config, state.choices
+    limits = []
+    if config.max_iterations is not None:
+        limits.append(f"at most {count_of(config.max_iterations, 'iteration')}")
+    if config.max_duration is not None:
+        limits.append(f"{limit_words(config.max_duration)} in all")
+    used = []
+    if config.max_tokens is not None:
+        used.append(f"{thousands(config.max_tokens)} tokens")
+    if config.max_cost_usd is not None:
+        used.append(dollars(config.max_cost_usd))
+    if used and choices is not None and choices.unmetered:
+        used[-1] += " (as far as the agent tells; not every one does)"
+    elif used and choices is not None and choices.overshoots:
+        used[-1] += " (known after an iteration, so one may overshoot)"
+    return [*limits, *used]
 
 
 def _reviews(config: Config) -> Iterator[str]:
@@ -147,7 +234,8 @@ def line_of(
             text = f"{task.title}: {aside_words(event)}"
             return Line(text=text, weight=Weight.WARNING)
         case e.GuardReverted():
-            return Line(text=f"Put back: {reverted_words(event)}", weight=Weight.WARNING)
+            text = f"Put back: {reverted_words(event)}{committed_words(event)}"
+            return Line(text=text, weight=Weight.WARNING)
         case e.CriteriaVerified() | e.Validated() | e.RolledBack() | e.Committed() | e.Pushed():
             return _after_agent(event)
         case e.IterationEnded():
@@ -159,10 +247,10 @@ def line_of(
             words = wait_words(reason, until, since=event.at, zone=zone)
             return Line(text=f"Waiting{words}", weight=Weight.WARNING)
         case _:
-            return _about_people(event)
+            return _about_people(event, before)
 
 
-def _about_people(event: e.EventBase) -> Line | None:
+def _about_people(event: e.EventBase, before: RunState | None) -> Line | None:
     match event:
         case e.RunResumed(run=run, by=by, orphans_ended=n_orphans):
             text = f"Run {run} goes on, resumed by {by}"
@@ -193,6 +281,8 @@ def _about_people(event: e.EventBase) -> Line | None:
         case e.PhaseChanged(phase=Phase.PARKED, reason=reason) if reason == REVIEW:
             text = "Parked for your review: look at what was done, then: ralph resume"
             return Line(text=text, weight=Weight.WARNING)
+        case e.PhaseChanged(phase=Phase.STOPPING, reason=reason):
+            return Line(text=_stopping(reason, before), weight=Weight.WARNING)
         case e.PhaseChanged(phase=phase, reason=reason) if phase in _TOLD_PHASES:
             text = phase.value.capitalize() + (f": {reason}" if reason else "")
             return Line(text=text, weight=Weight.WARNING)
@@ -200,7 +290,18 @@ def _about_people(event: e.EventBase) -> Line | None:
             return None
 
 
-_TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.STOPPING})
+_TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED})
+
+STOPS_LATER = "Stopping after this iteration; Ctrl-C again stops now"
+"""What the first Ctrl-C leads to while an iteration is open."""
+
+
+def _stopping(by: str | None, before: RunState | None) -> str:
+    """When a run stops that is being stopped, and who asked for it."""
+    if by == BY_CTRL_C:
+        is_first = before is None or before.phase is not Phase.STOPPING
+        return STOPS_LATER if is_first else f"Stopping now: {by}"
+    return f"Stopping: {by}" if by else "Stopping"
 
 
 def _is_of_request(event: e.IterationStarted) -> bool:
@@ -209,16 +310,17 @@ def _is_of_request(event: e.IterationStarted) -> bool:
 
 
 def _iteration_started(event: e.IterationStarted, before: RunState | None) -> str:
-    limit = "" if event.max_iterations is None else f" of {event.max_iterations}"
+    which = numbered(event.iteration, event.max_iterations, event.tries)
+    which = which[0].upper() + which[1:]
     known = [] if before is None else _mode_and_time(event, before)
     if event.mode is Mode.BUILD and _is_of_request(event):
-        text = f"Iteration {event.iteration}{limit}: work on the request"
+        text = f"{which}: work on the request"
         return f"{text} ({', '.join(known)})" if known else text
     without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
     what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
     told = ", ".join([done, *known])
-    return f"Iteration {event.iteration}{limit}: {with_mode(what, event.mode)} ({told})"
+    return f"{which}: {with_mode(what, event.mode)} ({told})"
 
 
 def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
@@ -247,7 +349,7 @@ def _agent_exited(event: e.AgentExited) -> Line | None:
     elif event.idle:
         text = "The agent said nothing for too long and was ended"
     elif event.overspent:
-        text = "The agent used more than an iteration may and was ended"
+        text = "The agent used up a limit and was ended after that turn"
     elif event.stopped:
         text = "The agent was ended"
     elif event.exit_code != 0:
@@ -326,6 +428,6 @@ def _iteration_ended(event: e.IterationEnded) -> Line:
     how = "at the usage limit" if at_limit else outcome_words(event.outcome, event.failure)
     how = how.removesuffix(", does not count")
     text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
-    text += "; it does not count" if limited else ""
+    text += "" if event.counted else "; it does not count"
     good = event.outcome is Outcome.PROGRESS
     return Line(text=text, weight=Weight.QUIET if good else Weight.WARNING)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import one_line, with_mode
+from ralph_ls.core.views.words import iteration_words, one_line, with_mode
 from ralph_ls.protocol.run_words import Mode, Phase
 from ralph_ls.protocol.state import RunState
 
@@ -24,9 +24,7 @@ def progress_title(state: RunState) -> str:
 
 def progress_words(state: RunState, phase: Phase) -> str:
     """How far a living run is and what it does, or waits for."""
-    limit = state.config.max_iterations
-    of = "" if limit is None else f" of {limit}"
-    parts = [f"iteration {state.iteration}{of}"] if state.iteration else []
+    parts = [iteration_words(state)] if state.iteration else []
     parts.append(_doing(state, phase))
     return " · ".join(part for part in parts if part)
 

@@ -25,7 +25,7 @@ def question_view(seen: Seen) -> QuestionView | None:
 
 def _asked(seen: Seen, asked: Question) -> QuestionView:
     at, halt = places(seen), halt_of(seen)
-    task = at.task_of(asked.iteration)
+    task = at.task_of(asked.start)
     answer, by = asked.answer, asked.answered_by
     if answer is None and halt is not None:
         answer = halt.answer
@@ -34,6 +34,7 @@ def _asked(seen: Seen, asked: Question) -> QuestionView:
         text=some_lines(asked.question),
         options=choices(asked.question),
         iteration=asked.iteration,
+        start=asked.start,
         asked_at=asked.asked_at,
         task=None if task is None else task.id,
         line=at.of_task(task).line,

@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.comparing.keeping import Kept, keep
+from ralph_ls.core.plan.comparing.reopening import reopen
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.stories import keeping as stories
 from ralph_ls.core.views.seen import Places, Seen, Span, places
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
 from ralph_ls.protocol.events import GuardReverted
 from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run_words import RemovedTask, TaskRef
 from ralph_ls.protocol.state import RunState
 
 CODE = "guard-reverted"
+
+REOPEN_CODE = "finished-in-other-words"
 
 OF_PLANS = frozenset({Forbidden.DROPPED, Forbidden.SKIPPED, Forbidden.CRITERIA})
 """What is about tasks; the rest is about whole files."""
@@ -41,9 +44,9 @@ class PutBack:
 
 def put_back(state: RunState, at: Places) -> Iterator[PutBack]:
     """What was put back in the newest iteration, at each task that it is about."""
-    newest = 0 if state.last is None else state.last.iteration
+    newest = 0 if state.last is None else state.last.start
     for told in at.seen.history.reverted:
-        if told.iteration < newest:
+        if told.start < newest:
             continue
         known = at.tasks({one.id for one in told.tasks})
         for one in told.tasks:
@@ -91,3 +94,21 @@ def keep_it(one: PutBack, text: str, agents: str | None) -> Kept:
         return stories.keep(text, agents or "", one.told.what, one.task.id)
     dropped = [task.id for task in one.told.tasks]
     return keep(text, agents or "", one.told.what, one.task.id, dropped=dropped)
+
+
+def removed_tasks(seen: Seen) -> tuple[RemovedTask, ...]:
+    """The task that the newest iteration finished under other words, if it did."""
+    if seen.state is None:
+        return ()
+    newest = {warned.code: warned for warned in seen.state.warnings}.get(REOPEN_CODE)
+    return () if newest is None or newest.removed is None else (newest.removed,)
+
+
+def reopen_title(removed: RemovedTask) -> str:
+    """What the action is called that writes the task into the plan again."""
+    return f"Reopen {one_line(removed.task.title, limit=SHOWN_REASON)}"
+
+
+def reopen_it(removed: RemovedTask, text: str) -> Kept:
+    """The plan with the task as an open one."""
+    return reopen(text, removed.text, removed.task.id)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.views.history import History
 from ralph_ls.core.views.reviews import Reviews, reviews
 from ralph_ls.core.views.seen import Places, Seen, places
 from ralph_ls.core.views.tasks import (
@@ -26,6 +27,7 @@ from ralph_ls.core.views.tasks import (
 )
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import FAILURE_WORDS, one_line
+from ralph_ls.protocol.event_base import IterationEvent
 from ralph_ls.protocol.events import (
     EventBase,
     EvidenceGathered,
@@ -77,7 +79,7 @@ class Rows:
     """The iterations of one run."""
 
     rows: tuple[IterationRow, ...] = ()
-    """Newest first, each number once."""
+    """Newest first, each start once."""
 
 
 def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> Rows:
@@ -85,13 +87,13 @@ def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> 
 
     Copies ``earlier`` once for a call, as ``history`` does. A ``runStarted`` begins anew.
     """
-    known = {} if earlier is None else {row.iteration: row for row in earlier.rows}
+    known = {} if earlier is None else {row.start: row for row in earlier.rows}
     for event in events:
         if isinstance(event, RunStarted):
             known = {}
         else:
             _enter(known, event)
-    return Rows(rows=tuple(known[number] for number in sorted(known, reverse=True)))
+    return Rows(rows=tuple(known[start] for start in sorted(known, reverse=True)))
 
 
 def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
@@ -127,13 +129,14 @@ def _task_row(
         id=task.id,
         title=tame(task.title),
         state=task.state,
-        priority=task.priority,
+        priority=task.shown_priority,
         section=tame(task.section),
         line=task.line + 1,
         blocked_by=None if task.blocked_by is None else tame(task.blocked_by),
         criteria=tuple(tame(criterion) for criterion in task.criteria),
         attempts=len(tried),
-        iteration=last if done is None else done.iteration,
+        iteration=_iteration_of(history, last) if done is None else done.iteration,
+        start=last if done is None else done.start,
         commit=None if done is None else done.commit,
         in_work=works,
         asks=asks,
@@ -142,6 +145,10 @@ def _task_row(
         can_block=at.seen.kind is PlanKind.MARKDOWN,
         words=" · ".join(words),
     )
+
+
+def _iteration_of(history: History, start: int | None) -> int | None:
+    return None if start is None else history.iterations.get(start, start)
 
 
 def _task_words(at: Places, known: Reviews, task: Task, *, works: bool) -> Iterator[str]:
@@ -164,28 +171,36 @@ def _task_words(at: Places, known: Reviews, task: Task, *, works: bool) -> Itera
 
 def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
     match event:
-        case IterationStarted(iteration=number, task=task, at=at):
-            title = None if task is None else tame(task.title)
-            known[number] = IterationRow(iteration=number, task=title, started_at=at, changes=True)
-        case RalphStatusUpdate(iteration=number, report=report):
-            _change(known, number, _of_report(report))
-        case EvidenceGathered(iteration=number, evidence=evidence):
-            _change(known, number, _of_evidence(evidence))
-        case IterationEnded(iteration=number, usage=usage):
+        case IterationStarted(task=task):
+            known[event.start] = IterationRow(
+                iteration=event.iteration,
+                start=event.start,
+                tries=event.tries,
+                task=None if task is None else tame(task.title),
+                started_at=event.at,
+                changes=True,
+            )
+        case RalphStatusUpdate(report=report):
+            _change(known, event, _of_report(report))
+        case EvidenceGathered(evidence=evidence):
+            _change(known, event, _of_evidence(evidence))
+        case IterationEnded(usage=usage):
             changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
             if event.commit is not None:
                 changes["commit"] = event.commit
             if event.failure is not None and event.failure is not AgentFailure.LIMIT:
                 changes["failure"] = FAILURE_WORDS[event.failure]
-            _change(known, number, {**changes, **_of_usage(usage)})
+            _change(known, event, {**changes, **_of_usage(usage)})
         case _:
             pass
 
 
-def _change(known: dict[int, IterationRow], number: int, changes: dict[str, object]) -> None:
+def _change(
+    known: dict[int, IterationRow], event: IterationEvent, changes: dict[str, object]
+) -> None:
     # A torn journal may lack the beginning.
-    row = known.get(number) or IterationRow(iteration=number)
-    known[number] = row.model_copy(update=changes)
+    row = known.get(event.start) or IterationRow(iteration=event.iteration, start=event.start)
+    known[event.start] = row.model_copy(update=changes)
 
 
 def _of_report(report: Report) -> dict[str, object]:

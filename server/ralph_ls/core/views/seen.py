@@ -80,7 +80,8 @@ class Waiting:
     """Something that waits for a person: a question's text, or a blocker's reason."""
 
     text: str
-    iteration: int | None
+    iteration: int | None = None
+    start: int | None = None
     """None when an earlier run left it, or a person wrote it."""
 
 
@@ -94,10 +95,10 @@ def waiting_question(seen: Seen) -> Waiting | None:
     if halt is not None and halt.answer is not None:
         return None
     if asked is not None:
-        waits = Waiting(text=asked.question, iteration=asked.iteration)
+        waits = Waiting(text=asked.question, iteration=asked.iteration, start=asked.start)
         return waits if asked.answer is None else None
     left = None if halt is None else halt.question
-    return Waiting(text=left, iteration=None) if left else None
+    return Waiting(text=left) if left else None
 
 
 def open_blocker(seen: Seen) -> Waiting | None:
@@ -107,8 +108,8 @@ def open_blocker(seen: Seen) -> Waiting | None:
         return None
     raised = None if seen.state is None else seen.state.blocked
     if raised is not None:
-        return Waiting(text=raised.reason, iteration=raised.iteration)
-    return Waiting(text=reason, iteration=None) if reason else None
+        return Waiting(text=raised.reason, iteration=raised.iteration, start=raised.start)
+    return Waiting(text=reason) if reason else None
 
 
 def halt_of(seen: Seen) -> HaltFiles | None:
@@ -146,19 +147,19 @@ class Places:
         """Those of the tasks that are in the plan now, under their ids; ask once for all."""
         return {task.id: task for task in self.seen.plan.some(ids=ids)} if ids else {}
 
-    def task_of(self, iteration: int | None) -> Task | None:
-        """The task that an iteration was assigned, if it is in the plan now."""
-        if iteration is None:
+    def task_of(self, start: int | None) -> Task | None:
+        """The task that a start was assigned, if it is in the plan now."""
+        if start is None:
             return None
-        assigned = self.seen.history.tasks.get(iteration)
+        assigned = self.seen.history.tasks.get(start)
         current = None if self.seen.state is None else self.seen.state.current
-        if assigned is None and current is not None and current.started.iteration == iteration:
+        if assigned is None and current is not None and current.started.start == start:
             assigned = current.started.task
         return None if assigned is None else self.seen.plan.find(assigned.id)
 
-    def of_iteration(self, iteration: int | None) -> Span:
+    def of_start(self, start: int | None) -> Span:
         """The place of that task."""
-        return self.of_task(self.task_of(iteration))
+        return self.of_task(self.task_of(start))
 
     def of_task(self, task: Task | None) -> Span:
         """The task's words, without marker and box."""
@@ -170,19 +171,19 @@ class Places:
     def asked(self) -> Task | None:
         """The task that the open question is about."""
         waits = waiting_question(self.seen)
-        return None if waits is None else self.task_of(waits.iteration)
+        return None if waits is None else self.task_of(waits.start)
 
     def blocking(self) -> Task | None:
         """The task that the open blocker is about."""
         waits = open_blocker(self.seen)
-        return None if waits is None else self.task_of(waits.iteration)
+        return None if waits is None else self.task_of(waits.start)
 
     def in_work(self) -> Task | None:
         """The task that a living engine's iteration is for."""
         state = self.seen.state
         if not self.seen.live or state is None or state.current is None:
             return None
-        return self.task_of(state.current.started.iteration)
+        return self.task_of(state.current.started.start)
 
 
 def places(seen: Seen) -> Places:

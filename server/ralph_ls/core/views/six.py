@@ -11,7 +11,7 @@ from ralph_ls.core.views.facts import SHOWN_TITLE
 from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
 from ralph_ls.core.views.status import answer_six, doing, phase_words
 from ralph_ls.core.views.waits import clock_words, deadline
-from ralph_ls.core.views.words import facts_of, one_line, some_lines
+from ralph_ls.core.views.words import facts_of, iteration_words, one_line, some_lines
 from ralph_ls.protocol.panel import AnswerView
 from ralph_ls.protocol.run_words import EndReason, Mode, Phase
 from ralph_ls.protocol.state import RunState
@@ -58,19 +58,17 @@ def _running(seen: Seen, run: RunState) -> str:
         return "no, its engine is gone"
     if not seen.live:
         return f"no, the system stopped its engine while it was {seen.phase.value}"
-    limit = run.config.max_iterations
-    of = "" if limit is None else f" of {limit}"
     how = PHASE_WORDS.get(seen.phase) or phase_words(run, seen.phase)
     until = deadline(run)
     since = None if run.current is None else run.current.started.at
     end = "" if until is None else f", until {clock_words(until, since=since)} at the latest"
-    return f"yes, {how}, iteration {run.iteration}{of}{end}"
+    return f"yes, {how}, {iteration_words(run)}{end}"
 
 
 def _doing(seen: Seen, run: RunState) -> str:
     """The task in work, with its mode where it is not built, or the one that waits for a person."""
     waits = open_blocker(seen) or waiting_question(seen)
-    number = None if waits is None else waits.iteration
+    number = None if waits is None else waits.start
     task = None if number is None else seen.history.tasks.get(number)
     if task is not None:
         return one_line(task.title, limit=SHOWN_TITLE)

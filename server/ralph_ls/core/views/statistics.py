@@ -51,7 +51,7 @@ def measure_run(events: Iterable[EventBase], *, is_live: bool) -> RunMetrics | N
 
 def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
     """All runs together."""
-    counted = [one for run in runs for one in run.iterations if one.outcome is not Outcome.LIMITED]
+    counted = [one for run in runs for one in run.iterations if one.counted]
     everything = [one for run in runs for one in run.iterations]
     clean = sum(one.clean for one in counted)
     ends = Counter(run.end for run in runs)
@@ -187,6 +187,8 @@ def _measure(ended: IterationEnded, told: Sequence[EventBase]) -> IterationMetri
     return IterationMetrics(
         run=ended.run,
         iteration=ended.iteration,
+        start=ended.start,
+        counted=ended.counted,
         mode=ended.mode,
         task=started.task if isinstance(started, IterationStarted) else None,
         outcome=ended.outcome,

@@ -14,7 +14,7 @@ from ralph_ls.core.views.budgets import budget_words
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import NAMED, deadline, left_words, wait_words
-from ralph_ls.core.views.words import request_words, with_mode
+from ralph_ls.core.views.words import iteration_words, request_words, with_mode
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import IterationStarted
 from ralph_ls.protocol.run_words import EndReason, Mode, Phase
@@ -108,14 +108,12 @@ def _running(
         return f"no, the engine of run {state.run} is gone"
     if pid is None:
         return f"no, the loop was stopped by the system while run {state.run} was {phase.value}"
-    limit = state.config.max_iterations
-    of = "" if limit is None else f" of {limit}"
     left = "" if now is None else countdown(state, phase, now)
     how = " · ".join(filter(None, (phase_words(state, phase, zone), left)))
     parts = [
         "yes",
         how,
-        f"iteration {state.iteration}{of}",
+        iteration_words(state),
         *budget_words(state),
         f"run {state.run}",
         f"pid {pid}",
@@ -129,7 +127,7 @@ def _last_change(state: RunState) -> str:
     parts = [f"iteration {state.last.iteration}: {state.evidence.why}"]
     if state.last.commit:
         parts.append(f"commit {state.last.commit[:7]}")
-    if state.report is not None and state.report_iteration == state.last.iteration:
+    if state.report is not None and state.report_start == state.last.start:
         files = count_of(state.report.files_modified, "file")
         parts.append(f"report: {state.report.status}, {files}")
     parts.append(f"breaker {state.breaker.state.value}")

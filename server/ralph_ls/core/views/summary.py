@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from ralph_ls.core.loop.budget import used_up
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.words import request_words
+from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.protocol.state import RunState
 
 CSV_HEADER = (
@@ -22,10 +26,12 @@ CSV_HEADER = (
 )
 """R §3, exactly."""
 
+SHOWN_TASKS = 5
+
 FRAME = "━" * 40
 
 NEXT_STEPS = {
-    "limit": "ralph run --resume with a higher limit, such as: ralph run 40 --resume",
+    "limit": "used {used}; with a new total: ralph run --resume {flags}",
     "blocked": "solve what blocks it, then: ralph resume, or remove {blocked} and: ralph run",
     "plan-blocked": "unblock a task in {plan}, then: ralph run --resume",
     "decide": 'ralph answer "…", or write below ## Answer in {decide}, then: ralph run',
@@ -37,6 +43,12 @@ NEXT_STEPS = {
 
 
 _OF_ISSUES = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
+
+OF_A_DISPUTE = (
+    "commit or discard what the message names, then: ralph run --resume; "
+    "or say whose it is with --take-all or --leave"
+)
+"""Where a lost iteration is open whose changes are not all known to be its own."""
 
 STEPS_WITH_BD = {
     "limit": f"{_OF_ISSUES}; then: {NEXT_STEPS['limit']}",
@@ -51,6 +63,10 @@ STEPS_WITH_BD = {
 Abort and Review)."""
 
 
+REPLAN = "ralph replan, for the specifications that no task names"
+"""What to type after a complete run that left a specification without a task."""
+
+
 def format_duration(seconds: float) -> str:
     """``53s``, ``47m 23s``, ``2h 3m 5s``."""
     whole = max(0, round(seconds))
@@ -61,41 +77,66 @@ def format_duration(seconds: float) -> str:
     return f"{minutes}m {left}s" if minutes else f"{left}s"
 
 
-def summary_lines(state: RunState, log_path: str) -> list[str]:
-    """The table of R §3, whatever the end was; ``log_path`` is where the CSV lies."""
+def optional_line(titles: Sequence[str]) -> str:
+    """That optional tasks were left alone, and how to have them done."""
+    return (
+        f"Optional:    {count_of(len(titles), 'task')} left alone: {some_of(titles, SHOWN_TASKS)}"
+        ' (optional = "do" works on them)'
+    )
+
+
+def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = ()) -> list[str]:
+    """The table at the end of a run; ``log_path`` is where the CSV is, ``optional`` the titles of
+    the optional tasks that were left alone.
+    """
     end = state.end
     name = "RUNNING" if end is None else end.reason.value.upper()
     code = "" if end is None else f" (code {end.exit_code})"
     limit = state.config.max_iterations
-    average = state.active_seconds / state.iteration if state.iteration else 0.0
+    average = state.active_seconds / state.iterations if state.iterations else 0.0
     counts = state.counts
     return [
         "Ralph Loop Summary",
         "─" * 18,
         f"Exit:        {name}{code}",
-        f"Iterations:  {state.iteration} / {'unlimited' if limit is None else limit}",
+        f"Iterations:  {state.iterations} / {'unlimited' if limit is None else limit}",
         f"Duration:    {format_duration(state.active_seconds)}",
         f"Stories:     {counts.required_done}/{counts.required} complete"
         if state.request is None
         else f"Request:     {request_words(state.request)}",
         f"Avg/iter:    {format_duration(average)}",
         f"Stuck iters: {state.stuck_iterations}",
+        *([optional_line(optional)] if optional else []),
         f"Log:         {log_path}",
     ]
 
 
 def next_step(state: RunState) -> str | None:
-    """The next command to type; None after a complete run."""
+    """The next command to type; None after a complete run that left nothing to plan."""
+    is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
+    if is_complete and state.specs_unplanned:
+        return REPLAN
     if state.end is None or state.end.reason.value not in NEXT_STEPS:
         return None
     paths, reason = state.config.paths, state.end.reason.value
     ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
+    if ending == "plan-blocked" and state.current is not None:
+        return OF_A_DISPUTE
     has_issues = profile_of(state.config.profile).plan_kind is PlanKind.BEADS
     text = (STEPS_WITH_BD if has_issues else {}).get(ending, NEXT_STEPS[ending])
     if state.request is not None and text.endswith("ralph run"):
         # A new run would have to be given the request again.
         text += " --resume"
-    return text.format(blocked=paths.blocked, decide=paths.decide, plan=state.plan)
+    spent = used_up(
+        state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
+    )
+    return text.format(
+        blocked=paths.blocked,
+        decide=paths.decide,
+        plan=state.plan,
+        used=" and ".join(one.used for one in spent) or "all of a limit",
+        flags=" ".join(one.flag for one in spent) or "--max-iterations 40",
+    )
 
 
 def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:

@@ -83,7 +83,8 @@ def task_detail(task: Task) -> str:
     """How a task stands, and how urgent it is: ``blocked: no key · P0``."""
     is_blocked = task.state is TaskState.BLOCKED
     state = blocked_words(task) if is_blocked else STATE_WORDS[task.state]
-    return state if task.priority is None else f"{state} · {task.priority.value}"
+    priority = task.shown_priority
+    return state if priority is None else f"{state} · {priority.value}"
 
 
 @dataclass(slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralph_ls.core.loop.attempts import COUNTED, in_vain
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.history import Done
 from ralph_ls.core.views.seen import Seen
@@ -10,9 +11,6 @@ from ralph_ls.core.words import count_of
 from ralph_ls.protocol.events import TaskSetAside
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.state import RunState
-
-ATTEMPT_COUNTED = "attemptCounted"
-"""Under this kind an open iteration remembers that it counts as an attempt."""
 
 
 def done_words(done: Done) -> str:
@@ -40,18 +38,18 @@ def tried_words(seen: Seen, task: Task, *, in_work: bool) -> str:
 
 
 def attempt_words(state: RunState) -> str:
-    """``attempt 2 of 3`` of the open iteration; empty where none is counted (B10)."""
+    """``attempt 2 of 3`` of the open iteration; empty where none is counted."""
     current, limit = state.current, state.config.attempts.limit
     if current is None or current.started.task is None or limit == 0:
         return ""
-    if ATTEMPT_COUNTED not in current.told:
+    if COUNTED not in current.told:
         return ""
-    return f"attempt {state.attempts.get(current.started.task.id, 0) + 1} of {limit}"
+    return f"attempt {max(1, state.attempts.get(current.started.task.id, 0))} of {limit}"
 
 
 def failed_words(state: RunState, task_id: str) -> str:
     """``2 of 3 attempts failed``; empty where none has failed, or none is counted."""
-    failed, limit = state.attempts.get(task_id, 0), state.config.attempts.limit
+    failed, limit = in_vain(state).get(task_id, 0), state.config.attempts.limit
     return f"{failed} of {count_of(limit, 'attempt')} failed" if failed and limit else ""
 
 

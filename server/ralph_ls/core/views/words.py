@@ -17,7 +17,7 @@ from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.report import AgentFailure, Report
 from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, Outcome
-from ralph_ls.protocol.state import IterationFacts
+from ralph_ls.protocol.state import IterationFacts, RunState
 
 SHORT_HASH = 7
 """How many digits of a commit are shown."""
@@ -152,9 +152,26 @@ def reverted_words(told: GuardReverted) -> str:
     return tame(words) + (f": {', '.join(names)}" if names else "")
 
 
+def numbered(iteration: int, limit: int | None, tries: int = 1) -> str:
+    """``iteration 2 of 2, attempt 3``: the third start that was to be the second iteration."""
+    of = "" if limit is None else f" of {limit}"
+    again = f", attempt {tries}" if tries > 1 else ""
+    return f"iteration {iteration}{of}{again}"
+
+
+def iteration_words(state: RunState) -> str:
+    """The newest iteration of a run, in the same words."""
+    return numbered(state.iteration, state.config.max_iterations, state.tries)
+
+
+def committed_words(told: GuardReverted) -> str:
+    """``(commit 1a2b3c4)``, to follow what was restored; empty where no commit restores it."""
+    return "" if told.commit is None else f" (commit {told.commit[:7]})"
+
+
 def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:
     """``iteration 3: no progress``, ``iteration 2: progress, 4 files``: the newest first."""
-    for one in sorted(recent, key=lambda facts: facts.iteration, reverse=True):
+    for one in sorted(recent, key=lambda facts: facts.start, reverse=True):
         counts = ((one.files, "file"), (one.commits, "commit"), (one.tasks_done, "task"))
         seen = [count_of(number, noun) for number, noun in counts if number]
         how = outcome_words(one.outcome, one.failure)

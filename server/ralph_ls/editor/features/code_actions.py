@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from ralph_ls.core.plan.comparing.keeping import Kept
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.options import EditorOptions
@@ -107,6 +108,7 @@ def show(
         found.extend(_repairs(sight, params.context.diagnostics, abilities=abilities))
         found.extend(_merges(sight, params.context.diagnostics, abilities=abilities))
         found.extend(_keeps(sight, params.context.diagnostics, abilities=abilities))
+        found.extend(_reopens(sight, params.context.diagnostics, abilities=abilities))
     if _wants(params.context, types.CodeActionKind.Empty):
         found.extend(_run_alone(sight, params.range, prefix))
     if _wants(params.context, KIND):
@@ -201,7 +203,6 @@ def _keeps(
     """What the guard put back made undone; where that cannot be, the reason."""
     from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
     from ralph_ls.editor.sights import text_of
-    from ralph_ls.editor.text_edits import edits_between
 
     told = [one for one in remarks if one.source == SOURCE and one.code == CODE]
     if not told:
@@ -218,15 +219,42 @@ def _keeps(
         kept = keep_it(one, text, agents)
         if kept.refusal and not abilities.disabled:
             continue
-        action = types.CodeAction(
-            title=keep_title(one), kind=types.CodeActionKind.QuickFix, diagnostics=settled
-        )
-        if kept.refusal:
-            action.disabled = types.CodeActionDisabled(reason=kept.refusal)
-        else:
-            edits = edits_between(text, kept.text, sight.encoding)
-            action.edit = _edit(sight, edits, abilities=abilities)
-        yield action
+        yield _kept(sight, keep_title(one), settled, kept, abilities=abilities)
+
+
+def _reopens(
+    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+) -> Iterator[types.CodeAction]:
+    """A task that was taken as finished under other words, written into the plan again."""
+    from ralph_ls.core.views.reverted import REOPEN_CODE, removed_tasks, reopen_it, reopen_title
+
+    settled = [one for one in remarks if one.source == SOURCE and one.code == REOPEN_CODE]
+    if not settled:
+        return
+    for removed in removed_tasks(sight.seen):
+        kept = reopen_it(removed, sight.seen.text)
+        if not kept.refusal or abilities.disabled:
+            yield _kept(sight, reopen_title(removed), settled, kept, abilities=abilities)
+
+
+def _kept(
+    sight: Sight,
+    title: str,
+    settled: list[types.Diagnostic],
+    kept: Kept,
+    *,
+    abilities: EditAbilities,
+) -> types.CodeAction:
+    """The edit that makes the plan so; where that cannot be, the reason."""
+    from ralph_ls.editor.text_edits import edits_between
+
+    action = types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, diagnostics=settled)
+    if kept.refusal:
+        action.disabled = types.CodeActionDisabled(reason=kept.refusal)
+    else:
+        edits = edits_between(sight.seen.text, kept.text, sight.encoding)
+        action.edit = _edit(sight, edits, abilities=abilities)
+    return action
 
 
 def _edit(

@@ -79,5 +79,5 @@ def _last_attempt(sight: Sight, line: int) -> list[str]:
         return []
     tried = history.attempts.get(task.id, ())
     done = history.done.get(task.id)
-    number = done.iteration if done is not None else max(tried, default=None)
-    return [] if number is None else [f"iteration:{number}"]
+    start = done.start if done is not None else max(tried, default=None)
+    return [] if start is None else [f"start:{start}:{history.iterations.get(start, start)}"]

@@ -115,7 +115,7 @@ def asked_at(sight: Sight, line: int) -> Asked | None:
     if waits is None or action is None or seen.file is FileKind.BLOCKED:
         return None
     # The lens that says so stands above the first line, too.
-    lines = {0, places(seen).of_iteration(waits.iteration).line}
+    lines = {0, places(seen).of_start(waits.start).line}
     if seen.file is FileKind.PLAN and line not in lines:
         return None
     return Asked(

@@ -11,6 +11,7 @@ import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ralph_ls.core.plan.kinds import PlanKind
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.options import EditorOptions
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.saves import Saved
@@ -67,12 +68,24 @@ def register(
         files = view.picture().run_files
         # A run may have its state elsewhere than this process would look for it.
         state = view.folders.state if files is None else StateFolder(folder=files.folder.parents[1])
+        keep_it = partial(keep_settings, state, path, save, at=at)
         if is_plan:
-            keeper.submit(keep, state, path, save, at=at, kind=view.plan_kind)
-        else:
-            keeper.submit(keep_settings, state, path, save, at=at)
+            keep_it = partial(keep, state, path, save, at=at, kind=view.plan_kind)
+        keeper.submit(_unless_inside, view, state, keep_it)
 
     documents.on_save(take)
+
+
+def _unless_inside(view: WorkspaceView, state: StateFolder, keep_it: Callable[[], None]) -> None:
+    """What an agent writes through a server of its own is no edit of the user's."""
+    from ralph_ls.store.inside import require_outside
+
+    try:
+        require_outside(view.worktree, state, "keeping a save")
+    except RalphError as error:
+        logger.warning("%s", error.message)
+        return
+    keep_it()
 
 
 def _path_in(root: Path, uri: str) -> str:

@@ -33,7 +33,7 @@ async def changes(workspaces: Workspaces, params: ChangesParams) -> ChangesResul
         view.worktree,
         view.folders.state,
         run=params.run,
-        iteration=params.iteration,
+        start=params.start,
     )
     return await in_thread(look, name="changes")
 
@@ -49,7 +49,7 @@ async def file_at_commit(workspaces: Workspaces, params: FileAtParams) -> FileAt
 async def rollback(workspaces: Workspaces, params: RollbackParams) -> RollbackResult:
     """``ralph/rollback``: the person was asked by the editor, which showed a dry run."""
     view = await trusted(workspaces, params.workspace)
-    arguments = ["rollback", "--before", str(params.iteration), "--json", "--yes"]
+    arguments = ["rollback", "--before", str(params.start), "--json", "--yes"]
     # In one word with its flag, so that nothing which begins with a dash is taken for another.
     arguments += [] if params.run is None else [f"--run={params.run}"]
     arguments += ["--force"] if params.force else []

@@ -29,6 +29,7 @@ from ralph_ls.protocol.methods import (
     StopParams,
 )
 from ralph_ls.store import steering
+from ralph_ls.store.inside import require_outside
 from ralph_ls.store.starting import EDITOR_LIMIT, Begun, StartOrder, start_detached
 from ralph_ls.store.steering import Hands, Steered
 
@@ -100,7 +101,11 @@ async def _steer(
 
 
 async def trusted(workspaces: Workspaces, workspace: str | None) -> WorkspaceView:
-    """The work tree that is meant; raises ``ReadOnly`` where nothing may be started or changed."""
+    """The work tree that is meant.
+
+    Raises ``ReadOnly`` where nothing may be started or changed, and ``FromInside`` where an
+    iteration of the work tree has started this server.
+    """
     await workspaces.ready()
     view = workspaces.named(workspace)
     if workspaces.options().read_only:
@@ -108,6 +113,10 @@ async def trusted(workspaces: Workspaces, workspace: str | None) -> WorkspaceVie
             f"{view.root} is open as read-only: nothing is started or changed from here; "
             "trust the folder in the editor, or use a terminal"
         )
+    check = partial(
+        require_outside, view.worktree, view.folders.state, "a request to the language server"
+    )
+    await in_thread(check, name="ancestry")
     return view
 
 

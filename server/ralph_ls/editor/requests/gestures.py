@@ -39,7 +39,7 @@ from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.halts import write_decide
 from ralph_ls.store.layout import RUN_ID, RunFiles
 
-LENS_KEYS = frozenset({"run", "task", "iteration", "commit", "now", "continue", "path", "plan"})
+LENS_KEYS = frozenset({"run", "task", "start", "commit", "now", "continue", "path", "plan"})
 """What lenses may bring; a command leaves alone what is not for it."""
 
 OF_ANY_RUN = frozenset({"start", "runTask", "showLog", "showFile", "changes", "rollback", "state"})
@@ -201,15 +201,15 @@ async def _show_log(gesture: Gesture) -> ReplyResult:
     files, state = picture.run_files, picture.state
     if files is None or state is None:
         raise NoEngine(f"there was never a run in {view.root}; start one with: ralph run")
-    run, iteration = gesture.brought("run"), gesture.brought("iteration")
+    run, start = gesture.brought("run"), gesture.brought("start")
     if isinstance(run, str) and RUN_ID.fullmatch(run):
         files = RunFiles(folder=files.folder.parent / run)
-    number = state.iteration if iteration is None else iteration
+    number = state.start if start is None else start
     if not isinstance(number, int) or isinstance(number, bool):
-        raise invalid_field(gesture.command, "iteration", "must be the number of an iteration")
-    target = find_target(f"iteration:{number}", view.root, files)
+        raise invalid_field(gesture.command, "start", "must be the number of a start")
+    target = find_target(f"start:{number}:", view.root, files)
     if target is None:
-        raise StateUnusable(f"iteration {number} has no log in {files.folder}; it was removed")
+        raise StateUnusable(f"start {number} has no log in {files.folder}; it was removed")
     return await _show(gesture, view, target.path)
 
 

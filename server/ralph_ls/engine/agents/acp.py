@@ -24,6 +24,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 """What those are called with that are known by name."""
 
+REPORT_COST = frozenset({"claude-agent-acp", "opencode"})
+"""Programs that report what a session costs; the protocol lets an agent leave that out."""
+
 CLIENT = ("-P", "-m", "ralph_ls.engine.acp")
 """``-P`` keeps the work tree off the client's import path."""
 
@@ -51,6 +54,7 @@ def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -
         program=argv[0],
         env={**_around(argv[0], tools), **config.env},
         dialect=config.dialect or Dialect.ACP,
+        reports_cost=argv[0] in REPORT_COST,
         resume=("--session", "{session}"),
         login=_LOGINS.get(argv[0], ""),
         preface=config.system_prompt or "",

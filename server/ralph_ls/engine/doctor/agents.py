@@ -18,7 +18,7 @@ from pathlib import Path
 from ralph_ls.core.views.doctor.results import warning
 from ralph_ls.engine.agent_choice import adapter_of
 from ralph_ls.engine.agent_description import Description
-from ralph_ls.engine.environment import agent_environment
+from ralph_ls.engine.environment import base_agent_environment
 from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.protocol.config import Committer, Config
 from ralph_ls.protocol.doctor import AgentSeen, CheckResult
@@ -42,9 +42,7 @@ def look_for_agents(
     patience: float = PATIENCE,
 ) -> tuple[AgentSeen, ...]:
     """All that are known by name; ``only`` are the variables that a run would pass on."""
-    around = agent_environment(
-        environment, marker="", iteration=0, max_iterations=None, scratch=None, only=only
-    )
+    around = base_agent_environment(environment, only=only)
     with ThreadPoolExecutor(len(DESCRIPTIONS), "version of an agent") as pool:
         asked = [pool.submit(_look, one, root, around, patience) for one in DESCRIPTIONS.values()]
         return tuple(answer.result() for answer in asked)

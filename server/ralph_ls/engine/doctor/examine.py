@@ -14,6 +14,7 @@ from typing import Any
 from ralph_ls.core.views.doctor.agents import check_agents
 from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
 from ralph_ls.core.views.doctor.results import is_well, told_as, well
+from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.engine.doctor.agents import look_for_agents
 from ralph_ls.engine.doctor.leavings import check_leavings
 from ralph_ls.engine.doctor.network import check_network
@@ -92,6 +93,7 @@ def _settings(
     try:
         settings = load_settings(worktree.root, environment, overrides)
         require_one_profile(settings)
+        settings = with_agent(settings, environment, worktree.root)
     except (RalphError, OSError) as error:
         return None, [told_as("settings", _words(error))]
     config = settings.config

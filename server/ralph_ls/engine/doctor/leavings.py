@@ -27,7 +27,7 @@ def _orphans(found: FoundRun) -> list[CheckResult]:
     current = found.state.current
     if found.live or current is None:
         return []
-    left = {one.pid for one in find_marked(f"{found.state.run}/{current.started.iteration}")}
+    left = {one.pid for one in find_marked(f"{found.state.run}/{current.started.start}")}
     agent = current.agent
     if agent is not None and is_alive(agent.pid, agent.process_start_time):
         left.add(agent.pid)

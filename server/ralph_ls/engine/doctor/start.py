@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.beads.versions import (
+    FIRST_WITH_REASONS,
+    keeps_close_reasons,
+    say_version,
+)
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agents_of_run import require_metered
 from ralph_ls.engine.doctor.agents import check_commits_of
 from ralph_ls.engine.doctor.sandbox import check_sandbox
 from ralph_ls.engine.health import require_specs
+from ralph_ls.engine.hook_check import ask_hook
 from ralph_ls.engine.preparation import claims_here, require_program
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.protocol.doctor import CheckResult
@@ -20,6 +27,7 @@ from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.request import STDIN
 from ralph_ls.store import trust
 from ralph_ls.store.attempts_file import read_attempts
+from ralph_ls.store.bd import find_bd, version_of
 from ralph_ls.store.config_file import Settings
 from ralph_ls.store.gh import find_gh
 from ralph_ls.store.halts import look_at_halt_files
@@ -35,6 +43,7 @@ def check_start(
     return [
         *_agent(worktree, settings, environment),
         *check_commits_of(worktree, settings.config),
+        *_hook(worktree, settings, environment),
         *_allowed(worktree, state, settings),
         *_validation(worktree, settings),
         *_plan(worktree, settings, environment),
@@ -49,6 +58,7 @@ def _agent(
     config = settings.config
     try:
         agent = choose_agent(config)
+        require_metered(settings, {config.agent: agent})
         program = require_program(agent.program or agent.argv[0], environment, worktree, settings)
     except RalphError as error:
         return [told_as("agent", error.message)]
@@ -65,6 +75,16 @@ def _allowed(worktree: Worktree, state: StateFolder, settings: Settings) -> list
     names = ", ".join(claim.key for claim in missing)
     message = f"the repository brings things that would run and that you have not allowed: {names}"
     return [problem("allowed", message, "look at them and allow them: ralph allow")]
+
+
+def _hook(
+    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+) -> list[CheckResult]:
+    """Whether the stop hook in the agent's settings answers; nothing where there is none."""
+    said = ask_hook(worktree.root, settings.config, environment)
+    if said is None:
+        return []
+    return [warning("hook", *said.split("; ", 1)) if said else well("hook", "it answers")]
 
 
 def _validation(worktree: Worktree, settings: Settings) -> list[CheckResult]:
@@ -95,7 +115,22 @@ def _plan(
     if found.is_to_write or not found.text.strip():
         return [well("plan", f"{found.path} is not there yet; the first run writes it")]
     remarks = check_plan(parsed, found.text, kind, marker=config.gate.marker)
-    return check_plan_read(found.path, parsed, remarks, facts, config)
+    checks = check_plan_read(found.path, parsed, remarks, facts, config)
+    return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
+
+
+def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[CheckResult]:
+    """Which ``bd`` it is, and what it cannot do."""
+    version = version_of(find_bd(worktree.root, environment))
+    if version is None:
+        return [well("bd", "bd does not say which release it is")]
+    if keeps_close_reasons(version):
+        return [well("bd", f"bd {say_version(version)}")]
+    message = (
+        f"bd {say_version(version)} forgets why an issue was closed, so the notes of an issue are "
+        "taken for its close reason"
+    )
+    return [warning("bd", message, f"update bd to {say_version(FIRST_WITH_REASONS)} or newer")]
 
 
 def _request(

@@ -10,7 +10,7 @@ It must never give ``bd`` a line for a shell: each word of a plan goes as a word
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,23 +18,33 @@ from ralph_ls.core.loop.effects import NoteSetAside, SetTaskAside
 from ralph_ls.core.loop.inputs import HeldTask, Notice, PlanFacts
 from ralph_ls.core.plan.beads.claims import actor_of, taken_by_others
 from ralph_ls.core.plan.beads.closing import newly_closed, tell_closing
-from ralph_ls.core.plan.beads.commands import block, note_stuck, reopen, reset_for_replanning
+from ralph_ls.core.plan.beads.commands import (
+    Command,
+    block,
+    note_stuck,
+    reopen,
+    reset_for_replanning,
+)
 from ralph_ls.core.plan.beads.guard import check, put_back
 from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status
 from ralph_ls.core.plan.beads.queue import Queue, read_queue, tell_left
 from ralph_ls.core.plan.beads.reading import read_plan
 from ralph_ls.core.plan.beads.reviewing import dealt_with
 from ralph_ls.core.plan.beads.snapshot import Snapshot, from_text, parts_of, to_text
+from ralph_ls.core.plan.beads.versions import keeps_close_reasons
 from ralph_ls.core.plan.closing.beads import closings, commands_for
 from ralph_ls.core.plan.closing.checks import Closing, Verification, commands_of
 from ralph_ls.core.plan.model import Parsed, Task
 from ralph_ls.core.plan.tags import traits_of
+from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_plan_or_task, require_task
 from ralph_ls.engine.sources.beads_powers import (
     SHOWN,
+    how_to_close,
     name_of,
     not_put_back,
+    not_written,
     offences_of,
     try_each,
     unproven,
@@ -52,11 +62,11 @@ from ralph_ls.engine.sources.source import (
     Written,
 )
 from ralph_ls.protocol.config import Config, FirstMode
-from ralph_ls.protocol.errors import IssuesRefused, PlanMissing
+from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused, PlanMissing
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.bd import FOLDER, Bd, claim_issue, find_bd, perform, read_snapshot
+from ralph_ls.store.bd import FOLDER, Bd, claim_issue, find_bd, read_snapshot, version_of
 from ralph_ls.store.config_file import Settings
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.specs import find_specs
@@ -124,13 +134,13 @@ class BeadsSource(PlanSource):
         ]
         if not begun:
             return []
-        perform(self._bd, reset_for_replanning(begun))
+        problems = try_each(self._bd, reset_for_replanning(begun))
         self._just_read = None
         n_more = len(begun) - SHOWN
         shown = [name_of(issue) for issue in begun[:SHOWN]]
         shown += [f"and {count_of(n_more, 'more issue')}"] if n_more > 0 else []
         message = f"opened again for planning: {'; '.join(shown)}"
-        return [Notice(code="plan-reset", message=message)]
+        return [Notice(code="plan-reset", message=message), *not_written(problems)]
 
     @property
     def file(self) -> str | None:
@@ -191,6 +201,16 @@ class BeadsSource(PlanSource):
         has_none = not self._snapshot(text).issues and not run.has_planned
         return Mode.PLAN if wanted or (has_none and find_specs(self.root)) else Mode.BUILD
 
+    def told(self, context: PromptContext, text: str) -> PromptContext:
+        del text
+        return replace(context, plan_hint=self._how_to_close())
+
+    def _how_to_close(self) -> str:
+        """What an agent has to know of this ``bd``; empty where it keeps close reasons."""
+        version = version_of(self._bd)
+        is_old = version is not None and not keeps_close_reasons(version)
+        return how_to_close(version) if version is not None and is_old else ""
+
     def must_claim(self, text: str, task: TaskRef) -> bool:
         issue = self._snapshot(text).by_id().get(task.id)
         return issue is not None and issue.status != Status.IN_PROGRESS
@@ -200,7 +220,7 @@ class BeadsSource(PlanSource):
         issue = snapshot.by_id()[task.id]
         try:
             taken = claim_issue(self._bd, issue)
-        except IssuesRefused as error:
+        except (IssuesRefused, IssuesMissing) as error:
             # The next look shows who has it; where it does not, this one is passed over.
             self._refused[task.id] = str(error)
             return Claimed(text=text, refused=str(error))
@@ -224,7 +244,7 @@ class BeadsSource(PlanSource):
         containers = parts_of(snapshot.issues)
         done, without = [], []
         for issue in closed:
-            closing = worth_of(issue, verifies=self.config.verify)
+            closing = worth_of(issue, self.on_path, verifies=self.config.verify)
             if issue.id in containers or not closing.says_nothing:
                 done.append(issue.id)
             if issue.id not in containers and not closing.is_verified:
@@ -248,7 +268,7 @@ class BeadsSource(PlanSource):
         """Mark an issue as blocked, where settings want that instead of B's note."""
         issue = self._issue(order.task.id)
         if issue is not None:
-            perform(self._bd, [block(issue, order.reason, order.needs)])
+            self._try([block(issue, order.reason, order.needs)])
         return self._read()
 
     def note_set_aside(self, order: NoteSetAside) -> None:
@@ -256,15 +276,17 @@ class BeadsSource(PlanSource):
         issue = self._issue(order.task.id)
         if issue is not None and not issue.is_closed:
             noted = note_stuck(issue, order.attempts, order.at, reason=order.said)
-            perform(self._bd, [noted])
+            self._try([noted])
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
         closed = self._closed(self._snapshot(before), self._snapshot(after))
-        return closings(issue for issue in closed if issue.id in done)
+        done_now = (issue for issue in closed if issue.id in done)
+        return closings(done_now, on_path=self.on_path)
 
     def commands(self, text: str) -> tuple[str, ...]:
         open_ones = (one for one in self._snapshot(text).in_scope() if not one.is_closed)
-        return commands_of(check for one in closings(open_ones) for check in one.checks)
+        found = closings(open_ones, on_path=self.on_path)
+        return commands_of(check for one in found for check in one.checks)
 
     def close(self, verifications: Sequence[Verification], before: str) -> Written:
         """Have ``bd`` say what was run: B's lines as the reason, or an issue that is open again."""
@@ -276,8 +298,8 @@ class BeadsSource(PlanSource):
             refused = [] if issue is None else try_each(self._bd, commands_for(issue, one))
             problems += refused
             seen.append(replace(one, reopened=bool(one.failed) and not refused))
-        notices = [Notice(code="not-written", message=problem) for problem in problems[:1]]
-        return Written(text=self._read(), verifications=tuple(seen), notices=tuple(notices))
+        notices = not_written(problems)
+        return Written(text=self._read(), verifications=tuple(seen), notices=notices)
 
     def hurry(self, seconds: float) -> None:
         if self._found is not None:
@@ -306,9 +328,14 @@ class BeadsSource(PlanSource):
             self._found = find_bd(self.root, self.environment)
         return self._found
 
-    def _read(self) -> str:
-        found = read_snapshot(self._bd, parent=self.config.beads.parent, before=self._last)
+    def _read(self, whole: Iterable[str] = ()) -> str:
+        parent = self.config.beads.parent
+        found = read_snapshot(self._bd, parent=parent, before=self._last, whole=whole)
         return self._keep(found)
+
+    def _try(self, commands: Iterable[Command]) -> None:
+        """Have ``bd`` do this; what it refuses is reported, and ends nothing."""
+        self._to_tell += not_written(try_each(self._bd, commands))
 
     def _keep(self, snapshot: Snapshot) -> str:
         text = to_text(snapshot)
@@ -369,6 +396,12 @@ class BeadsSource(PlanSource):
         found = check(was, now, decided=seen.decided)
         if not found:
             return after, ()
+        # Lists leave things out, so nothing is restored on the word of one alone.
+        after = self._read(whole=dict.fromkeys(one.issue.id for one in found))
+        now = self._snapshot(after)
+        found = check(was, now, decided=seen.decided)
+        if not found:
+            return after, ()
         problems = try_each(self._bd, put_back(was, now, found))
         text = self._read()
         left = check(was, self._snapshot(text), decided=seen.decided)
@@ -386,10 +419,12 @@ class BeadsSource(PlanSource):
         containers = parts_of(now.issues)
         closed = self._closed(self._snapshot(before), now)
         for issue in closed:
-            closing = worth_of(issue, verifies=self.config.verify)
+            closing = worth_of(issue, self.on_path, verifies=self.config.verify)
             if issue.id != task or issue.id in containers or closing.is_verified:
                 continue
             said = tell_closing(closing)
+            if (how := self._how_to_close()) and not issue.close_reason:
+                said = f"{said} ({how})"
             problems = try_each(self._bd, [reopen(issue, f"Opened again: it {said}.")])
             then = f"and stays closed: {problems[0]}" if problems else "and is open again"
             self._to_tell.append(unproven(f"{name_of(issue)} {said}, {then}"))

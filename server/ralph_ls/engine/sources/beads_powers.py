@@ -5,7 +5,7 @@ It must never decide by itself what is allowed (``core.plan.beads.guard``), nor 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from ralph_ls.core.loop.inputs import Notice
@@ -14,10 +14,11 @@ from ralph_ls.core.plan.beads.commands import Command
 from ralph_ls.core.plan.beads.criteria import criterion_key
 from ralph_ls.core.plan.beads.guard import Violation
 from ralph_ls.core.plan.beads.issues import Issue
+from ralph_ls.core.plan.beads.versions import Version, say_version
 from ralph_ls.core.plan.closing.beads import closings
 from ralph_ls.core.plan.titles import fold
 from ralph_ls.engine.sources.source import Offence
-from ralph_ls.protocol.errors import IssuesRefused
+from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.run_words import TaskRef
 from ralph_ls.store.bd import Bd, perform
@@ -31,19 +32,19 @@ def try_each(bd: Bd, several: Iterable[Command]) -> list[str]:
     for command in several:
         try:
             perform(bd, [command])
-        except IssuesRefused as error:
+        except (IssuesRefused, IssuesMissing) as error:
             problems.append(str(error))
     return problems
 
 
-def worth_of(issue: Issue, *, verifies: bool) -> Closing:
+def worth_of(issue: Issue, on_path: Container[str], *, verifies: bool) -> Closing:
     """What a close reason is worth; of what the engine ``verifies`` itself it need not tell."""
-    found = check_closing(issue)
+    found = check_closing(issue, on_path=on_path)
     if not verifies:
         return found
     runs = {
         criterion_key(check.criterion)
-        for one in closings([issue])
+        for one in closings([issue], on_path=on_path)
         for check in one.checks
         if check.argv
     }
@@ -76,6 +77,19 @@ def not_put_back(left: Sequence[Violation], problems: Sequence[str]) -> Notice:
     why = f": {problems[0]}" if problems else ""
     message = f"not put back: {'; '.join(names)}{why}; mend it yourself with bd"
     return Notice(code="not-put-back", message=message)
+
+
+def not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
+    """Report that something could not be written into the issues; nothing where all of it was."""
+    return tuple(Notice(code="not-written", message=problem) for problem in problems[:1])
+
+
+def how_to_close(version: Version) -> str:
+    """What an agent has to know of a release of ``bd`` that keeps no close reasons."""
+    return (
+        f"bd {say_version(version)} forgets the reason of `bd close`. Write the lines of evidence "
+        "into the notes of the issue first (`bd update <id> --notes`), then close it."
+    )
 
 
 def unproven(said: str) -> Notice:

@@ -13,26 +13,34 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from ralph_ls.core.loop.effects import SetTaskAside
+from ralph_ls.core.loop.effects import LaunchAgent, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
 from ralph_ls.core.plan.closing import markdown as closing
 from ralph_ls.core.plan.closing.checks import Closing, Verification, checks_of, commands_of
 from ralph_ls.core.plan.comparing.guard import Powers, check
-from ralph_ls.core.plan.comparing.pairing import told_as_finished
+from ralph_ls.core.plan.comparing.pairing import is_unfinished, told_as_finished
+from ralph_ls.core.plan.comparing.reopening import excerpt
 from ralph_ls.core.plan.follow import follow
 from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
-from ralph_ls.core.plan.specs import FOLDER, check_specs
+from ralph_ls.core.plan.specs import FOLDER, Spec, check_specs, without_tasks
 from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.engine.plan_texts import (
+    finished_logs,
+    has_finished_tasks,
+    has_text_to_plan_from,
+)
 from ralph_ls.engine.plans import (
     counts_view,
     facts_of,
     find_plan,
+    how_to_write_a_task,
     read_plan_text,
     require_plan_or_task,
     require_task,
+    require_text,
     reset_for_replanning,
     set_task_aside,
     titles_of,
@@ -51,15 +59,22 @@ from ralph_ls.engine.specifications import (
     SpecsSeen,
     changes_of,
     has_specifications,
+    is_written,
     look_at_specs,
     notices_of,
+    unplanned_notice,
 )
 from ralph_ls.protocol.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run_words import Mode, PlanCountsView, RemovedTask, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import Settings
 from ralph_ls.store.files import resolve_inside, write_atomic
+
+PLANNING_TRIES = 3
+"""Iterations in which an agent may fill a plan that holds no task."""
+SHOWN_ENTRY = 200
+"""Characters of an entry that a notice quotes."""
 
 
 class MarkdownSource(PlanSource):
@@ -72,6 +87,8 @@ class MarkdownSource(PlanSource):
         self._specs: SpecsSeen | None = None
         """As they were when they were last looked at."""
         self._specs_told: set[str] = set()
+        self._is_unplanned_told = False
+        """Whether it was reported since an iteration began last."""
 
     @classmethod
     def look(
@@ -81,6 +98,7 @@ class MarkdownSource(PlanSource):
         require_plan_or_task(config)
         try:
             path = find_plan(root, profile_of(config.profile).plan_files, config.paths.plan)
+            require_text(root, path)
             found = PlanFound(path=path, text=read_plan_text(root, path))
         except PlanMissing:
             instead = _without_plan(root, settings, resume=resume)
@@ -90,6 +108,8 @@ class MarkdownSource(PlanSource):
         source = cls(root, config, found.path, environment)
         if config.task is not None:
             require_task(source.plan(found.text), config.task)
+        if not resume and not found.is_to_write:
+            source._require_tasks(found.text)
         if source._is_written_by_agent and not found.text.strip() and not has_specifications(root):
             raise PlanMissing(
                 f"there is neither a plan nor a specification in {root}: write what is to be built "
@@ -98,20 +118,29 @@ class MarkdownSource(PlanSource):
         return found
 
     def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
-        """Write an empty plan where a start does that; before planning, open what is begun."""
+        """Write an empty plan where a start does that; before planning, open what is begun.
+
+        Raises ``PlanMissing`` for a plan that was written with nothing to plan from.
+        """
         if found.is_to_write:
             target = resolve_inside(self.root, found.path)
             with contextlib.suppress(OSError):
                 # What is wrong with the folder is said by the writing.
                 target.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(target, found.text.encode())
+            if found.refusal:
+                raise PlanMissing(found.refusal)
             message = (
                 f"there was no plan, so {found.path} was written with its sections and no task; "
-                "write your tasks into it, the loop takes them as they come"
+                "the first iteration writes the tasks into it"
             )
             return [Notice(code="plan-written", message=message)]
         is_wanted = settings.config.mode is FirstMode.PLAN and not resume
         return self._reset() if is_wanted and found.text.strip() else []
+
+    def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
+        del order, run, before
+        self._is_unplanned_told = False
 
     def read(self) -> str:
         return read_plan_text(self.root, self.path, may_be_missing=self._is_written_by_agent)
@@ -131,24 +160,31 @@ class MarkdownSource(PlanSource):
         skipped: Collection[str] = (),
     ) -> PlanFacts:
         plan = self.plan(text, task=task)
-        return facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped)
+        facts = facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped)
+        is_without = not facts.counts.total and not facts.counts.marker
+        if not is_without or has_finished_tasks(self.root, self.config):
+            return facts
+        return replace(facts, without_tasks=how_to_write_a_task(self.path))
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         """A plan without a character is no plan, so it is written where the agent writes plans.
 
-        The wish to plan first is fulfilled by the first iteration that counts.
+        The wish to plan first is fulfilled by the first iteration that counts. A plan that a start
+        wrote without a task is filled first, where something says with what.
         """
-        del facts
         if self._is_written_by_agent and not text.strip():
+            return Mode.PLAN
+        if facts.without_tasks and not run.had_tasks and self._is_filled_by_agent(run):
             return Mode.PLAN
         config = self.config
         wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
         return Mode.PLAN if wanted else Mode.BUILD
 
     def told_as_finished(
-        self, before: str, after: str, told: str, *, task: str | None = None
+        self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
     ) -> tuple[str, ...]:
-        return told_as_finished(self.plan(before, task=task), self.parse(after).plan, told)
+        plans = self.plan(before, task=task), self.parse(after).plan
+        return told_as_finished(*plans, told, own=own)
 
     def renamed(
         self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
@@ -170,17 +206,30 @@ class MarkdownSource(PlanSource):
         found = notices_of(check_specs(self._specs.specs, self._specs.index, plan, text))
         fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
         self._specs_told.update(notice.message for notice in fresh)
+        fresh += self._unplanned(plan, text, self._specs.specs)
         if before is None or not tell_changes:
             return fresh
         return (*fresh, *changes_of(before, self._specs))
 
+    def _unplanned(self, plan: Plan, text: str, specs: Sequence[Spec]) -> tuple[Notice, ...]:
+        """Reported once an iteration while no required task is open: a run may end with that."""
+        is_open = any(is_unfinished(task) and not task.optional for task in plan.tasks)
+        is_due = self.config.task is None and bool(text.strip()) and not self._is_unplanned_told
+        if is_open or not is_due:
+            return ()
+        logs = finished_logs(self.root, self.config)
+        names = without_tasks(specs, plan, text, *logs)
+        names = tuple(name for name in names if is_written(self.root, name))
+        self._is_unplanned_told = bool(names)
+        return (unplanned_notice(names),) if names else ()
+
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
         del before
-        return closing.closings(self.parse(after).plan, done)
+        return closing.closings(self.parse(after).plan, done, on_path=self.on_path)
 
     def commands(self, text: str) -> tuple[str, ...]:
-        tasks = self.parse(text).plan.tasks
-        return commands_of(check for task in tasks for check in checks_of(task.criteria))
+        criteria = [one for task in self.parse(text).plan.tasks for one in task.criteria]
+        return commands_of(checks_of(criteria, on_path=self.on_path))
 
     def close(self, verifications: Sequence[Verification], before: str) -> Written:
         def change(text: str, task_id: str, one: Verification) -> str:
@@ -200,7 +249,10 @@ class MarkdownSource(PlanSource):
         is_free = seen.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
         powers = Powers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
         plans = [parse(text).plan for text in (before, after)]
-        done = check(plans[0], before, plans[1], after, powers=powers, finished=seen.finished)
+        own = None if seen.task is None or not seen.has_evidence else seen.task.id
+        done = check(
+            plans[0], before, plans[1], after, powers=powers, finished=seen.finished, own=own
+        )
         offences = tuple(
             Offence(
                 what=one.what,
@@ -209,13 +261,46 @@ class MarkdownSource(PlanSource):
             )
             for one in done.violations
         )
-        return Guarded(text=done.text, offences=offences)
+        removed = ""
+        if seen.task is not None and done.told_otherwise:
+            removed = make_sayable(excerpt(plans[0], before, seen.task.id))
+        notices = _told_otherwise(seen.task, done.told_otherwise, removed)
+        return Guarded(text=done.text, offences=offences, notices=notices)
+
+    def held(
+        self, start: str, committed: str, tree: str, finished: str
+    ) -> Mapping[tuple[str, str], str]:
+        before = parse(start).plan
+        found = [
+            check(before, start, parse(text).plan, text, powers=Powers(), finished=finished)
+            for text in (committed, tree)
+        ]
+        accepted = {(one.what, one.task.id) for one in found[1].violations}
+        return {
+            (one.what.value, one.task.id): f"{one.what.value}: {make_sayable(one.task.title)}"
+            for one in found[0].violations
+            if (one.what, one.task.id) not in accepted
+        }
 
     @property
     def _is_written_by_agent(self) -> bool:
         """Whether a plan that is missing is written in an iteration of its own."""
         policy = profile_of(self.config.profile).without_plan
         return policy is WithoutPlan.PLAN and self.config.task is None
+
+    def _is_filled_by_agent(self, run: RunState) -> bool:
+        """Whether a plan without a task is filled first, as often as that may be tried."""
+        policy = profile_of(self.config.profile).without_plan
+        is_tried = policy is WithoutPlan.SKELETON and run.counted < PLANNING_TRIES
+        return is_tried and has_text_to_plan_from(self.root)
+
+    def _require_tasks(self, text: str) -> None:
+        """Raise ``PlanMissing`` where no agent is needed: the plan holds nothing to do."""
+        is_planned = self.config.mode is FirstMode.PLAN
+        if is_planned or (self._is_written_by_agent and not text.strip()):
+            return
+        if why := self.facts(text).without_tasks:
+            raise PlanMissing(why)
 
     def _reset(self) -> list[Notice]:
         reset = reset_for_replanning(self.root, self.path)
@@ -232,6 +317,19 @@ class MarkdownSource(PlanSource):
         return notices
 
 
+def _told_otherwise(task: TaskRef | None, entry: str, removed: str) -> tuple[Notice, ...]:
+    """That a task is taken as finished which its agent logged in other words."""
+    if task is None or not entry:
+        return ()
+    message = (
+        f"{make_sayable(task.title)} left the plan and is taken as finished, for this is new among "
+        f"what is done: {make_sayable(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the plan "
+        "again, or use the editor's action"
+    )
+    known = RemovedTask(task=task, text=removed)
+    return (Notice(code="finished-in-other-words", message=message, removed=known),)
+
+
 def _without_plan(root: Path, settings: Settings, *, resume: bool) -> PlanFound | None:
     """What a start works on where there is no plan; None: nothing, the run is refused."""
     config = settings.config
@@ -246,5 +344,13 @@ def _without_plan(root: Path, settings: Settings, *, resume: bool) -> PlanFound 
         return PlanFound(path=path, text="")
     is_wanted = settings.names_profile and not resume
     if profile.without_plan is WithoutPlan.SKELETON and is_wanted:
-        return PlanFound(path=path, text=fix_plan_skeleton(), is_to_write=True)
+        refusal = f"there was no plan, so {path} was written with its sections; "
+        refusal += how_to_write_a_task(path)
+        is_filled = config.mode is FirstMode.PLAN or has_text_to_plan_from(root)
+        return PlanFound(
+            path=path,
+            text=fix_plan_skeleton(),
+            is_to_write=True,
+            refusal="" if is_filled else refusal,
+        )
     return None

@@ -10,7 +10,7 @@ Everything here may read files or start programs: call it in threads. It must ne
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from ralph_ls.protocol.request import RequestView
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import Settings
+from ralph_ls.store.programs import programs_on_path
 
 NOBODY: Mapping[str, int] = MappingProxyType({})
 """No task is set aside."""
@@ -45,6 +46,8 @@ class PlanFound:
     """Empty where the first iteration writes it."""
     is_to_write: bool = False
     """The text is not there yet: a start writes it."""
+    refusal: str = ""
+    """Why no agent is started on the plan that a start writes; empty where one is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,14 @@ class Watched:
     """The one that it was given."""
     halts: bool = False
     """The agent ended it with a promise of BLOCKED or DECIDE."""
+    completes: bool = False
+    """The agent promised COMPLETE."""
     decided: frozenset[tuple[str, str]] = frozenset()
     """What people did to the plan meanwhile, by kind (``Forbidden``) and id of the task."""
     finished: str = ""
     """What was newly written where finished tasks are told (PROGRESS.md)."""
+    has_evidence: bool = False
+    """Files other than plan and PROGRESS.md were changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +78,8 @@ class Offence:
     """None where it is about the whole plan."""
     text: str = ""
     """What the agent had made of it; empty where it left nothing."""
+    why: str = ""
+    """Which rule it broke, where its kind alone does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +134,11 @@ class PlanSource(ABC):
         """As ``PlanFound.path``."""
         self.environment = environment
         self._readings: dict[str, Parsed] = {}
+
+    @property
+    def on_path(self) -> Container[str]:
+        """The names of the programs that can be started, as far as they tell what is a command."""
+        return programs_on_path(self.environment.get("PATH", ""))
 
     @classmethod
     @abstractmethod
@@ -222,14 +236,16 @@ class PlanSource(ABC):
     def _parse(self, text: str) -> Parsed: ...
 
     def plan(self, text: str, *, task: str | None = None) -> Plan:
-        """The plan as this run sees it: with a task that alone is to be done, it is all there is.
+        """The plan as this run sees it: with a task that alone is to be done, it is all there is,
+        and required.
 
         ``task`` is what the one of the settings is called now, if it is called otherwise.
         """
         plan = self.parse(text).plan
         if self.config.task is None:
             return plan
-        return Plan(tasks=plan.some(ids={task or self.config.task}))
+        alone = plan.some(ids={task or self.config.task})
+        return Plan(tasks=tuple(one._replace(optional=False) for one in alone))
 
     @abstractmethod
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
@@ -282,13 +298,14 @@ class PlanSource(ABC):
         return Finished(tasks=newly_done(self.plan(before, task=task), self.plan(after, task=now)))
 
     def told_as_finished(
-        self, before: str, after: str, told: str, *, task: str | None = None
+        self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
     ) -> tuple[str, ...]:
         """Ids of the open tasks that left the plan for where finished ones are told.
 
-        ``told`` is what was newly written there; ``task`` as for ``finished``.
+        ``told`` is what was newly written there; ``task`` as for ``finished``. ``own`` is the
+        iteration's task, where there is evidence.
         """
-        del before, after, told, task
+        del before, after, told, task, own
         return ()
 
     def renamed(
@@ -359,6 +376,18 @@ class PlanSource(ABC):
 
         Safe in any thread; whatever waits then fails.
         """
+
+    def held(
+        self, start: str, committed: str, tree: str, finished: str
+    ) -> Mapping[tuple[str, str], str]:
+        """What the committed plan holds that no agent may do, by kind and task, each in words.
+
+        ``start`` is the plan as the run began, ``tree`` as it is in the work tree: what that has
+        too was accepted. ``finished`` is where finished tasks are written. A plan that merely lags
+        behind the work tree holds nothing.
+        """
+        del start, committed, tree, finished
+        return {}
 
     @abstractmethod
     def guarded(self, before: str, after: str, seen: Watched) -> Guarded:

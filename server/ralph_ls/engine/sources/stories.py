@@ -22,6 +22,7 @@ from ralph_ls.core.plan.closing import stories as closing
 from ralph_ls.core.plan.closing.checks import Closing, Verification
 from ralph_ls.core.plan.model import Parsed, Task
 from ralph_ls.core.plan.stories import choosing, edits, guard
+from ralph_ls.core.plan.stories.held import held
 from ralph_ls.core.plan.stories.model import ReviewStatus, Stories
 from ralph_ls.core.plan.stories.moves import (
     IllegalMove,
@@ -42,6 +43,7 @@ from ralph_ls.engine.plans import (
     read_plan_text,
     require_plan_or_task,
     require_task,
+    require_text,
     titles_of,
 )
 from ralph_ls.engine.sources.closing import close_in_file
@@ -96,6 +98,8 @@ class StoriesSource(PlanSource):
             if not plans or "paths.plan" in settings.overrides:
                 raise
             path = config.paths.plan or names[0]
+        else:
+            require_text(root, path)
         source = cls(root, config, path, environment)
         found = PlanFound(path=path, text=source.read())
         if config.task is not None:
@@ -262,10 +266,10 @@ class StoriesSource(PlanSource):
         return edited.decode("utf-8", errors="replace")
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
-        return closing.closings(before, after, done)
+        return closing.closings(before, after, done, on_path=self.on_path)
 
     def commands(self, text: str) -> tuple[str, ...]:
-        return closing.commands(text)
+        return closing.commands(text, on_path=self.on_path)
 
     def close(self, verifications: Sequence[Verification], before: str) -> Written:
         del before
@@ -289,14 +293,14 @@ class StoriesSource(PlanSource):
         if done.broken:
             first = done.broken[0]
             line = after.count("\n", 0, first.start) + 1
-            message = (
+            message = make_sayable(
                 f"the agent broke {self.path}, which was put back whole: line {line}: "
                 f"{first.message} ({first.code})"
             )
             return Guarded(
                 text=done.text,
-                offences=(Offence(what=Forbidden.CHANGED, task=None),),
-                notices=(Notice(code="plan-broken", message=make_sayable(message)),),
+                offences=(Offence(what=Forbidden.CHANGED, task=None, why=message),),
+                notices=(Notice(code="plan-broken", message=message),),
             )
         illegal = [move for move in done.moves if not move.is_omission]
         was, now = self._read(before).stories, self._read(after).stories
@@ -306,12 +310,19 @@ class StoriesSource(PlanSource):
             notices=_notices(illegal),
         )
 
+    def held(
+        self, start: str, committed: str, tree: str, finished: str
+    ) -> Mapping[tuple[str, str], str]:
+        del finished
+        return held(*(self._read(text) for text in (start, committed, tree)))
+
     def _rules(self, seen: Watched) -> Rules:
         return Rules(
             mode=seen.mode,
             skip_review=self.config.skip_review,
             review_cap=self.config.review_cap,
             halts=seen.halts,
+            completes=seen.completes,
             assigned=None if seen.task is None else seen.task.id,
             theirs=frozenset((story, name) for name, story in seen.decided),
         )
@@ -356,6 +367,7 @@ def _offence(move: IllegalMove, was: Stories, now: Stories) -> Offence:
         what=_KINDS.get(move.code, Forbidden.REVIEW),
         task=None if story is None else TaskRef(id=story.id, title=make_sayable(story.title)),
         text=f"{move.story}: {', '.join(fields)}" if fields else "",
+        why=make_sayable(move.message),
     )
 
 

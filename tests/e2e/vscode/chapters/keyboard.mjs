@@ -44,8 +44,7 @@ export const steps = [
             const row = editor.focusedRow("Plan");
             await editor.press("Home");
             await editor.reads(row, "0/1");
-            await editor.press("ArrowDown");
-            await editor.reads(row, "Write a letter");
+            await editor.walksDownTo("Plan", "Write a letter");
             assert.match((await row.getAttribute("aria-label")) ?? "", /Write a letter/);
             await editor.press("Enter");
             await editor.reads(row, "Write a letter");
@@ -104,6 +103,8 @@ export const steps = [
             await editor.threadButton("Not Now").waitFor();
             await editor.inDraft();
             await editor.type("Still in the file.");
+            // The key does what the button does, once what was typed has reached it.
+            await editor.threadButton("Answer").and(editor.page.locator(":not(.disabled)")).waitFor();
             await editor.press("ControlOrMeta+Enter");
             const answered = await letters.journal.nth("questionAnswered", 1);
             assert.equal(answered.answer, "Still in the file.");

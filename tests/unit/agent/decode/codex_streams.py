@@ -61,7 +61,7 @@ def told_by_codex(*records: Any, **given: Any) -> list[dict[str, Any]]:
         {
             key: value
             for key, value in message.model_dump(by_alias=True, mode="json").items()
-            if key not in {"iteration", "offset"}
+            if key not in {"start", "offset"}
         }
         for message in messages
     ]

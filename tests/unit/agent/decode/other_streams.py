@@ -35,7 +35,7 @@ def dumped(messages: list[Message]) -> list[dict[str, Any]]:
     """The messages but for where they were read."""
     found = [message.model_dump(by_alias=True, mode="json") for message in messages]
     return [
-        {key: value for key, value in one.items() if key not in {"iteration", "offset"}}
+        {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in found
     ]
 

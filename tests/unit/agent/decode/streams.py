@@ -80,7 +80,7 @@ def told(*records: Any) -> list[dict[str, Any]]:
     """The messages of a stream but for where they were read."""
     dumped = [message.model_dump(by_alias=True, mode="json") for message in read(*records)]
     return [
-        {key: value for key, value in found.items() if key not in {"iteration", "offset"}}
+        {key: value for key, value in found.items() if key not in {"start", "offset"}}
         for found in dumped
     ]
 

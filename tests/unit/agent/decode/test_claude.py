@@ -60,7 +60,7 @@ class TestRecording:
         starts = {0, *(at + 1 for at, byte in enumerate(data) if byte == ord("\n"))}
         messages, _ = decode(data)
         assert {message.offset for message in messages} <= starts
-        assert {message.iteration for message in messages} == {7}
+        assert {message.start for message in messages} == {7}
 
     @pytest.mark.parametrize("name", NAMES)
     def test_cut_anywhere_it_has_failed_until_its_result_is_whole(self, name: str) -> None:

@@ -67,7 +67,7 @@ def told_by_copilot(*records: Any) -> list[dict[str, Any]]:
     messages, _ = decode_copilot(stream(*records), folder="/repo")
     dumped = [message.model_dump(by_alias=True, mode="json") for message in messages]
     return [
-        {key: value for key, value in one.items() if key not in {"iteration", "offset"}}
+        {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in dumped
     ]
 

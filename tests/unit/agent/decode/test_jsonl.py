@@ -67,7 +67,7 @@ def told_by(*records: Any, mapping: Any = None) -> list[dict[str, Any]]:
         for message in decode(stream(*records), mapping=mapping)[0]
     ]
     return [
-        {key: value for key, value in one.items() if key not in {"iteration", "offset"}}
+        {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in dumped
     ]
 

@@ -25,7 +25,7 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
     at = 0
     for message in messages:
         assert isinstance(message, TextTold)
-        assert (message.iteration, message.offset) == (3, at)
+        assert (message.start, message.offset) == (3, at)
         at = whole.index(b"\n", at) + 1 if b"\n" in whole[at:] else len(whole)
         while message.text != whole[message.offset : at].decode("utf-8", errors="replace"):
             at = whole.index(b"\n", at) + 1
@@ -34,10 +34,10 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
 
 def test_a_line_is_told_once_it_is_whole() -> None:
     decoder = PlainDecoder(1)
-    assert decoder.feed(b"one\ntw") == [TextTold(iteration=1, offset=0, text="one\n")]
+    assert decoder.feed(b"one\ntw") == [TextTold(start=1, offset=0, text="one\n")]
     assert decoder.feed(b"") == []
     assert decoder.feed(b"o") == []
-    assert decoder.feed(b"\n") == [TextTold(iteration=1, offset=4, text="two\n")]
+    assert decoder.feed(b"\n") == [TextTold(start=1, offset=4, text="two\n")]
 
 
 def test_only_the_end_is_kept_and_no_character_is_cut() -> None:

@@ -44,7 +44,7 @@ COUNTS = st.builds(
     turns=st.none() | st.integers(max_value=1 << 80),
     estimated=st.none() | st.just(True),
 )
-PLACE = {"iteration": NUMBERS, "offset": NUMBERS}
+PLACE = {"start": NUMBERS, "offset": NUMBERS}
 TODOS = st.builds(Todo, text=TEXTS, state=st.sampled_from(["pending", "inProgress", "done"]))
 TOLD: st.SearchStrategy[Told] = st.one_of(
     st.builds(TextTold, **PLACE, text=TEXTS),
@@ -86,7 +86,7 @@ def test_a_message_has_the_fields_of_its_model_in_their_order(
 
 
 def test_a_count_that_no_machine_can_count_to_is_written_all_the_same() -> None:
-    told = UsageTold(iteration=1, offset=0, usage=Counts(turns=10**30))
+    told = UsageTold(start=1, offset=0, usage=Counts(turns=10**30))
     assert lines_of([told, told]).endswith(b'"usage":{"turns":1%s}}\n' % (b"0" * 30))
 
 
@@ -102,12 +102,12 @@ def test_what_was_told_is_taken_once() -> None:
     teller.offset = 5
     teller.file("a.py", FileAction.READ)
     assert teller.take() == [
-        TextTold(iteration=2, offset=0, text="one"),
-        FileTold(iteration=2, offset=5, path="a.py", action=FileAction.READ),
+        TextTold(start=2, offset=0, text="one"),
+        FileTold(start=2, offset=5, path="a.py", action=FileAction.READ),
     ]
     assert teller.take() == []
 
 
 def test_a_count_beyond_all_machines_is_told_as_it_is() -> None:
-    told = UsageTold(iteration=1, offset=0, usage=Counts(input_tokens=1 << 70))
+    told = UsageTold(start=1, offset=0, usage=Counts(input_tokens=1 << 70))
     assert f'"inputTokens":{1 << 70}'.encode() in lines_of([told])

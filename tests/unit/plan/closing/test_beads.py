@@ -6,7 +6,7 @@ import pytest
 
 from ralph_ls.core.plan.beads.closing import check_closing
 from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.closing.beads import closings, commands, commands_for
+from ralph_ls.core.plan.closing.beads import closings, commands_for
 from ralph_ls.core.plan.closing.checks import NOT_ALLOWED
 from tests.unit.plan.closing.made import checked, verification
 
@@ -27,9 +27,13 @@ def test_what_is_run_for_closed_issues() -> None:
     assert [check.command for check in one.checks] == ["npm test"]
 
 
-def test_what_allow_shows_is_of_all_issues() -> None:
-    other = issue(criteria="- Lint passes (ruff check - exit 0)\n- `npm test`\n- `a b | c`")
-    assert commands([issue(), other]) == ("npm test", "ruff check")
+def test_a_claim_in_other_words_is_kept_where_it_cites_the_command() -> None:
+    criteria = "- npm test auth.test.ts exits 0\n- It is round (make round)"
+    claimed = "- [x] Unit tests pass (npm test auth.test.ts - exit 0)"
+    seen = verification("bd-1", checked("It is round (make round)", "make round"))
+    (command,) = commands_for(issue(claimed, criteria), seen)
+    assert command[3].splitlines()[1:] == [claimed, "- [x] It is round (make round - exit 0)"]
+    assert check_closing(issue(command[3], criteria)).is_verified
 
 
 def test_the_close_reason_says_what_was_seen_and_keeps_what_was_claimed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.beads.criteria import Verified, without_run
+from ralph_ls.core.plan.beads.criteria import ANY_FAILURE, Verified, without_run
 from ralph_ls.core.plan.closing.checks import (
     NEEDS_SHELL,
     NOT_ALLOWED,
@@ -73,8 +73,21 @@ def test_what_criteria_ask_to_be_run(
 
 
 def test_commands_are_those_that_could_be_run_each_once() -> None:
-    checks = checks_of(["`a b`", "`a | b`", "c (a b - exit 0)", "`d e`"])
-    assert commands_of(checks) == ("a b", "d e")
+    criteria = ["`a b`", "`a | b`", "c (a b - exit 0)", "`d e`", "`f g` is red"]
+    assert commands_of(checks_of(criteria, on_path={"a", "d"})) == ("a b", "d e")
+
+
+def test_the_exit_code_that_is_wanted_decides() -> None:
+    refuses, fails = checks_of(["`make x` exits 2", "`make y` exits non-zero"])
+    assert (refuses.wanted, fails.wanted) == (2, ANY_FAILURE)
+    assert Checked(check=refuses, exit_code=2).ok
+    assert Checked(check=fails, exit_code=3).ok
+    wrong = Checked(check=refuses, exit_code=0), Checked(check=fails, exit_code=0)
+    assert [tell_failure(one) for one in wrong] == [
+        "`make x` exits 2 (make x - exit 0, wanted 2)",
+        "`make y` exits non-zero (make y - exit 0, wanted non-zero)",
+    ]
+    assert Checked(check=fails, exit_code=None, timed_out=True).failed
 
 
 @pytest.mark.parametrize(

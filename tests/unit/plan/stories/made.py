@@ -28,7 +28,8 @@ def story(story_id: str, **fields: object) -> dict[str, object]:
 
 
 def text_of(*stories: Mapping[str, object], **head: object) -> str:
-    whole = {"project": "Shop", "verifyCommands": ["make test"], **head, "userStories": stories}
+    first = {"project": "Shop", "branchName": "", "verifyCommands": ["make test"]}
+    whole = {**first, **head, "userStories": stories}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 

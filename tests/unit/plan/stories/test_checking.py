@@ -13,6 +13,8 @@ from ralph_ls.core.plan.stories.checking import check
 from ralph_ls.core.plan.stories.moves import AT_CAP
 from tests.unit.plan.stories.made import DONE, WAITING, stories_of, story, text_of
 
+PASSED = DONE | {"notes": "Seen"}
+
 
 def codes(**fields: Any) -> list[str]:
     return [one.code.value for one in check(stories_of(story("A", **fields)))]
@@ -20,7 +22,7 @@ def codes(**fields: Any) -> list[str]:
 
 def test_a_vague_criterion_is_told_at_its_place() -> None:
     given = story("A", acceptanceCriteria=["`make test` passes", "It works  correctly", 7])
-    stories = stories_of(given, story("B", acceptanceCriteria=["done"], **DONE))
+    stories = stories_of(given, story("B", acceptanceCriteria=["done"], **PASSED))
     (one,) = check(stories)
     line = stories.text.splitlines()[one.place.line]
     assert line[one.place.start : one.place.end] == '"It works  correctly"'
@@ -28,15 +30,33 @@ def test_a_vague_criterion_is_told_at_its_place() -> None:
     assert "“It works correctly” cannot be checked" in one.message
 
 
-@pytest.mark.parametrize("criteria", ["done", None, {"a": "done"}])
-def test_criteria_that_are_no_list_are_left_alone(criteria: object) -> None:
+@pytest.mark.parametrize("criteria", ["done", 1, {"a": "done"}])
+def test_criteria_that_are_no_list_are_left_to_the_reader(criteria: object) -> None:
     assert codes(acceptanceCriteria=criteria) == []
 
 
-def test_a_story_without_the_field_is_left_alone() -> None:
-    given = story("A", **WAITING)
+@pytest.mark.parametrize("criteria", [None, [], [" "]])
+def test_a_story_without_criteria_is_told(criteria: object) -> None:
+    stories = stories_of(story("A", acceptanceCriteria=criteria))
+    (one,) = check(stories)
+    assert (one.code.value, one.task) == ("criteria-missing", "A")
+    assert stories.text.splitlines()[one.place.line].strip().startswith('"acceptanceCriteria"')
+
+
+def test_what_is_missing_is_told_where_the_story_begins() -> None:
+    given = story("A", **PASSED)
     del given["acceptanceCriteria"], given["notes"]
-    assert check(stories_of(given)) == ()
+    stories = stories_of(given)
+    found = check(stories)
+    assert {one.code.value for one in found} == {"criteria-missing", "close-without-evidence"}
+    places = {(one.place.line, one.place.end - one.place.start) for one in found}
+    assert places == {(stories.text.splitlines().index("    {"), 1)}
+
+
+@pytest.mark.parametrize("notes", ["", " ", None])
+def test_a_story_that_passes_without_a_word_is_told(notes: object) -> None:
+    assert codes(**(PASSED | {"notes": notes})) == ["close-without-evidence"]
+    assert codes(**WAITING, notes=notes) == []
 
 
 @pytest.mark.parametrize(
@@ -49,7 +69,7 @@ def test_a_story_without_the_field_is_left_alone() -> None:
     ],
 )
 def test_a_story_that_passes_and_whose_notes_say_otherwise_is_told(notes: str, words: str) -> None:
-    stories = stories_of(story("A", **DONE, notes=notes))
+    stories = stories_of(story("A", **(PASSED | {"notes": notes})))
     (one,) = check(stories)
     assert (one.code.value, one.task) == ("close-without-evidence", "A")
     assert words in one.message
@@ -60,20 +80,19 @@ def test_a_story_that_passes_and_whose_notes_say_otherwise_is_told(notes: str, w
 @pytest.mark.parametrize(
     "notes",
     [
-        "",
-        None,
         "Took two days",
         "- [x] It is fast (make bench - exit 0)\n- [x] It is round",
         "- [x] It (make a - exit 1)\n- [x] It (make a - exit 0)",
         "Verified: done\nVerified: make test (exit 0)",
+        "- [x] `make no` exits 2 (make no - exit 2)",
     ],
 )
 def test_a_story_that_passes_is_left_alone_where_nothing_speaks_against_it(notes: object) -> None:
-    assert codes(**DONE, notes=notes) == []
+    assert codes(**(PASSED | {"notes": notes})) == []
 
 
 def test_one_that_nobody_has_approved_is_told() -> None:
-    assert codes(**DONE, reviewFeedback=f"{AT_CAP} Name the key") == ["close-without-evidence"]
+    assert codes(**PASSED, reviewFeedback=f"{AT_CAP} Name the key") == ["close-without-evidence"]
     assert codes(reviewFeedback=f"{AT_CAP} Name the key") == []
 
 

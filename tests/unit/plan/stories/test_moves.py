@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.core.plan.stories.model import REVIEW_FIELDS
 from ralph_ls.core.plan.stories.moves import (
     AT_CAP,
     IllegalMove,
@@ -142,6 +143,57 @@ def test_who_ends_with_blocked_or_decide_moves_nothing(
 ) -> None:
     assert judged(before, after, mode, halts=True) == [MoveCode.HALTED]
     assert judged(before, before, mode, halts=True) == []
+
+
+PASSED: Fields = {"passes": True}
+
+
+class TestWithoutReviews:
+    """A halt leaves what only a review may change; nobody reviews here."""
+
+    def test_a_halt_leaves_a_story_that_passes(self) -> None:
+        assert judged(FRESH, PASSED, Mode.BUILD, halts=True, skip_review=True) == []
+
+    def test_a_halt_restores_the_status_alone(self) -> None:
+        before, after = [story("A")], [story("A", passes=True, reviewStatus="approved")]
+        (move,) = checked(before, after, halts=True, skip_review=True)
+        assert (move.code, move.fields) == (MoveCode.HALTED, ("reviewStatus",))
+
+    @pytest.mark.parametrize(
+        ("mode", "after"),
+        [
+            pytest.param(Mode.BUILD, {"passes": True, "reviewCount": 3}, id="a count"),
+            pytest.param(Mode.PLAN, PASSED, id="planning"),
+        ],
+    )
+    def test_a_halt_restores_what_is_not_legal(self, mode: Mode, after: Fields) -> None:
+        (move,) = checked([story("A")], [story("A", **after)], mode, halts=True, skip_review=True)
+        assert move.fields == REVIEW_FIELDS
+
+    def test_a_halt_keeps_a_finished_story_as_it_was(self) -> None:
+        assert judged(DONE, FRESH, Mode.BUILD, halts=True, skip_review=True) == [MoveCode.HALTED]
+
+
+class TestCompleteIsLookedAtFirst:
+    def test_where_all_pass_by_legal_moves_nothing_else_is_judged(self) -> None:
+        rules = {"halts": True, "completes": True}
+        assert judged(WAITING, DONE, Mode.REVIEW, **rules) == []
+        assert judged(FRESH, PASSED, Mode.BUILD, skip_review=True, **rules) == []
+
+    @pytest.mark.parametrize(
+        "after",
+        [
+            pytest.param([story("A", **DONE), story("B")], id="one is open"),
+            pytest.param([story("A", **DONE), story("B", **PASSED)], id="one passes illegally"),
+        ],
+    )
+    def test_where_it_does_not_hold_the_halt_counts(self, after: list[Fields]) -> None:
+        before = [story("A", **WAITING), story("B")]
+        found = checked(before, after, Mode.REVIEW, halts=True, completes=True)
+        assert {move.code for move in found} == {MoveCode.HALTED}
+
+    def test_without_a_story_the_halt_counts(self) -> None:
+        assert checked([], [], halts=True, completes=True) == ()
 
 
 def test_one_story_moves_in_an_iteration() -> None:

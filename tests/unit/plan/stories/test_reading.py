@@ -192,6 +192,7 @@ def test_half_characters_are_shown_in_no_id() -> None:
     [
         pytest.param({**WAITING, "passes": True}, ["story-passes-unreviewed"], id="unreviewed"),
         pytest.param({**RETURNED, "passes": True}, ["story-passes-unreviewed"], id="returned"),
+        pytest.param({"passes": True}, ["story-passes-unreviewed"], id="never reviewed"),
         pytest.param({"reviewStatus": "approved"}, ["story-approved-not-passing"], id="approved"),
         pytest.param({"reviewStatus": "changes_requested", "reviewFeedback": " "},
                      ["story-feedback-missing"], id="feedback"),
@@ -268,3 +269,16 @@ def test_reading_never_fails_and_marks_places_within_lines(text: str) -> None:
         assert 0 <= start <= end <= len(lines[one.line - 1])
     ids = [task.id for task in parsed.plan.tasks]
     assert len(set(ids)) == len(ids)
+
+
+def test_a_file_without_a_branch_is_told_and_a_bare_list_is_not() -> None:
+    stories = json.dumps([story("A")])
+    (told,) = parse(f'{{"userStories": {stories}}}').problems
+    assert (told.code, told.line) == ("stories-branch-missing", 1)
+    assert parse(f'{{"branchName": "", "userStories": {stories}}}').problems == ()
+    assert parse(stories).problems == ()
+
+
+def test_where_reviews_are_skipped_a_story_passes_without_one() -> None:
+    text = text_of(story("A", passes=True))
+    assert parse(text, skip_review=True).problems == ()

@@ -60,7 +60,7 @@ def test_a_file_that_is_gone_is_asked_for() -> None:
 def test_invariants_are_told() -> None:
     after = text_of(story("A", dependsOn=["Z"]))
     assert reason(after=after) == [
-        "ralph/tasks.json:20: A depends on Z, and there is no such story (story-dependency-unknown)"
+        "ralph/tasks.json:21: A depends on Z, and there is no such story (story-dependency-unknown)"
     ]
 
 

@@ -12,7 +12,7 @@ from ralph_ls.protocol.report import Usage
 
 def decoder_for(
     dialect: Dialect,
-    iteration: int = 1,
+    start: int = 1,
     *,
     folder: str = "",
     earlier_cost_usd: float = 0.0,
@@ -32,42 +32,42 @@ def decoder_for(
         case Dialect.TEXT:
             from ralph_ls.core.agent.decode.plain import PlainDecoder
 
-            return PlainDecoder(iteration)
+            return PlainDecoder(start)
         case Dialect.CLAUDE:
             from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 
-            return ClaudeDecoder(iteration, earlier_cost_usd=earlier_cost_usd)
+            return ClaudeDecoder(start, earlier_cost_usd=earlier_cost_usd)
         case Dialect.CODEX:
             from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 
-            return CodexDecoder(iteration, folder=folder, earlier_usage=earlier_usage)
+            return CodexDecoder(start, folder=folder, earlier_usage=earlier_usage)
         case Dialect.GEMINI:
             from ralph_ls.core.agent.decode.gemini.decoder import GeminiDecoder
 
-            return GeminiDecoder(iteration, folder=folder)
+            return GeminiDecoder(start, folder=folder)
         case Dialect.QWEN:
             from ralph_ls.core.agent.decode.qwen import QwenDecoder
 
-            return QwenDecoder(iteration, earlier_usage=earlier_usage)
+            return QwenDecoder(start, earlier_usage=earlier_usage)
         case Dialect.OPENCODE:
             from ralph_ls.core.agent.decode.opencode.decoder import OpencodeDecoder
 
-            return OpencodeDecoder(iteration, folder=folder)
+            return OpencodeDecoder(start, folder=folder)
         case Dialect.CLINE:
             from ralph_ls.core.agent.decode.cline.decoder import ClineDecoder
 
-            return ClineDecoder(iteration, folder=folder)
+            return ClineDecoder(start, folder=folder)
         case Dialect.COPILOT:
             from ralph_ls.core.agent.decode.copilot.decoder import CopilotDecoder
 
-            return CopilotDecoder(iteration, folder=folder)
+            return CopilotDecoder(start, folder=folder)
         case Dialect.JSONL:
             from ralph_ls.core.agent.decode.jsonl.decoder import JsonLinesDecoder
 
-            return JsonLinesDecoder(iteration, mapping=mapping, folder=folder)
+            return JsonLinesDecoder(start, mapping=mapping, folder=folder)
         case Dialect.ACP:
             from ralph_ls.core.agent.decode.acp.decoder import AcpDecoder
 
-            return AcpDecoder(iteration, folder=folder, earlier_cost_usd=earlier_cost_usd)
+            return AcpDecoder(start, folder=folder, earlier_cost_usd=earlier_cost_usd)
         case _:
             assert_never(dialect)

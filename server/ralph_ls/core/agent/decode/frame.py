@@ -16,11 +16,11 @@ from ralph_ls.core.agent.decode.told import Teller, Told
 class LineDecoder(ABC):
     """Reads one process of an agent that prints a record a line."""
 
-    def __init__(self, iteration: int, *, folder: str = "") -> None:
+    def __init__(self, start: int, *, folder: str = "") -> None:
         """``folder`` is the one it works in, from which paths are told."""
         self._folder = folder
         self._lines = LineSplitter()
-        self._tell = Teller(iteration)
+        self._tell = Teller(start)
         self._said = Said()
         self._asked = ""
         self._errors = Errors()

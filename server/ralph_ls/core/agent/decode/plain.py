@@ -16,8 +16,8 @@ LONGEST_MESSAGE = 1 << 20
 class PlainDecoder:
     """Passes whole lines on as they come, and keeps the end for the signals."""
 
-    def __init__(self, iteration: int, *, kept: int = KEPT_BYTES) -> None:
-        self._iteration = iteration
+    def __init__(self, start: int, *, kept: int = KEPT_BYTES) -> None:
+        self._start = start
         self._offset = 0
         self._partial = Pieces()
         self._kept = kept
@@ -54,7 +54,7 @@ class PlainDecoder:
 
     def _message(self, data: bytes) -> TextTold:
         text = data.decode("utf-8", errors="replace")
-        message = TextTold(iteration=self._iteration, offset=self._offset, text=text)
+        message = TextTold(start=self._start, offset=self._offset, text=text)
         self._offset += len(data)
         return message
 

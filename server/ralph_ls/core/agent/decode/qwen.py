@@ -20,11 +20,11 @@ from ralph_ls.protocol.report import AgentFailure, Usage
 class QwenDecoder:
     """Reads one process of ``qwen``."""
 
-    def __init__(self, iteration: int, *, earlier_usage: Usage | None = None) -> None:
+    def __init__(self, start: int, *, earlier_usage: Usage | None = None) -> None:
         """``earlier_usage`` is what a session that is resumed had used before."""
         self._earlier_usage = earlier_usage
         self._meter = QwenMeter(earlier_usage)
-        self._inner = ClaudeDecoder(iteration, meter=self._meter, tools=_TOOLS)
+        self._inner = ClaudeDecoder(start, meter=self._meter, tools=_TOOLS)
 
     def feed(self, data: bytes) -> list[Told]:
         """The messages of the lines that these bytes complete."""

@@ -41,7 +41,7 @@ class Todo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class TextTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A ``TextMessage``."""
 
-    iteration: int
+    start: int
     offset: int
     kind: Literal["text"] = "text"
     text: str
@@ -50,7 +50,7 @@ class TextTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ToolTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A ``ToolMessage``."""
 
-    iteration: int
+    start: int
     offset: int
     kind: Literal["tool"] = "tool"
     call: str
@@ -62,7 +62,7 @@ class ToolTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class FileTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A ``FileMessage``."""
 
-    iteration: int
+    start: int
     offset: int
     kind: Literal["file"] = "file"
     path: str
@@ -72,7 +72,7 @@ class FileTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class TodoTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A ``TodoMessage``."""
 
-    iteration: int
+    start: int
     offset: int
     kind: Literal["todo"] = "todo"
     items: tuple[Todo, ...]
@@ -81,7 +81,7 @@ class TodoTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class UsageTold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A ``UsageMessage``."""
 
-    iteration: int
+    start: int
     offset: int
     kind: Literal["usage"] = "usage"
     usage: Counts
@@ -103,10 +103,10 @@ def usage_of(counts: Counts) -> Usage:
 class Teller:
     """Puts down what is told of one agent process, and where in its output that was read."""
 
-    __slots__ = ("_iteration", "_told", "offset")
+    __slots__ = ("_start", "_told", "offset")
 
-    def __init__(self, iteration: int) -> None:
-        self._iteration = iteration
+    def __init__(self, start: int) -> None:
+        self._start = start
         self._told: list[Told] = []
         self.offset = 0
         """Where what is being read begins."""
@@ -117,12 +117,12 @@ class Teller:
         return told
 
     def text(self, text: str) -> None:
-        self._told.append(TextTold(iteration=self._iteration, offset=self.offset, text=text))
+        self._told.append(TextTold(start=self._start, offset=self.offset, text=text))
 
     def tool(self, call: str, name: str, summary: str, state: ToolState) -> None:
         self._told.append(
             ToolTold(
-                iteration=self._iteration,
+                start=self._start,
                 offset=self.offset,
                 call=call,
                 name=name,
@@ -132,15 +132,13 @@ class Teller:
         )
 
     def file(self, path: str, action: FileAction) -> None:
-        self._told.append(
-            FileTold(iteration=self._iteration, offset=self.offset, path=path, action=action)
-        )
+        self._told.append(FileTold(start=self._start, offset=self.offset, path=path, action=action))
 
     def todos(self, items: tuple[Todo, ...]) -> None:
-        self._told.append(TodoTold(iteration=self._iteration, offset=self.offset, items=items))
+        self._told.append(TodoTold(start=self._start, offset=self.offset, items=items))
 
     def usage(self, counts: Counts) -> None:
-        self._told.append(UsageTold(iteration=self._iteration, offset=self.offset, usage=counts))
+        self._told.append(UsageTold(start=self._start, offset=self.offset, usage=counts))
 
 
 _ENCODER = msgspec.json.Encoder()

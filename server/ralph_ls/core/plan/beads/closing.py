@@ -1,17 +1,28 @@
-"""Whether a closed issue says how each of its criteria was verified (B, Exit Condition 2).
+"""Checks whether the reason of a closed issue says how each criterion was verified.
 
-``bd close`` asks for no reason, and writes "Closed" where none is given; so what was written is
-held against the criteria: each one needs a ticked line, and a command that was run has to have
-ended with 0. An issue without criteria needs a reason that names something to be looked at. A
-reason is a claim: nothing is run here.
+``bd close`` asks for no reason, and writes "Closed" where none is given. So the reason is compared
+with the criteria. One that names a command needs a ticked line that cites this command with the
+exit code that is wanted (``command_matching``); any other needs a ticked line with its own text. An
+issue without criteria needs a reason that names something that can be checked. A reason is a claim:
+nothing is run here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
-from ralph_ls.core.plan.beads.criteria import criterion_key, read_criteria, read_evidence
+from ralph_ls.core.plan.beads.criteria import (
+    CommandRun,
+    Verified,
+    cited_runs,
+    command_of,
+    criterion_key,
+    is_wanted,
+    read_criteria,
+    read_evidence,
+)
 from ralph_ls.core.plan.beads.cycles import find_cycles
 from ralph_ls.core.plan.beads.issues import Issue
 from ralph_ls.core.plan.beads.queue import name_cycle
@@ -20,7 +31,9 @@ from ralph_ls.core.plan.beads.snapshot import Snapshot, parts_of
 from ralph_ls.core.plan.checking.closing import says_nothing
 from ralph_ls.core.plan.checking.criteria import is_vague
 from ralph_ls.core.plan.checking.remarks import UNFINISHED, CheckCode, Place, Remark, name_of
+from ralph_ls.core.plan.command_matching import proves
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.programs import AnyProgram
 from ralph_ls.core.words import count_of
 
 
@@ -31,41 +44,45 @@ class Closing:
     says_nothing: bool = False
     """There is no reason, or one that names nothing, such as "Done"."""
     missing: tuple[str, ...] = ()
-    """Criteria that no ticked line is about."""
+    """Criteria that no ticked line is about, or whose command none cites with its exit code."""
     failed: tuple[str, ...] = ()
-    """Criteria whose command ended with another code than 0."""
+    """Criteria whose command ended with another code than the one that is wanted."""
     without_command: tuple[str, ...] = ()
-    """Criteria that are ticked, and nothing says what was run; B asks for it, people may not."""
+    """Criteria that name no command and are ticked, and nothing says what was run."""
+    wanted: tuple[tuple[str, CommandRun], ...] = ()
+    """Criteria that are missing or failed, with the command that has to be cited for them."""
 
     @property
     def is_verified(self) -> bool:
-        """Whether all criteria are said to hold; otherwise the attempt has failed (B11)."""
+        """Whether all criteria are said to hold; otherwise the attempt has failed."""
         return not (self.says_nothing or self.missing or self.failed)
 
 
-def check_closing(issue: Issue) -> Closing:
-    """Hold the reason of an issue against its criteria. Total."""
+def check_closing(issue: Issue, *, on_path: Container[str] = ()) -> Closing:
+    """Compare the reason of an issue with its criteria. Total.
+
+    ``on_path`` are the names of the programs that can be started.
+    """
     criteria = read_criteria(issue.criteria)
     lines = [one for one in read_evidence(issue.close_reason) if one.is_ticked]
-    about = {criterion_key(f"{one.criterion} ({one.command})"): one for one in lines}
-    about |= {criterion_key(one.criterion): one for one in lines}
-    missing, failed, without_command = [], [], []
+    found: dict[_Worth, list[str]] = {worth: [] for worth in _Worth}
+    wanted: list[tuple[str, CommandRun]] = []
     for criterion in criteria:
-        line = about.get(criterion_key(criterion))
-        if line is None:
-            missing.append(criterion)
-        elif line.command is None:
-            without_command.append(criterion)
-        elif line.exit_code != 0:
-            failed.append(criterion)
+        asked = command_of(criterion, on_path=on_path)
+        worth = _by_text(criterion, lines) if asked is None else _by_command(asked, lines)
+        found[worth].append(criterion)
+        if asked is not None and worth is not _Worth.VERIFIED:
+            wanted.append((criterion, asked))
     if not criteria:
         failed = [one.criterion for one in lines if one.exit_code not in {0, None}]
+        found[_Worth.FAILED] += failed
     reason = " ".join(issue.close_reason.split())
     return Closing(
         says_nothing=not lines and says_nothing(reason),
-        missing=tuple(missing),
-        failed=tuple(failed),
-        without_command=tuple(without_command),
+        missing=tuple(found[_Worth.MISSING]),
+        failed=tuple(found[_Worth.FAILED]),
+        without_command=tuple(found[_Worth.BARE]),
+        wanted=tuple(wanted),
     )
 
 
@@ -89,13 +106,18 @@ def tell_closing(closing: Closing) -> str:
     if closing.missing:
         n_missing = count_of(len(closing.missing), "criterion").replace("criterions", "criteria")
         said.append(f"{n_missing} not verified, such as {name_of(closing.missing[0])}")
-    return f"was closed with {' and '.join(said)}" if said else ""
+    if not said:
+        return ""
+    first = next(iter((*closing.failed, *closing.missing)))
+    run = dict(closing.wanted).get(first)
+    cite = "" if run is None else f"; what has to be cited is ({run})"
+    return f"was closed with {' and '.join(said)}{cite}"
 
 
 def check(snapshot: Snapshot, *, closed_before: Collection[str] = ()) -> tuple[Remark, ...]:
     """Everything that is wrong with what the issues in scope say, by line of the snapshot's text.
 
-    ``closed_before`` are ids of issues that were closed long since, which nobody will mend.
+    ``closed_before`` are ids of issues that were closed long ago, which nobody will correct.
     """
     issues = snapshot.by_id()
     containers = parts_of(snapshot.issues)
@@ -115,10 +137,43 @@ def check(snapshot: Snapshot, *, closed_before: Collection[str] = ()) -> tuple[R
     return tuple(sorted(found, key=lambda one: one.place.line))
 
 
+class _Worth(Enum):
+    """What a reason says of one criterion."""
+
+    VERIFIED = "verified"
+    BARE = "bare"
+    """It is ticked, and nothing says what was run."""
+    FAILED = "failed"
+    MISSING = "missing"
+
+
+def _by_command(asked: CommandRun, lines: Sequence[Verified]) -> _Worth:
+    """What ticked lines say of a command that a criterion names, whatever else they say."""
+    runs = [run for line in lines for run in cited_runs(line)]
+    cited = [run for run in runs if proves(asked.command, run.command)]
+    if any(is_wanted(run.exit_code, asked.exit_code) for run in cited):
+        return _Worth.VERIFIED
+    return _Worth.FAILED if cited else _Worth.MISSING
+
+
+def _by_text(criterion: str, lines: Sequence[Verified]) -> _Worth:
+    """What ticked lines say of a criterion that names no command."""
+    about = {criterion_key(f"{one.criterion} ({one.command})"): one for one in lines}
+    about |= {criterion_key(one.criterion): one for one in lines}
+    line = about.get(criterion_key(criterion))
+    if line is None:
+        return _Worth.MISSING
+    if line.command is None:
+        return _Worth.BARE
+    return _Worth.VERIFIED if line.exit_code == 0 else _Worth.FAILED
+
+
 def _closed(task: Task, issue: Issue) -> list[Remark]:
-    said = tell_closing(check_closing(issue))
-    if not said:
+    # What is on PATH is not known here, so a reason is doubted only if it fails either way.
+    found = [check_closing(issue, on_path=one) for one in ((), AnyProgram())]
+    if any(closing.is_verified for closing in found):
         return []
+    said = tell_closing(found[0])
     message = (
         f"{name_of(task.title)} {said}; write one line for each criterion, such as: "
         "- [x] Unit tests pass (npm test - exit 0)"

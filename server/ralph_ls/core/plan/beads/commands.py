@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from ralph_ls.core.plan.beads.issues import Dependency, Issue, Status
 
@@ -33,6 +34,11 @@ def set_status(issue_id: str, status: str) -> Command:
 def close(issue_id: str, reason: str) -> Command:
     """Close an issue; the reason says how each criterion was verified (B, Exit Condition 2)."""
     return ("close", issue_id, "--reason", reason)
+
+
+def note_reason(issue: Issue, reason: str) -> Command:
+    """Write the reason for a close into the notes, where ``bd`` keeps no reasons."""
+    return ("update", issue.id, "--notes", reason)
 
 
 def add_dependency(issue_id: str, dependency: Dependency) -> Command:
@@ -72,7 +78,7 @@ def reset_for_retry(issue: Issue) -> Command:
 
 
 def reset_for_replanning(issues: Iterable[Issue]) -> tuple[Command, ...]:
-    """Open whatever is in progress, before the plan is made anew (B22)."""
+    """Open whatever is in progress, before the plan is made again (B22)."""
     return tuple(
         _reset(issue, RESET_FOR_REPLANNING)
         for issue in issues
@@ -109,6 +115,65 @@ def create_again(issue: Issue) -> tuple[Command, ...]:
     elif issue.status != Status.OPEN:
         commands.append(set_status(issue.id, issue.status))
     return tuple(commands)
+
+
+def reason_in_notes(notes: str) -> str:
+    """What notes say of why an issue was closed: all that the loop has not written itself."""
+    lines = (line for line in notes.splitlines() if not line.startswith(_OWN_NOTES))
+    return "\n".join(lines).strip()
+
+
+_OWN_NOTES = (
+    "STUCK:",
+    "Blocked by:",
+    "Opened again:",
+    "Verification failed:",
+    RESET_FOR_RETRY,
+    RESET_FOR_REPLANNING,
+)
+
+
+def is_done(command: Command, issue: Issue | None) -> bool:
+    """Whether an issue, None where it is gone, is already as a command would have it. Total.
+
+    Claiming is never known to be done: the assignee may be somebody else.
+    """
+    verb, *words = command
+    if issue is None or "--claim" in words:
+        return False
+    match verb:
+        case "close":
+            return issue.is_closed
+        case "create":
+            return True
+        case "dep":
+            kind = words[4] if words[0] == "add" else None
+            found = [one for one in issue.dependencies if one.on == words[2]]
+            return not found if kind is None else any(one.kind == kind for one in found)
+        case "update":
+            flags = dict(pairwise(words))
+            known = {
+                "--status": issue.status,
+                "--notes": issue.notes,
+                "--acceptance": issue.criteria,
+                "--priority": str(issue.priority),
+                "--type": issue.kind,
+            }
+            return all(
+                flags[flag].strip() == value.strip()
+                for flag, value in known.items()
+                if flag in flags
+            )
+        case _:
+            return False
+
+
+def issue_of(command: Command) -> str:
+    """The id of the issue that a command changes; empty where it names none."""
+    verb, *words = command
+    if verb == "create":
+        return next((value for flag, value in pairwise(words) if flag == "--id"), "")
+    return (words[1:] if verb == "dep" else words)[0]
 
 
 def _reset(issue: Issue, note: str) -> Command:

@@ -1,16 +1,22 @@
 """Acceptance criteria and the evidence for them, as texts: lines with boxes, commands, exit codes.
 
-B writes what was verified as ``- [x] Unit tests pass (npm test auth.test.ts - exit 0)``. It must
+What was verified is written as ``- [x] Unit tests pass (npm test auth.test.ts - exit 0)``. It must
 never know which issue a text belongs to, nor run anything.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from ralph_ls.core.plan.programs import is_command
+from ralph_ls.core.plan.command_matching import commands_in, program_in, proves
+from ralph_ls.core.plan.programs import (
+    has_plain_words,
+    is_command,
+    is_surely_whole,
+    names_program,
+)
 from ralph_ls.core.plan.titles import fold
 
 
@@ -23,6 +29,21 @@ class Verified(NamedTuple):
     command: str | None
     """What was run; None where the line names no command with its exit code."""
     exit_code: int | None
+
+
+class CommandRun(NamedTuple):
+    """A command and its exit code: as it is wanted, or as it was seen."""
+
+    command: str
+    exit_code: int
+
+    def __str__(self) -> str:
+        return f"{self.command} - exit {exit_code_word(self.exit_code)}"
+
+
+SUCCESS = 0
+ANY_FAILURE = -1
+"""A criterion says ``exits non-zero``."""
 
 
 def read_criteria(text: str) -> tuple[str, ...]:
@@ -80,17 +101,62 @@ def without_run(criterion: str) -> str:
     return folded if run is None else folded[: run.start].rstrip()
 
 
-def command_in(criterion: str) -> str | None:
-    """The command that a criterion names, so that anybody could run it; None where it names none.
+def command_of(criterion: str, *, on_path: Container[str] = ()) -> CommandRun | None:
+    """The command that a criterion names, with the exit code it asks for; None: it names none.
 
-    It stands in brackets at the end, with an exit code or as what is surely a command; or between
-    backticks, with an argument or surely a command as well.
+    It is in brackets at the end, in back-ticks, or is all that comes before "exits 0".
+    ``on_path`` are the names of the programs that can be started.
     """
-    run = _run_at_end(fold(criterion))
-    if run is not None:
-        return run.command
-    quoted = (fold(one) for one in _QUOTED.findall(criterion))
-    return next((one for one in quoted if " " in one or is_command(one)), None)
+    text = fold(criterion)
+    run = _run_at_end(text)
+    if run is not None and (run.exit_code is not None or not run.is_quoted):
+        code = run.exit_code
+        wanted = _exit_code_in(text[: run.start]) if code is None else code
+        return CommandRun(run.command, SUCCESS if wanted is None else wanted)
+    for found in _QUOTED.finditer(text):
+        command, before, after = fold(found[1]), text[: found.start()], text[found.end() :]
+        if _is_quoted_command(command, before, after, on_path):
+            codes = (_exit_code_in(after), _exit_code_in(before), SUCCESS)
+            return CommandRun(command, next(one for one in codes if one is not None))
+    return _unmarked_command(text, on_path)
+
+
+def cited_runs(line: Verified) -> tuple[CommandRun, ...]:
+    """What a line of evidence says was run, and with which exit codes."""
+    if line.command is not None:
+        inside = f"{line.command} - exit {line.exit_code}"
+        return tuple(CommandRun(_strip(one[1]), int(one[2])) for one in _RUNS.finditer(inside))
+    text, found = line.criterion, []
+    for quoted in _QUOTED.finditer(text):
+        code = _exit_code_in(text[quoted.end() :])
+        found += [] if code is None else [CommandRun(fold(quoted[1]), code)]
+    unmarked = None if found else _COMMAND.match(text)
+    if unmarked is not None:
+        command = _strip(unmarked["command"])
+        ways = dict.fromkeys((command, command.rpartition(": ")[2]))
+        found += [CommandRun(one, int(unmarked["code"])) for one in ways]
+    return tuple(found)
+
+
+def find_evidence(criterion: str, lines: Sequence[Verified]) -> Verified | None:
+    """The first line that cites the command of a criterion; None where it names none."""
+    asked = command_of(criterion)
+    if asked is None:
+        return None
+    cites = (one for one in lines for run in cited_runs(one) if proves(asked.command, run.command))
+    return next(cites, None)
+
+
+def exit_code_word(code: int) -> str:
+    """A code that is wanted, as it is written behind "exit"."""
+    return "non-zero" if code == ANY_FAILURE else str(code)
+
+
+def is_wanted(exit_code: int | None, wanted: int) -> bool:
+    """Whether a command ended as it should; None: it did not come to its end."""
+    if wanted == ANY_FAILURE:
+        return exit_code not in {None, SUCCESS}
+    return exit_code == wanted
 
 
 _ITEM = re.compile(
@@ -103,7 +169,28 @@ _COMMAND = re.compile(
     r"exit(?:ed|s)?(?:\s+(?:code|status|with))*\s*[:=]?\s*(?P<code>-?[0-9]{1,5})",
     re.IGNORECASE,
 )
+_RUNS = re.compile(
+    _COMMAND.pattern.replace("?P<command>", "").replace("?P<code>", "")
+    + r"(?:\s*(?:[,;&]+|\band\b|\Z)\s*)",
+    re.IGNORECASE,
+)
+"""Several, each with its exit code, as in ``(make lint - exit 0, make test - exit 0)``."""
 _QUOTED = re.compile(r"`([^`\n]+)`")
+_EXIT = re.compile(
+    r"\b(?:exit(?:s|ed|ing)?|return(?:s|ed)? code)\b(?:\s+(?:an?|code|status|with))*\s*[:=]?\s*"
+    r"(?P<code>[0-9]{1,5}\b|non-?zero|error)?",
+    re.IGNORECASE,
+)
+_SAYS_RUN = re.compile(r"\b(?:runs?|exit(?:s|ed)?|pass(?:es|ed)?)\b", re.IGNORECASE)
+_RUN_BEFORE = re.compile(r".*\b(?:run|runs|running)\s*\Z", re.IGNORECASE)
+_ENDS_AFTER = re.compile(
+    r"\W*(?:\w+ ){0,2}(?P<exits>exit(?:s|ed)?|passe[sd]|pass)\b", re.IGNORECASE
+)
+_UNMARKED = re.compile(
+    r"(?:run(?:ning)? )?(?P<command>\S.*?),?(?: (?:must|should|still|always|and it))* "
+    r"(?P<verb>exits?|exited|pass|passes|passed|succeeds|succeeded)\b.*",
+    re.IGNORECASE,
+)
 _MARKS = str.maketrans("", "", "*`~_")
 _LABEL = re.compile(r"\s*(?:#{1,6}\s.*|[*_]*acceptance criteria[*_]*:?[*_]*\s*)", re.IGNORECASE)
 
@@ -129,6 +216,8 @@ class _Run(NamedTuple):
     command: str
     exit_code: int | None
     """None where the bracket says none."""
+    is_quoted: bool
+    """It is between back-ticks, and by itself nothing that is surely a command."""
 
 
 def _run_at_end(text: str) -> _Run | None:
@@ -145,11 +234,53 @@ def _run_at_end(text: str) -> _Run | None:
 def _run_in(inside: str, at: int) -> _Run | None:
     found = _COMMAND.fullmatch(inside)
     if found is not None:
-        return _Run(at, _strip(found["command"]), int(found["code"]))
+        return _Run(at, _strip(found["command"]), int(found["code"]), is_quoted=False)
     bare = _strip(inside)
-    is_marked = inside.strip() == f"`{bare}`" and "`" not in bare and " " in bare
-    return _Run(at, bare, None) if is_marked or is_command(bare) else None
+    is_quoted = inside.strip() == f"`{bare}`" and "`" not in bare and " " in bare
+    is_sure = is_command(bare)
+    return _Run(at, bare, None, is_quoted=not is_sure) if is_quoted or is_sure else None
 
 
 def _strip(command: str) -> str:
     return command.strip().strip("`").strip()
+
+
+def _exit_code_in(text: str) -> int | None:
+    """The exit code that a text names, or that it fails; None where it says nothing of one."""
+    found = _EXIT.search(text)
+    code = None if found is None else found["code"]
+    if code is None:
+        return None
+    return int(code) if code.isdigit() else ANY_FAILURE
+
+
+def _is_quoted_command(command: str, before: str, after: str, on_path: Container[str]) -> bool:
+    """Whether text in back-ticks is a command; a single word has to be said to run or to exit."""
+    if is_command(command):
+        return True
+    words = next(iter(commands_in(command)), ())
+    if not words or _NAME.fullmatch(words[0]) is None:
+        return False
+    is_known = names_program(program_in(command), on_path)
+    if len(words) > 1:
+        return is_known or _SAYS_RUN.search(f"{before} {after}") is not None
+    ends = _ENDS_AFTER.match(after)
+    is_run = _RUN_BEFORE.match(before) is not None
+    return is_run or (ends is not None and (is_known or ends["exits"][:4].lower() == "exit"))
+
+
+_NAME = re.compile(r"[\w./+-]*[A-Za-z0-9][\w./+-]*")
+
+
+def _unmarked_command(text: str, on_path: Container[str]) -> CommandRun | None:
+    """The command of a criterion such as ``npm test auth.test.ts exits 0``."""
+    found = _UNMARKED.fullmatch(text)
+    if found is None or has_plain_words(found["command"]) or "`" in found["command"]:
+        return None
+    command = found["command"]
+    exits = found["verb"].lower().startswith("exit")
+    is_one = is_command(command) or names_program(program_in(command), on_path)
+    if not (is_one if exits else is_surely_whole(command)):
+        return None
+    code = _exit_code_in(text[found.end("command") :])
+    return CommandRun(command, SUCCESS if code is None else code)

@@ -79,6 +79,8 @@ class Issue:
     """What ``bd`` calls acceptance criteria."""
     notes: str = ""
     close_reason: str = ""
+    reason_from_notes: bool = False
+    """Its notes are taken for the reason: this release of ``bd`` keeps none."""
     assignee: str = ""
     created_at: str = ""
     labels: tuple[str, ...] = ()
@@ -129,6 +131,7 @@ def read_issue(raw: Mapping[str, object]) -> tuple[Issue | None, tuple[Oddity, .
         criteria=_text(raw, "acceptance_criteria", "acceptance"),
         notes=_text(raw, "notes"),
         close_reason=_text(raw, "close_reason"),
+        reason_from_notes=raw.get("reason_from_notes") is True,
         assignee=_text(raw, "assignee"),
         created_at=_text(raw, "created_at"),
         labels=_labels(raw.get("labels")),
@@ -158,6 +161,7 @@ def to_raw(issue: Issue) -> dict[str, object]:
         "acceptance_criteria": issue.criteria,
         "notes": issue.notes,
         "close_reason": issue.close_reason,
+        **({"reason_from_notes": True} if issue.reason_from_notes else {}),
         "assignee": issue.assignee,
         "created_at": issue.created_at,
         "labels": list(issue.labels),

@@ -1,9 +1,9 @@
 """The issues of a snapshot as the tasks of a plan.
 
 The place of a task is its line in the snapshot's text. What the model has no word for is put into
-its nearest one: an issue that was put off is skipped, since somebody decided so; ``bd`` knows five
-priorities and a plan three, so what is less urgent than P2 is P2 as well. Whose turn it is is
-decided by the issue's own priority (``queue``).
+its nearest one: an issue that was put off is skipped, since somebody decided so. ``bd`` knows five
+priorities and a plan three, so what is less urgent than P2 counts as P2, and is shown as it is.
+Whose turn it is is decided by the issue's own priority (``queue``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ralph_ls.core.plan.beads.snapshot import FIRST_LINE, Snapshot, from_text, p
 from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.model import Parsed, Plan, Task
 from ralph_ls.core.plan.titles import fold
-from ralph_ls.protocol.plan import PlanProblem, Priority, TaskState
+from ralph_ls.protocol.plan import PlanProblem, Priority, ShownPriority, TaskState
 
 
 def parse(text: str) -> Parsed:
@@ -56,6 +56,7 @@ def read_plan(snapshot: Snapshot) -> Parsed:
                 parent=issue.parent if depth else None,
                 blocked_by=blocked_by(issue, issues),
                 criteria=read_criteria(issue.criteria),
+                tracker_priority=ShownPriority(f"P{issue.priority}"),
             )
         )
     return Parsed(plan=Plan(tasks=tuple(tasks)), problems=_problems(snapshot, places))

@@ -6,12 +6,13 @@ again, and its notes say what failed. It must never run anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
-from ralph_ls.core.plan.beads.commands import Command, close, reopen
+from ralph_ls.core.plan.beads.commands import Command, close, note_reason, reopen
 from ralph_ls.core.plan.beads.criteria import (
     Verified,
     criterion_key,
+    find_evidence,
     read_criteria,
     read_evidence,
     write_evidence,
@@ -21,7 +22,6 @@ from ralph_ls.core.plan.closing.checks import (
     Closing,
     Verification,
     checks_of,
-    commands_of,
     evidence_of,
     tell_failures,
 )
@@ -29,22 +29,16 @@ from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.protocol.run_words import TaskRef
 
 
-def closings(closed: Iterable[Issue]) -> tuple[Closing, ...]:
+def closings(closed: Iterable[Issue], *, on_path: Container[str] = ()) -> tuple[Closing, ...]:
     """What is to be run for issues that an iteration closed."""
     found = (
         Closing(
             task=TaskRef(id=issue.id, title=make_sayable(issue.title)),
-            checks=checks_of(read_criteria(issue.criteria)),
+            checks=checks_of(read_criteria(issue.criteria), on_path=on_path),
         )
         for issue in closed
     )
     return tuple(one for one in found if one.checks)
-
-
-def commands(issues: Iterable[Issue]) -> tuple[str, ...]:
-    """The commands that the criteria of issues name, each once: what ``ralph allow`` shows."""
-    criteria = [text for issue in issues for text in read_criteria(issue.criteria)]
-    return commands_of(checks_of(criteria))
 
 
 def commands_for(issue: Issue, seen: Verification) -> tuple[Command, ...]:
@@ -54,17 +48,20 @@ def commands_for(issue: Issue, seen: Verification) -> tuple[Command, ...]:
     if not seen.ok:
         return ()
     reason = _reason(issue, evidence_of(seen))
-    return () if reason == issue.close_reason else (close(issue.id, reason),)
+    if reason == issue.close_reason:
+        return ()
+    return (note_reason(issue, reason) if issue.reason_from_notes else close(issue.id, reason),)
 
 
 def _reason(issue: Issue, seen: tuple[Verified, ...]) -> str:
     """The agent's own words, then a line for each criterion; what was seen precedes a claim."""
-    known = {criterion_key(one.criterion): one for one in read_evidence(issue.close_reason)}
+    claimed = read_evidence(issue.close_reason)
+    known = {criterion_key(one.criterion): one for one in claimed}
     ran = {criterion_key(one.criterion): one for one in seen}
     lines = []
     for criterion in read_criteria(issue.criteria):
         key = criterion_key(criterion)
-        line = ran.get(key) or known.get(key)
+        line = ran.get(key) or known.get(key) or find_evidence(criterion, claimed)
         lines += [] if line is None else [line]
     words = [
         line

@@ -8,10 +8,19 @@ know how a plan is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from ralph_ls.core.plan.beads.criteria import Verified, command_in, criterion_key, without_run
+from ralph_ls.core.plan.beads.criteria import (
+    SUCCESS,
+    CommandRun,
+    Verified,
+    command_of,
+    criterion_key,
+    exit_code_word,
+    is_wanted,
+    without_run,
+)
 from ralph_ls.core.plan.command_line import words_of_command
 from ralph_ls.core.plan.titles import fold, make_sayable
 from ralph_ls.core.words import count_of
@@ -34,6 +43,8 @@ class Check:
     """As the plan has it; white space is folded."""
     argv: tuple[str, ...] = ()
     """Its words; none where only a shell could run it."""
+    wanted: int = SUCCESS
+    """The exit code that the criterion names, or ``ANY_FAILURE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +71,11 @@ class Checked:
 
     @property
     def ok(self) -> bool:
-        return self.exit_code == 0
+        return is_wanted(self.exit_code, self.check.wanted)
 
     @property
     def failed(self) -> bool:
-        """It ran, and did not end with 0."""
+        """It ran, and did not end with the exit code that is wanted."""
         return not self.ok and not self.not_run
 
 
@@ -79,7 +90,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """All of them were run, and ended with 0."""
+        """All of them were run, and ended as they should."""
         return all(one.ok for one in self.checked)
 
     @property
@@ -88,16 +99,25 @@ class Verification:
         return tuple(one for one in self.checked if one.failed)
 
 
-def checks_of(criteria: Iterable[str], commands: Iterable[str] = ()) -> tuple[Check, ...]:
-    """What criteria and commands ask to be run; ``commands`` are those for the whole plan."""
-    named = [(fold(one), command_in(one)) for one in criteria]
-    asked = [(criterion, command) for criterion, command in named if command is not None]
-    asked += [(fold(one), one) for one in commands if one.strip()]
+def checks_of(
+    criteria: Iterable[str], commands: Iterable[str] = (), *, on_path: Container[str] = ()
+) -> tuple[Check, ...]:
+    """What criteria and commands ask to be run; ``commands`` are those for the whole plan.
+
+    ``on_path`` are the names of the programs that can be started.
+    """
+    named = [(fold(one), command_of(one, on_path=on_path)) for one in criteria]
+    asked = [(criterion, run) for criterion, run in named if run is not None]
+    asked += [(fold(one), CommandRun(one, SUCCESS)) for one in commands if one.strip()]
     found = {}
-    for criterion, command in asked:
-        folded = fold(command)
-        argv = words_of_command(folded) or ()
-        check = Check(criterion=make_sayable(criterion), command=make_sayable(folded), argv=argv)
+    for criterion, run in asked:
+        folded = fold(run.command)
+        check = Check(
+            criterion=make_sayable(criterion),
+            command=make_sayable(folded),
+            argv=words_of_command(folded) or (),
+            wanted=run.exit_code,
+        )
         found[check.criterion, check.command] = check
     return tuple(found.values())
 
@@ -151,6 +171,7 @@ def tell_failure(checked: Checked) -> str:
         how = "exit 127, no such program"
     else:
         how = f"exit {checked.exit_code}"
+        how += f", wanted {exit_code_word(check.wanted)}" if check.wanted else ""
     return f"{bare_criterion(check.criterion)} ({check.command} - {how})"
 
 

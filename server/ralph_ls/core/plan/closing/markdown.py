@@ -7,7 +7,7 @@ failed. Every other byte stays. It must never run anything, nor know a file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from contextlib import suppress
 
 from ralph_ls.core.plan.beads.criteria import Verified, without_run
@@ -33,12 +33,14 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run_words import TaskRef
 
 
-def closings(plan: Plan, done: Collection[str]) -> tuple[Closing, ...]:
+def closings(
+    plan: Plan, done: Collection[str], *, on_path: Container[str] = ()
+) -> tuple[Closing, ...]:
     """What is to be run for the tasks that became done; a task that names nothing has no place."""
     found = (
         Closing(
             task=TaskRef(id=task.id, title=make_sayable(task.title)),
-            checks=checks_of(task.criteria),
+            checks=checks_of(task.criteria, on_path=on_path),
         )
         for task in plan.some(ids=set(done))
     )

@@ -8,7 +8,7 @@ no such cycle it is open again. It must never run anything, nor know a file.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from ralph_ls.core.plan.beads.criteria import write_evidence
 from ralph_ls.core.plan.closing.checks import (
@@ -27,14 +27,16 @@ from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.protocol.run_words import TaskRef
 
 
-def closings(before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+def closings(
+    before: str, after: str, done: Collection[str], *, on_path: Container[str] = ()
+) -> tuple[Closing, ...]:
     """What is to be run for those of the stories that were marked as passed or for review."""
     known = read(before).stories.by_id()
     now = read(after).stories
     found = (
         Closing(
             task=TaskRef(id=make_sayable(story.id), title=make_sayable(story.title)),
-            checks=checks_of(story.criteria, now.verify_commands),
+            checks=checks_of(story.criteria, now.verify_commands, on_path=on_path),
         )
         for story in now.stories
         if story.id in done and _is_closed(story) and not _is_same(known.get(story.id), story)
@@ -42,11 +44,11 @@ def closings(before: str, after: str, done: Collection[str]) -> tuple[Closing, .
     return tuple(one for one in found if one.checks)
 
 
-def commands(text: str) -> tuple[str, ...]:
+def commands(text: str, *, on_path: Container[str] = ()) -> tuple[str, ...]:
     """The commands that the file's stories and the file itself name, each once."""
     stories = read(text).stories
     criteria = [one for story in stories.stories for one in story.criteria]
-    return commands_of(checks_of(criteria, stories.verify_commands))
+    return commands_of(checks_of(criteria, stories.verify_commands, on_path=on_path))
 
 
 def write_verification(text: str, seen: Verification, *, skip_review: bool) -> str:

@@ -64,6 +64,8 @@ class Guarded:
 
     text: str
     violations: tuple[Violation, ...] = ()
+    told_otherwise: str = ""
+    """The entry under which the iteration's own task was finished, in other words; else empty."""
 
 
 def check(
@@ -74,20 +76,25 @@ def check(
     *,
     powers: Powers,
     finished: str = "",
+    own: str | None = None,
 ) -> Guarded:
-    """Put back what was forbidden between two readings of a plan. Total, and idempotent.
+    """Restore what was forbidden between two readings of a plan. Total, and idempotent.
 
     Both plans are whole readings of their texts. ``finished`` is what was newly written where
-    finished tasks are told (PROGRESS.md).
+    finished tasks are told (PROGRESS.md); ``own`` the iteration's task, where there is evidence.
     """
     if before_text == after_text or (powers.may_drop and powers.may_change_criteria):
         return Guarded(text=after_text)
-    law = _Law(before=before, powers=powers, finished=finished)
+    law = _Law(before=before, powers=powers, finished=finished, own=own)
     reading = law.read(after_text, after)
     if not reading.found:
-        return Guarded(text=after_text)
+        return Guarded(text=after_text, told_otherwise=reading.pairing.told_otherwise)
     outcome = _put_back(law, Side.of(before, before_text), reading)
-    return Guarded(text=outcome.text, violations=_told(before, reading, outcome))
+    return Guarded(
+        text=outcome.text,
+        violations=_told(before, reading, outcome),
+        told_otherwise=reading.pairing.told_otherwise,
+    )
 
 
 class _Found(NamedTuple):
@@ -124,10 +131,11 @@ class _Law:
     before: Plan
     powers: Powers
     finished: str
+    own: str | None = None
 
     def read(self, text: str, plan: Plan | None = None) -> _Reading:
         plan = parse(text).plan if plan is None else plan
-        pairing = pair(self.before, plan, finished=self.finished)
+        pairing = pair(self.before, plan, finished=self.finished, own=self.own)
         found = _judged(self.before, plan, pairing, self.powers)
         return _Reading(text=text, plan=plan, pairing=pairing, found=found)
 

@@ -7,13 +7,13 @@ at two readings of one plan and must never know who wrote the later one.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from ralph_ls.core.plan.comparing.finished_work import Told, entries, likeness, words_of
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.titles import fold, title_id
 from ralph_ls.protocol.plan import TaskState
@@ -31,6 +31,8 @@ class Pairing:
     """Tasks of the later plan that no title or id of the earlier one leads to."""
     told: frozenset[int] = frozenset()
     """Those of ``resolved`` that are told as finished."""
+    told_otherwise: str = ""
+    """The entry, in other words, that the iteration's own task was finished under; else empty."""
 
 
 SAME_PLACE_LIKENESS = 0.34
@@ -39,18 +41,17 @@ SAME_PLACE_LIKENESS = 0.34
 ELSEWHERE_LIKENESS = 0.6
 """The share of words that a title keeps which was reworded and moved."""
 
-SAID_OF_A_TITLE = 0.75
-"""The share of a title's words that a line says which tells of it as finished."""
-
 SAME_LETTERS = 0.8
 """The share of letters that a title keeps in which only a word was mended."""
 
 
-def pair(before: Plan, after: Plan, *, finished: str = "") -> Pairing:
+def pair(before: Plan, after: Plan, *, finished: str = "", own: str | None = None) -> Pairing:
     """Find the tasks of ``before`` again in ``after``.
 
-    ``finished`` is what was newly written where finished tasks are told (PROGRESS.md). Total; the
-    work grows with the tasks that changed, not with their square.
+    ``finished`` is what was newly written where finished tasks are told (PROGRESS.md). ``own`` is
+    the task that was worked on, with evidence: where it is gone, it may take one new entry of
+    finished work that is nobody else's, in whatever words. Total; the work grows with the tasks
+    that changed, not with their square.
     """
     kept = _unchanged(before.tasks, after.tasks)
     taken = set(kept.values())
@@ -61,31 +62,41 @@ def pair(before: Plan, after: Plan, *, finished: str = "") -> Pairing:
     missing = [
         nth for nth, task in enumerate(before.tasks) if nth not in kept and is_unfinished(task)
     ]
-    resolved: set[int] = set()
-    finished_ones: set[int] = set()
-    if missing:
-        search = _Search(before, after, missing, fresh, dict(kept))
-        kept.update(search.reworded())
-        told = _Told(finished)
-        gone = [nth for nth in missing if nth not in kept]
-        finished_ones = {nth for nth in gone if told.names(before.tasks[nth].title)}
-        resolved = {nth for nth in gone if nth in finished_ones or search.is_in_parts(nth)}
+    if not missing:
+        return Pairing(kept=kept, resolved=frozenset(), fresh=frozenset(fresh))
+    search = _Search(before, after, missing, fresh, dict(kept))
+    kept.update(search.reworded())
+    gone = [nth for nth in missing if nth not in kept]
+    mine = next((nth for nth in gone if before.tasks[nth].id == own), None)
+    order = [*([] if mine is None else [mine]), *_ticked(before, after, kept), *gone]
+    told = Told(finished).each_once(before.tasks, order) & set(gone)
+    used = set(kept.values())
+    resolved = told | {nth for nth in gone if nth not in told and search.is_in_parts(nth, used)}
+    entry = ""
+    if mine is not None and mine not in resolved:
+        unpaired = [after.tasks[nth] for nth in fresh if nth not in used]
+        entry = _left_over(before, unpaired, finished)
+    if entry and mine is not None:
+        told, resolved = told | {mine}, resolved | {mine}
     return Pairing(
         kept=kept,
         resolved=frozenset(resolved),
         fresh=frozenset(fresh),
-        told=frozenset(finished_ones),
+        told=frozenset(told),
+        told_otherwise=entry,
     )
 
 
-def told_as_finished(before: Plan, after: Plan, finished: str) -> tuple[str, ...]:
-    """Ids of the open tasks that left the plan for where finished ones are told (S, PROGRESS.md).
+def told_as_finished(
+    before: Plan, after: Plan, finished: str, *, own: str | None = None
+) -> tuple[str, ...]:
+    """Ids of the open tasks that left the plan for where finished ones are told.
 
-    ``finished`` is what was newly written there.
+    ``finished`` is what was newly written there; ``own`` as for ``pair``.
     """
-    if not finished.strip():
+    if not finished.strip() and own is None:
         return ()
-    told = pair(before, after, finished=finished).told
+    told = pair(before, after, finished=finished, own=own).told
     return tuple(task.id for nth, task in enumerate(before.tasks) if nth in told)
 
 
@@ -94,31 +105,8 @@ def is_unfinished(task: Task) -> bool:
     return task.state not in {TaskState.DONE, TaskState.SKIPPED}
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of their words two texts share, from 0 to 1; words tell more than letters."""
-    return 2 * len(one & other) / (len(one) + len(other))
-
-
-def words_of(text: str) -> frozenset[str]:
-    """The words that carry a text: without endings and little words; CJK sign by sign."""
-    words = [word[:_STEM] for word in _WORD.findall(text.casefold())]
-    return frozenset(word for word in words if word not in _LITTLE_WORDS) or frozenset(
-        words or [text]
-    )
-
-
 _Key = Callable[[Task], Hashable]
 
-_STEM = 6
-_WORD = re.compile(r"[\u2e80-\U0003ffff]|[^\W_\u2e80-\U0003ffff]+")
-_LITTLE_WORDS = frozenset(
-    {
-        *("a", "an", "and", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "of"),
-        *("on", "or", "the", "to", "with"),
-        *("add", "create", "do", "fix", "implem", "make", "update", "use", "write"),
-    }
-)
-_REMARK = re.compile(r"(?<=\S)\s*\([^()]*\)\s*\Z")
 _COMMON = 30
 """A word in more new tasks than that tells none of them apart."""
 _TELLING = 4
@@ -175,24 +163,23 @@ def _match(
             taken.add(kept[nth])
 
 
-class _Told:
-    """What is told of finished tasks, line by line; it is told in other words than the plan's."""
+def _ticked(before: Plan, after: Plan, kept: Mapping[int, int]) -> list[int]:
+    """What became finished in its place: a line about it is no proof of another task."""
+    return [
+        nth
+        for nth, there in kept.items()
+        if is_unfinished(before.tasks[nth]) and not is_unfinished(after.tasks[there])
+    ]
 
-    def __init__(self, finished: str) -> None:
-        self._all = fold(finished).casefold()
-        self._lines = [words_of(line) for line in finished.splitlines() if line.strip()]
-        self._with_word: defaultdict[str, list[int]] = defaultdict(list)
-        for number, words in enumerate(self._lines):
-            for word in words:
-                self._with_word[word].append(number)
 
-    def names(self, title: str) -> bool:
-        """Whether a line says most of the words of a title, without the remark in brackets."""
-        if fold(title).casefold() in self._all:
-            return True
-        mine = words_of(_REMARK.sub("", title))
-        lines = {line for word in mine for line in self._with_word.get(word, ())[:_COMMON]}
-        return any(len(mine & self._lines[line]) >= SAID_OF_A_TITLE * len(mine) for line in lines)
+def _left_over(before: Plan, fresh: Sequence[Task], finished: str) -> str:
+    """The first new entry of finished work that names no task of the earlier plan; else empty."""
+    in_plan = [task.title for task in fresh if task.state is TaskState.DONE and not task.depth]
+    for entry in (*entries(finished), *in_plan):
+        told = Told(entry)
+        if not any(told.names(task) for task in before.tasks):
+            return fold(entry)
+    return ""
 
 
 class _Search:
@@ -241,17 +228,34 @@ class _Search:
                 taken.add(other)
         return found_of
 
-    def is_in_parts(self, nth: int) -> bool:
-        """Whether new tasks, or a new heading over them, say together what this one said."""
+    def is_in_parts(self, nth: int, used: set[int]) -> bool:
+        """Whether new tasks, or a new heading over them, say together what this one said.
+
+        An entry of finished work is one task's: those in ``used`` are no part of another, and it
+        grows by those that are a part of this one.
+        """
         if title_id(self._before[nth].title) in self._new_sections:
             return True
         mine = self._mine[nth]
-        merged = (mine <= self._theirs[other] for other in self._candidates(nth))
-        if len(mine) > 1 and any(merged):
+        free = [other for other in sorted(self._candidates(nth)) if self._is_free(other, used)]
+        merged = [other for other in free if mine <= self._theirs[other]]
+        if len(mine) > 1 and merged:
+            # What is open may hold several tasks, so it goes first.
+            used.add(min(merged, key=self._is_finished))
             return True
-        parts = [other for other in self._near[nth] if mine & self._theirs[other]]
+        near = [other for other in self._near[nth] if self._is_free(other, used)]
+        parts = [other for other in near if mine & self._theirs[other]]
         together = frozenset[str]().union(*(self._theirs[other] for other in parts))
-        return len(self._near[nth]) > 1 and 2 * len(mine & together) >= len(mine)
+        if len(near) < 2 or 2 * len(mine & together) < len(mine):
+            return False
+        used.update(parts)
+        return True
+
+    def _is_free(self, other: int, used: set[int]) -> bool:
+        return other not in used or not self._is_finished(other)
+
+    def _is_finished(self, other: int) -> bool:
+        return self._after[other].state is TaskState.DONE
 
     def _candidates(self, nth: int) -> Collection[int]:
         """The new tasks that stand near, and those that share a rare word."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from ralph_ls.core.plan.comparing.pairing import is_unfinished, likeness, words_of
+from ralph_ls.core.plan.comparing.finished_work import likeness, words_of
+from ralph_ls.core.plan.comparing.pairing import is_unfinished
 from ralph_ls.core.plan.lines import find_marks, lines_of
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.titles import fold
@@ -152,6 +153,7 @@ def tasks_back(was: Side, now: Side, dropped: Sequence[int], kept: Mapping[int, 
     family: dict[tuple[str | None, str], list[int]] = {}
     for nth, task in enumerate(was.plan.tasks):
         family.setdefault((task.parent, task.section), []).append(nth)
+    edits: list[Edit] = []
     behind: dict[int, list[str]] = {}
     ahead: dict[int, list[str]] = {}
     for siblings in family.values():
@@ -165,6 +167,12 @@ def tasks_back(was: Side, now: Side, dropped: Sequence[int], kept: Mapping[int, 
             if nth not in missing or around in missing:
                 continue
             block = _block(was, nth, missing)
+            left = _left_over(was, now, nth)
+            if left is not None:
+                begin, end = now.starts[left.start], now.starts[left.stop - 1]
+                end += len(now.lines[left.stop - 1])
+                edits.append(Edit(begin, end, now.ending.join(block)))
+                continue
             previous, following = anchors[nth]
             if previous is not None:
                 lines = _moved_in(block, now.lines[previous.line])
@@ -183,7 +191,7 @@ def tasks_back(was: Side, now: Side, dropped: Sequence[int], kept: Mapping[int, 
             first = was.plan.tasks[siblings[0]]
             line, lines = _in_section(was, now, first, homeless)
             behind.setdefault(line, []).extend(lines)
-    edits = [now.behind(line, lines) for line, lines in sorted(behind.items())]
+    edits += [now.behind(line, lines) for line, lines in sorted(behind.items())]
     return edits + [now.ahead(line, lines) for line, lines in sorted(ahead.items())]
 
 
@@ -226,6 +234,23 @@ def _stayed(was: Side, now: Side, nth: int, kept: Mapping[int, int]) -> Task | N
         # Its heading may have been reworded over it.
         is_there = now.heading(task.section) is None
     return became if is_there and became.depth == task.depth else None
+
+
+def _left_over(was: Side, now: Side, nth: int) -> range | None:
+    """The lines that a dropped task left where it stood: its own are gone, notes of it are not."""
+    task, tasks = was.plan.tasks[nth], was.plan.tasks
+    notes = [line for line in was.lines[task.line + 1 : task.end_line + 1] if line.strip()]
+    nests = nth + 1 < len(tasks) and tasks[nth + 1].line <= task.end_line
+    if not notes or nests or not task.line:
+        return None
+    for first, line in enumerate(now.lines[1:], start=1):
+        if line not in notes or now.lines[first - 1] != was.lines[task.line - 1]:
+            continue
+        end = first
+        while end < len(now.lines) and now.lines[end] in notes:
+            end += 1
+        return range(first, end)
+    return None
 
 
 def _block(was: Side, nth: int, missing: set[int]) -> list[str]:

@@ -7,7 +7,7 @@ A heading is judged by its words alone, and by whole headings rather than single
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
@@ -78,6 +78,12 @@ _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
 _NUMBERING = re.compile(r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+")
 _SEPARATORS = re.compile(r":| [-\u2013\u2014|/] ")
+_ASIDE = re.compile(r":| (?:--?|\u2013) | ?\u2014 ?")
+_LIST = re.compile(r" *(?:[/|,;:&+\u2014]| (?:--?|\u2013) |\b(?:and|or)\b) *")
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]] *")
+_AFTER_REMARK = ("", "(", "[", ":", "-", "\u2013", "\u2014")
+_OPTIONAL_THINGS = r"(?:work|tasks?|items?|ideas?|features?|improvements?|enhancements?)"
+_P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
 _P_NUMBER = re.compile(r"\bp([0-9])\b")
 _PRIORITY_PHRASE = re.compile(
     r"\b(high(?:est)?|critical|medium|standard|normal|low(?:est)?) priority\b"
@@ -133,17 +139,14 @@ def _judge_title(
     priority, kind = _read_priority(title, words), _read_kind(words)
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
-    return kind, priority, _is_optional(title, words, optional_sections)
+    return kind, priority, _is_optional(title, optional_sections)
 
 
 def _normalise(title: str) -> str:
     """Reduce a heading to its words: lower case, no marks, numbers, emoji, brackets, remarks."""
     if len(title) > _LONGEST_HEADING_JUDGED:
         return ""
-    words = _strip_symbols(title.translate(_MARKS).lower())
-    numbering = _NUMBERING.match(words)
-    if numbering is not None:
-        words = words[numbering.end() :]
+    words = _without_numbering(title)
     words = words.partition("(")[0].partition("[")[0]
     words = _SEPARATORS.split(words, maxsplit=1)[0]
     return " ".join(_strip_symbols(words).replace("-", " ").split())
@@ -200,20 +203,61 @@ def _combine(own: SectionKind, inherited: SectionKind) -> SectionKind:
     return inherited if own is SectionKind.PLAIN else own
 
 
-def _is_optional(title: str, words: str, optional_sections: Sequence[str]) -> bool:
-    """Say whether the heading is, begins with, or carries in brackets an optional section's name.
+def _is_optional(title: str, optional_sections: tuple[str, ...]) -> bool:
+    """Say whether the heading is an optional section's name, or has one in brackets.
 
-    ``Future`` fits ``## Future Work`` and ``## Ideas (future)``, not ``## Future-proof the API``.
+    ``Future`` fits ``## Future``, ``## Future work``, ``## Future / Later`` and ``## P2 (future)``,
+    but not ``## Future-proof the API`` nor ``## Optional parameters``.
     """
-    lowered = _strip_symbols(title.translate(_MARKS).lower())
-    for section in optional_sections:
-        name = _normalise(section)
-        if not name:
-            continue
-        if name in (words, " ".join(lowered.split())):
-            return True
-        if lowered.startswith(name) and lowered[len(name)] in " :,/&(":
-            return True
-        if f"({name})" in lowered:
-            return True
-    return False
+    names = tuple(filter(None, map(_normalise, optional_sections)))
+    if not names or len(title) > _LONGEST_HEADING_JUDGED:
+        return False
+    is_name = _optional_phrase(names)
+    text = _P_PREFIX.sub("", _without_numbering(title))
+    bare = _outside_brackets(text)
+    parts = [part for part in _LIST.split(bare) if part]
+    if is_name(bare) or (
+        any(map(is_name, parts)) and all(is_name(part) or _goes_with(part) for part in parts)
+    ):
+        return True
+    return any(is_name(one) for remark in _remarks(text) for one in _LIST.split(remark))
+
+
+def _without_numbering(title: str) -> str:
+    """Reduce a heading to lower case without marks and numbering."""
+    words = _strip_symbols(title.translate(_MARKS).lower())
+    numbering = _NUMBERING.match(words)
+    return words if numbering is None else words[numbering.end() :]
+
+
+def _remarks(text: str) -> Iterator[str]:
+    """What stands in brackets before or behind a heading, not within its words."""
+    for found in _BRACKETS.finditer(text):
+        if not found.start() or text[found.end() : found.end() + 1] in _AFTER_REMARK:
+            yield found[1]
+
+
+def _outside_brackets(text: str) -> str:
+    """What stands before a colon or a dash, without what is in brackets; the rest is a remark."""
+    bare = _BRACKETS.sub(" ", text).partition("(")[0].partition("[")[0]
+    return _ASIDE.split(bare, maxsplit=1)[0]
+
+
+@lru_cache(maxsize=64)
+def _optional_phrase(names: tuple[str, ...]) -> Callable[[str], bool]:
+    """A test for a name of an optional section, alone or with what such a section holds."""
+    name = f"(?:{'|'.join(map(re.escape, names))})"
+    phrase = re.compile(rf"{name}(?: {name})*(?: {_OPTIONAL_THINGS})?")
+
+    def is_name(text: str) -> bool:
+        words = " ".join(_strip_symbols(text).replace("-", " ").split())
+        return phrase.fullmatch(words) is not None
+
+    return is_name
+
+
+def _goes_with(part: str) -> bool:
+    """Say whether a part of a heading may stand beside the name of an optional section."""
+    words = " ".join(part.replace("-", " ").split())
+    is_low = _PRIORITY_OF_WORD.get(words) is Priority.P2 or words == "low priority"
+    return is_low or re.fullmatch(_OPTIONAL_THINGS, words) is not None

@@ -27,6 +27,8 @@ class Role(Enum):
     CRITERION = auto()
     DETAIL = auto()
     """Nested in a criterion."""
+    NOTE = auto()
+    """``Blocked by: …`` or ``Needs: …`` in no task: it was left over when its task was removed."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -125,8 +127,13 @@ def settle(item: Item) -> None:
             item.role = Role.LABEL
         elif found is not None and found.name == "status":
             item.role = Role.DETAIL
+        elif found is not None and found.name in _REASONS and found.value:
+            item.role = Role.NOTE
         return
     around.is_bare_label = False
+    if around.role is Role.NOTE and item.box is None:
+        item.role = Role.DETAIL
+        return
     if around.role in {Role.CRITERION, Role.DETAIL}:
         item.role = Role.DETAIL
     elif around.role is Role.LABEL:
@@ -147,6 +154,7 @@ _FIELD = re.compile(
     r"[*_]{0,3}[ \t]*:[*_]{0,3}(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_REASONS = frozenset({"blocked by", "needs"})
 _LABELS = frozenset({"acceptance criteria", "criteria", "done when"})
 _LONGEST_LABEL = 40
 

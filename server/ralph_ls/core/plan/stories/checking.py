@@ -2,19 +2,19 @@
 
 - ``criteria-vague``: a criterion of a story that does not pass, of which nobody could say when it
   is met. The rules are those of markdown plans.
-- ``close-without-evidence``: a story passes, and its notes say that a criterion was not verified,
-  or that its command failed; or they give a reason such as ``Verified: done`` that names nothing;
-  or no reviewer has approved it, and it came through at the cap of its reviews.
+- ``criteria-missing``: a story has no acceptance criteria, or none that says anything.
+- ``close-without-evidence``: a story passes, and its notes are empty; or they say that a criterion
+  was not verified, or that its command failed; or they give a reason such as ``Verified: done``
+  that names nothing; or no reviewer has approved it, and it came through at the cap of its reviews.
 
-A story that passes and says nothing of it is left alone: the review cycle is its evidence. It must
-never know a file.
+It must never know a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.plan.beads.criteria import read_evidence
+from ralph_ls.core.plan.beads.criteria import SUCCESS, command_of, is_wanted, read_evidence
 from ralph_ls.core.plan.checking.closing import reason_in, says_nothing
 from ralph_ls.core.plan.checking.criteria import is_vague
 from ralph_ls.core.plan.checking.remarks import CheckCode, Place, Remark, name_of
@@ -31,9 +31,30 @@ def check(stories: Stories) -> tuple[Remark, ...]:
     found = [
         remark
         for story in stories.stories
-        for remark in (_closed(story, lines) if story.passes else _vague(story, lines))
+        for remark in (
+            *_without_criteria(story, lines),
+            *(_closed(story, lines) if story.passes else _vague(story, lines)),
+        )
     ]
     return tuple(sorted(found, key=lambda one: (one.place.line, one.place.start)))
+
+
+def _without_criteria(story: Story, lines: TextLines) -> Iterator[Remark]:
+    """What is there in place of criteria; of another kind than a list, reading has found it."""
+    member = story.fields.get("acceptanceCriteria")
+    value = None if member is None else value_of(member.node)
+    if story.criteria or not (value is None or isinstance(value, list)):
+        return
+    place = _brace_of(story) if member is None else member.node
+    message = (
+        f"{name_of(story.title)} does not say when it is done; write acceptanceCriteria that can "
+        "be run or seen"
+    )
+    yield _remark(CheckCode.CRITERIA_MISSING, message, story, place, lines)
+
+
+def _brace_of(story: Story) -> Node:
+    return Node(story.node.start, story.node.start + 1)
 
 
 def _vague(story: Story, lines: TextLines) -> Iterator[Remark]:
@@ -50,6 +71,10 @@ def _vague(story: Story, lines: TextLines) -> Iterator[Remark]:
 def _closed(story: Story, lines: TextLines) -> Iterator[Remark]:
     """One remark at the notes, and one at the feedback."""
     notes, feedback = story.fields.get("notes"), story.fields.get(FEEDBACK)
+    if notes is None or not (text := value_of(notes.node)) or not str(text).strip():
+        place = _brace_of(story) if notes is None else notes.node
+        message = f"{name_of(story.title)} passes, and its notes do not say how that was seen"
+        yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, place, lines)
     if notes is not None and (why := _doubt(value_of(notes.node))):
         message = f"{name_of(story.title)} passes, and {why}; look at it, or let it pass no more"
         yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, notes.node, lines)
@@ -68,7 +93,9 @@ def _doubt(notes: object) -> str:
     for one in {line.criterion: line for line in read_evidence(text)}.values():
         if not one.is_ticked:
             return f"its notes say that {name_of(one.criterion)} was not verified"
-        if one.exit_code not in {0, None}:
+        asked = command_of(one.criterion)
+        wanted = SUCCESS if asked is None else asked.exit_code
+        if one.exit_code is not None and not is_wanted(one.exit_code, wanted):
             return f"by its notes the command for {name_of(one.criterion)} failed"
     reasons = [reason for line in text.splitlines() if (reason := reason_in(line)) is not None]
     if reasons and says_nothing(reasons[-1]):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ralph_ls.core.plan.stories.json_text import last_members
 from ralph_ls.core.plan.stories.model import (
     FEEDBACK,
     PASSES,
@@ -40,6 +41,26 @@ def check_invariants(stories: Stories, *, skip_review: bool = False) -> tuple[Fi
             way = " → ".join([*rings[story.id], story.id])
             message = f"these wait for each other: {way}; take one of the dependencies out"
             found.append(_at(story, "story-dependency-cycle", message, _key_of(story)))
+    return tuple(found)
+
+
+def check_missing(stories: Stories, *, skip_review: bool = False) -> tuple[Finding, ...]:
+    """Tell what files of other tools may lack, so that no agent is kept at work for it.
+
+    - ``stories-branch-missing``: the file has no field ``branchName``; an empty one will do;
+    - ``story-passes-unreviewed``: a story passes that nobody has reviewed; not where reviews are
+      skipped.
+    """
+    found: list[Finding] = []
+    root = stories.root
+    has_stories = root.members is not None and stories.array.items is not None
+    if has_stories and "branchName" not in last_members(root):
+        message = "the file has no branchName; name the branch that the stories are done on"
+        found.append(Finding("stories-branch-missing", message, root.start, root.start + 1))
+    for story in stories.stories:
+        if story.passes and story.status is None and not skip_review:
+            message = f"{story.id} passes, but its {STATUS} is null; only a review lets it"
+            found.append(_at(story, "story-passes-unreviewed", message, PASSES))
     return tuple(found)
 
 

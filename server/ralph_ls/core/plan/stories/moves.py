@@ -13,7 +13,9 @@
   to be approved, with ``[AUTO-APPROVED AT CAP]`` before the feedback: so a story is not sent back
   and forth for ever, and everybody sees that it was the cap.
 - *review-fix* brings exactly one back to ``needs_review``, and clears the feedback.
-- *plan* moves no story. An iteration that ends in BLOCKED or DECIDE moves none either.
+- *plan* moves no story. An iteration that ends in BLOCKED or DECIDE reviews none either, but where
+  nobody reviews it may have finished one. One that also promises COMPLETE is judged as if it did
+  not halt, where all stories pass by moves that are legal then: COMPLETE is looked at first.
 - No iteration deletes a story, drops a dependency, or changes criteria, priority or the commands
   that verify the work; but a plan iteration may do all of this except the last.
 
@@ -26,7 +28,7 @@ Two readings are compared; who wrote the later one is for the caller to know.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ralph_ls.core.plan.stories.json_text import value_of
@@ -85,6 +87,8 @@ class Rules:
     review_cap: int = REVIEW_CAP
     halts: bool = False
     """It ended in BLOCKED or DECIDE."""
+    completes: bool = False
+    """It promised COMPLETE, which is looked at before what halts."""
     assigned: str | None = None
     """The story that it was started for: where several moved, this move stays."""
     theirs: frozenset[tuple[str, str]] = frozenset()
@@ -111,6 +115,15 @@ class IllegalMove:
 
 def check_moves(before: Stories, after: Stories, rules: Rules) -> tuple[IllegalMove, ...]:
     """Tell what an iteration did between two readings that it may not, in the file's order."""
+    if rules.halts and rules.completes:
+        found = _check(before, after, replace(rules, halts=False))
+        undone = {move.story for move in found if PASSES in move.fields}
+        if after.stories and all(one.passes and one.id not in undone for one in after.stories):
+            return found
+    return _check(before, after, rules)
+
+
+def _check(before: Stories, after: Stories, rules: Rules) -> tuple[IllegalMove, ...]:
     was, now = before.by_id(), after.by_id()
     is_free = rules.mode is Mode.PLAN
     found = [] if is_free else list(_check_kept(was, now))
@@ -183,7 +196,9 @@ def _check_reviews(kept: list[tuple[Story, Story]], rules: Rules) -> Iterator[Il
             legal.append(new)
         else:
             code, message = wrong
-            yield _illegal(code, f"{new.id}: {message}", new)
+            keeps_passing = code is MoveCode.HALTED and _is_finished_unreviewed(old, new, rules)
+            fields = (STATUS,) if keeps_passing else REVIEW_FIELDS
+            yield _illegal(code, f"{new.id}: {message}", new, fields)
     agents = [one for one in legal if not _is_persons(one, rules)]
     stays = next((one for one in agents if one.id == rules.assigned), next(iter(agents), None))
     if stays is None:
@@ -224,7 +239,8 @@ Wrong = tuple[MoveCode, str]
 
 def _judge(old: Story, new: Story, rules: Rules) -> Wrong | None:
     """What is wrong with the move of one story; None where it is legal by itself."""
-    if rules.halts:
+    is_finished = _is_finished_unreviewed(old, new, rules)
+    if rules.halts and not (is_finished and new.status is old.status):
         return MoveCode.HALTED, (
             "who ends with BLOCKED or DECIDE leaves the review of every story as it was"
         )
@@ -239,6 +255,12 @@ def _judge(old: Story, new: Story, rules: Rules) -> Wrong | None:
             return _judge_fix(old, new)
         case _:
             return _judge_skipped(old, new) if rules.skip_review else _judge_implement(old, new)
+
+
+def _is_finished_unreviewed(old: Story, new: Story, rules: Rules) -> bool:
+    """Whether it passes by a move that a halt does not touch: nobody was to review it."""
+    is_build = rules.mode is Mode.BUILD and rules.skip_review and not old.passes
+    return is_build and _judge_skipped(old, new) is None
 
 
 def _judge_implement(old: Story, new: Story) -> Wrong | None:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from ralph_ls.core.plan.checking.remarks import Place
 from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.model import Parsed, Plan, Task, TaskKind
-from ralph_ls.core.plan.stories.invariants import check_invariants
+from ralph_ls.core.plan.stories.invariants import check_invariants, check_missing
 from ralph_ls.core.plan.stories.json_text import Node
 from ralph_ls.core.plan.stories.model import PASSES, Stories, Story
 from ralph_ls.core.plan.stories.reading import read
@@ -23,7 +23,11 @@ from ralph_ls.protocol.plan import PlanProblem, TaskState
 def parse(text: str, *, skip_review: bool = False) -> Parsed:
     """Read a plan and its problems from a file of stories; never raises."""
     known = read(text)
-    found = [*known.findings, *check_invariants(known.stories, skip_review=skip_review)]
+    found = [
+        *known.findings,
+        *check_invariants(known.stories, skip_review=skip_review),
+        *check_missing(known.stories, skip_review=skip_review),
+    ]
     lines = TextLines(text)
     problems: list[PlanProblem] = []
     spans: list[tuple[int, int]] = []

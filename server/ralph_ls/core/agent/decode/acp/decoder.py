@@ -46,8 +46,8 @@ LONGEST_REST = 1 << 16
 class AcpDecoder(LineDecoder):
     """Reads one process of the client."""
 
-    def __init__(self, iteration: int, *, folder: str = "", earlier_cost_usd: float = 0.0) -> None:
-        super().__init__(iteration, folder=folder)
+    def __init__(self, start: int, *, folder: str = "", earlier_cost_usd: float = 0.0) -> None:
+        super().__init__(start, folder=folder)
         self._asked_for: dict[str, str] = {}
         """The method of each request of ours that was not answered."""
         self._logins = ""

@@ -71,7 +71,7 @@ class ClaudeDecoder:
 
     def __init__(
         self,
-        iteration: int,
+        start: int,
         *,
         earlier_cost_usd: float = 0.0,
         meter: Counting | None = None,
@@ -84,7 +84,7 @@ class ClaudeDecoder:
         """
         self._earlier_cost = earlier_cost_usd
         self._lines = LineSplitter()
-        self._tell = Teller(iteration)
+        self._tell = Teller(start)
         self._folder = ""
         self._session_id: str | None = None
         self._model: str | None = None

@@ -66,9 +66,9 @@ _FAILURES = {
 class ClineDecoder(LineDecoder):
     """Reads one process of ``cline``."""
 
-    def __init__(self, iteration: int, *, folder: str = "") -> None:
+    def __init__(self, start: int, *, folder: str = "") -> None:
         """``folder`` is the one it works in: the stream does not say."""
-        super().__init__(iteration, folder=folder)
+        super().__init__(start, folder=folder)
         self._piece = ""
         """What of a text has come whose end has not."""
         self._calls: dict[str, _Call] = {}

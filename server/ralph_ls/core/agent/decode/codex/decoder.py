@@ -64,14 +64,12 @@ NO_END = "its output ended before its turn did"
 class CodexDecoder:
     """Reads one process of ``codex``."""
 
-    def __init__(
-        self, iteration: int, *, folder: str = "", earlier_usage: Usage | None = None
-    ) -> None:
+    def __init__(self, start: int, *, folder: str = "", earlier_usage: Usage | None = None) -> None:
         """``earlier_usage`` is what a thread that is resumed had used before."""
         self._folder = folder
         self._earlier_usage = earlier_usage or Usage()
         self._lines = LineSplitter()
-        self._tell = Teller(iteration)
+        self._tell = Teller(start)
         self._thread_id: str | None = None
         self._said = Said()
         self._asked = ""

@@ -54,9 +54,9 @@ _RETRY = "model_retry"
 class CopilotDecoder(LineDecoder):
     """Reads one process of ``copilot``."""
 
-    def __init__(self, iteration: int, *, folder: str = "") -> None:
+    def __init__(self, start: int, *, folder: str = "") -> None:
         """``folder`` is the one it works in: the stream does not say."""
-        super().__init__(iteration, folder=folder)
+        super().__init__(start, folder=folder)
         self._piece = ""
         """What of a text has come whose whole has not."""
         self._calls: dict[str, _Call] = {}

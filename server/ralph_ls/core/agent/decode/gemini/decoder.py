@@ -56,8 +56,8 @@ NO_END = "its output ended without a result"
 class GeminiDecoder(LineDecoder):
     """Reads one process of ``gemini``."""
 
-    def __init__(self, iteration: int, *, folder: str = "") -> None:
-        super().__init__(iteration, folder=folder)
+    def __init__(self, start: int, *, folder: str = "") -> None:
+        super().__init__(start, folder=folder)
         self._saying = Joined()
         self._calls: dict[str, _Call] = {}
         self._n_answers = 0

@@ -30,10 +30,10 @@ class JsonLinesDecoder(LineDecoder):
     """Reads one process of a program that prints JSON lines."""
 
     def __init__(
-        self, iteration: int, *, mapping: JsonLinesConfig | None = None, folder: str = ""
+        self, start: int, *, mapping: JsonLinesConfig | None = None, folder: str = ""
     ) -> None:
         """``folder`` is the one it works in, from which paths are told."""
-        super().__init__(iteration, folder=folder)
+        super().__init__(start, folder=folder)
         self._mapping = mapping or JsonLinesConfig()
         self._fields = Fields(self._mapping)
         self._pieces: list[str] = []

@@ -57,8 +57,8 @@ NO_END = "its output ended before its last step did"
 class OpencodeDecoder(LineDecoder):
     """Reads one process of ``opencode``."""
 
-    def __init__(self, iteration: int, *, folder: str = "") -> None:
-        super().__init__(iteration, folder=folder)
+    def __init__(self, start: int, *, folder: str = "") -> None:
+        super().__init__(start, folder=folder)
         self._todos = TodoList()
         self._used = Counts()
         self._has_ended = False

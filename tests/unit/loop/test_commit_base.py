@@ -1,0 +1,38 @@
+"""What the loop's next commit is held against, where work of an earlier iteration is in none."""
+
+from __future__ import annotations
+
+from ralph_ls.core.loop.commit_base import base_of, is_owed
+from ralph_ls.protocol.evidence import Baseline
+
+KNOWN = Baseline(head="1", dirty={"notes": "n1", "draft": "d1"}, own={"plan": "p1"})
+FOUND = Baseline(
+    head="1",
+    dirty={"notes": "n1", "draft": "d2", "code": "c1", "users": "u1", "touched": "t2"},
+    own={"plan": "p2", "log": "l1"},
+)
+OWED = {"draft": "d2", "code": "c1", "touched": "t1", "plan": "p2", "log": "l1"}
+
+
+def test_without_work_that_is_owed_it_is_the_tree_as_it_was_found() -> None:
+    assert base_of(None, None, FOUND) == FOUND
+    assert base_of(None, OWED, FOUND) == FOUND
+    assert base_of(KNOWN, {}, FOUND) == FOUND
+
+
+def test_work_that_is_owed_counts_as_changed_and_what_others_wrote_does_not() -> None:
+    base = base_of(KNOWN, OWED, FOUND)
+    assert base.dirty == {"notes": "n1", "draft": "d1", "users": "u1", "touched": "t2"}
+    assert base.own == {"plan": "p1"}
+    assert base.head == FOUND.head
+
+
+def test_a_journal_that_did_not_keep_it_goes_by_the_earlier_base() -> None:
+    assert base_of(KNOWN, None, FOUND) == KNOWN
+
+
+def test_work_is_owed_for_as_long_as_it_is_in_the_tree_as_it_was() -> None:
+    assert is_owed({"code": "c1"}, FOUND)
+    assert is_owed({"plan": "p2"}, FOUND)
+    assert not is_owed({"touched": "t1", "gone": "g"}, FOUND)
+    assert not is_owed(None, FOUND)

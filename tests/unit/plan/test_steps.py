@@ -1,0 +1,47 @@
+"""Which steps of a plan there are, and when they go on."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.steps import goes_on, merged_steps, steps_of
+
+PLAN = """# Plan
+
+- [ ] Parse 12 dates
+  - [x] Write tests
+  1. [X] Read RFC
+| [ ] | Print |
+no box [x]
+"""
+
+
+def test_every_box_is_a_step() -> None:
+    assert steps_of(PLAN) == {
+        "parse dates": False,
+        "write tests": True,
+        "read rfc": True,
+        "print": False,
+    }
+    assert steps_of("- [x] a 1\n- [ ] a 2\n") == {"a": True}
+
+
+@pytest.mark.parametrize(
+    ("after", "on"),
+    [
+        (PLAN, False),
+        (PLAN.replace("[ ] Parse", "[x] Parse"), True),
+        (PLAN.replace("[x] Write", "[ ] Write"), False),
+        (PLAN.replace("12", "13"), False),
+        (PLAN + "- [ ] Another one\n", True),
+        (PLAN.replace("- [ ] Parse 12 dates\n", ""), False),
+    ],
+)
+def test_a_plan_goes_on_with_a_first_tick_and_a_new_step(after: str, *, on: bool) -> None:
+    assert goes_on(steps_of(PLAN), steps_of(after)) is on
+
+
+def test_what_was_done_once_is_done() -> None:
+    known = merged_steps({"a": True, "b": False}, {"a": False, "b": False, "c": True})
+    assert known == {"a": True, "b": False, "c": True}
+    assert not goes_on(known, {"a": True, "c": True})
