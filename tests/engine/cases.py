@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import tempfile
 import threading
 import time
@@ -209,6 +210,16 @@ def wait_until(folder: Path, is_so: Callable[[], bool], *, seconds: float = PATI
             assert time.monotonic() < until, sorted(path.name for path in folder.iterdir())
             changed.wait(LIVE_INTERVAL)
             changed.clear()
+
+
+def remove_at_once(folder: Path) -> None:
+    """Remove a folder that somebody still writes into, as ``rm -rf`` does when nobody interferes.
+
+    Entry by entry, a file that appears meanwhile would leave its folder behind.
+    """
+    removed = folder.with_name(f"{folder.name}-removed")
+    folder.rename(removed)
+    shutil.rmtree(removed)
 
 
 def events_in(stdout: str) -> tuple[Event | UnknownEvent, ...]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Scene, Started, told, wait_until, warnings
+from tests.engine.cases import Scene, Started, remove_at_once, told, wait_until, warnings
 from tests.engine.loop import (
     Completed,
     Running,
@@ -162,7 +161,7 @@ class TestGone:
         running = begun(scene, "wait_here", "3")
         found = newest_run(scene.repository)
         assert found is not None
-        shutil.rmtree(scene.repository)
+        remove_at_once(scene.repository)
         scene.open_gate()
         done = running.wait()
         message = f"the work tree {scene.repository} was removed; get it back, or begin anew"
@@ -174,7 +173,7 @@ class TestGone:
     def test_the_state_ends_the_run_which_says_so(self, scene: Scene) -> None:
         running = begun(scene, f"[ -e work.txt ] || wait_here; {GOES_ON}", "3")
         folder = scene.run_folder()
-        shutil.rmtree(folder)
+        remove_at_once(folder)
         scene.open_gate()
         done = running.wait()
         assert done.exit_code == 5

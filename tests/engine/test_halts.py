@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Scene, told, wait_until, warnings
+from tests.engine.cases import Scene, remove_at_once, told, wait_until, warnings
 from tests.engine.loop import PATIENCE, Running, git, wait_for
 
 pytestmark = pytest.mark.slow
@@ -205,7 +204,7 @@ class TestParking:
         scene.agent(ASKS)
         running = scene.start("5", "--on-halt", "wait")
         running.wait_for("phaseChanged", phase="parked")
-        shutil.rmtree(scene.repository)
+        remove_at_once(scene.repository)
         assert running.process.wait(PATIENCE) == 5
         assert not scene.repository.exists()
 
