@@ -7,8 +7,11 @@ engine lives: the caller holds the work tree's lock.
 from __future__ import annotations
 
 import contextlib
+import os
 from datetime import datetime
 from pathlib import Path
+
+import psutil
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
@@ -18,12 +21,14 @@ from ralph_ls.core.words import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.process_tree import end_orphan, end_tree
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
+from ralph_ls.protocol.events import IterationEnded, RunResumed, RunStarted
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.journal import read_journal
+from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.lock import is_engine, is_same_process, is_state_held
 from ralph_ls.store.logs import (
     find_old_logs,
     move_earlier_logs,
@@ -38,6 +43,35 @@ ORPHAN_GRACE = 2.0
 
 LARGEST_SUMMARY = 16 << 20
 """Bytes; a larger file is none of ours."""
+
+
+def require_no_engine(found: FoundRun | None, state: StateFolder) -> None:
+    """Raise ``WorkspaceBusy`` where the engine of the earlier run still lives.
+
+    Its lock in the git directory may have been deleted while it ran, so that this engine could take
+    it: the agent of a living engine is no orphan. The caller holds the lock of ``state``.
+    """
+    if found is None or found.state.phase is Phase.ENDED:
+        return
+    folder = found.files.folder.parent.parent
+    lives = folder != state.folder and is_state_held(folder)
+    owner, pid = found.owner, found.state.pid
+    if owner is not None and owner.run == found.state.run and owner.pid == pid != os.getpid():
+        lives = lives or is_same_process(owner.pid, owner.process_start_time)
+    elif not lives and psutil.pid_exists(pid):
+        lives = is_engine(pid, _taken_up_at(found))
+    if lives:
+        raise WorkspaceBusy(
+            f"another engine (pid {pid}) owns this work tree with run {found.state.run}, though "
+            "its lock was deleted; see it with: ralph watch, or end it with: ralph stop"
+        )
+
+
+def _taken_up_at(found: FoundRun) -> datetime | None:
+    """When the last engine of the run wrote its pid into the journal."""
+    taken_up = (RunStarted, RunResumed)
+    events = read_journal(found.files.journal).events
+    return next((one.at for one in reversed(events) if isinstance(one, taken_up)), None)
 
 
 def end_orphans(run: RunState) -> int:

@@ -34,7 +34,13 @@ from ralph_ls.engine.agents_of_run import (
 )
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.default_agent import with_agent
-from ralph_ls.engine.earlier import end_orphans, put_logs_aside, remove_old_logs, tell_orphans
+from ralph_ls.engine.earlier import (
+    end_orphans,
+    put_logs_aside,
+    remove_old_logs,
+    require_no_engine,
+    tell_orphans,
+)
 from ralph_ls.engine.environment import base_agent_environment, find_program
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
 from ralph_ls.engine.hook_check import tell_silent_hook
@@ -110,6 +116,7 @@ def prepare_start(
     """
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
+    require_no_engine(found, state)
     orphans, problem = _end_earlier(found, worktree, request)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from ralph_ls.core.loop.effects import Finish
 from ralph_ls.core.loop.inputs import (
+    Announced,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -32,11 +34,13 @@ from ralph_ls.engine.perform import Performer
 from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.commands import Stop
-from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.store import inbox, notes
+from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
+from ralph_ls.store.lock import EngineLock
 
 WAITS_FOR_PEOPLE = frozenset({Phase.PARKED, Phase.PAUSED})
 """Phases that end only when somebody does something; in any other the loop meets what is gone."""
@@ -53,6 +57,7 @@ class Engine:
         state: LoopState,
         clock: Clock,
         keeper: Keeper | None = None,
+        lock: EngineLock | None = None,
         performer_type: Callable[..., Performer] = Performer,
     ) -> None:
         self._workspace = workspace
@@ -63,6 +68,7 @@ class Engine:
         self._posted: dict[str, inbox.Posted] = {}
         self._exit_code: int | None = None
         self._keeper = Keeper() if keeper is None else keeper
+        self._lock = lock
         self._is_kept = False
         """The keeper watches the work tree."""
         self._performer = performer_type(
@@ -162,6 +168,7 @@ class Engine:
 
     def _look(self) -> None:
         """Whatever may have come while the engine waits; called at least twice a second."""
+        self._hold_on()
         self._collect()
         reap_adopted()
         self._performer.look_at_clock()
@@ -169,6 +176,28 @@ class Engine:
             root = self._workspace.root
             message = f"the work tree {root} is gone, so nobody can answer there any more"
             self.deliver(EffectFailed(message=message))
+
+    def _hold_on(self) -> None:
+        """Bring back the run's own files that somebody deleted while it is live."""
+        if self._lock is None or self._exit_code is not None:
+            return
+        lost: tuple[Path, ...] = ()
+        try:
+            if self._journal.renew():
+                make_private_folder(self._workspace.state.inbox)
+                lost = (self._journal.path,)
+            lost = (*lost, *self._lock.renew())
+        except RalphError as error:
+            self._lock = None
+            self.deliver(EffectFailed(message=error.message))
+            return
+        if lost:
+            names = ", ".join(str(path) for path in lost)
+            message = (
+                f"files of this run were deleted while it is live, and are written again: {names}; "
+                "keep scripts and agents from deleting them"
+            )
+            self.deliver(Announced(code="own-files-deleted", message=message))
 
     def _collect(self) -> None:
         """Read new commands; their files stay until the journal has the answer."""

@@ -49,7 +49,7 @@ def run_engine(
     used_clock = SystemClock() if clock is None else clock
     worktree = find_worktree(request.folder)
     state = state_folder(state_root(request.environment), worktree)
-    lock = EngineLock(worktree.git_dir)
+    lock = EngineLock(worktree.git_dir, state.folder)
     keeper = start_keeper()
     with contextlib.ExitStack() as on_end, lock, adopting_orphans():
         on_end.callback(keeper.leave)
@@ -72,7 +72,12 @@ def run_engine(
         try:
             engine_state = LoopState(run=start.run_state)
             make_engine = functools.partial(
-                Engine, workspace, journal=journal, state=engine_state, clock=used_clock
+                Engine,
+                workspace,
+                journal=journal,
+                state=engine_state,
+                clock=used_clock,
+                lock=lock,
             )
             return asyncio.run(_run(make_engine, start, keeper))
         finally:

@@ -14,7 +14,10 @@ from pathlib import Path
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import Event, EventBase, UnknownEvent, dump_event, parse_event
-from ralph_ls.store.files import PRIVATE_FILE, write_all
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_all
+
+_PIECE = 1 << 20
+"""Bytes that are copied at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,7 @@ class Journal:
         self.path = path
         self._size = size
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
             self._descriptor = os.open(path, flags, PRIVATE_FILE)
             if os.fstat(self._descriptor).st_size != size:
                 os.ftruncate(self._descriptor, size)
@@ -92,6 +95,33 @@ class Journal:
     def size(self) -> int:
         """Bytes written so far."""
         return self._size
+
+    def renew(self) -> bool:
+        """Write the journal again where its file was deleted or replaced; says whether it was.
+
+        What was written is still there behind the open file. Raises ``StateUnusable``.
+        """
+        with contextlib.suppress(OSError):
+            if os.path.samestat(self.path.stat(), os.fstat(self._descriptor)):
+                return False
+        make_private_folder(self.path.parent)
+        temporary = self.path.with_name(f".{self.path.name}.again")
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
+            descriptor = os.open(temporary, flags, PRIVATE_FILE)
+            try:
+                for offset in range(0, self._size, _PIECE):
+                    length = min(_PIECE, self._size - offset)
+                    write_all(descriptor, os.pread(self._descriptor, length, offset))
+                temporary.replace(self.path)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        except OSError as error:
+            raise _unusable(self.path, error) from error
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        return True
 
     def sync(self) -> None:
         """Put what was written on the disk; blocking, so call it beside other work."""
