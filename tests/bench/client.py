@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.editor.codec import FrameReader, frame
+from ralph_ls.editor.framing import FrameReader, frame
 from tests.bench.figures import ROOT, environment
+from tests.editor.wire import bodies
 
 READ_BYTES = 1 << 18
 
@@ -64,7 +65,7 @@ class Client:
             data = os.read(self._output, READ_BYTES)
             if not data:
                 raise RuntimeError("the server has ended")
-            self._waiting = self._frames.feed(data)[::-1]
+            self._waiting = bodies(self._frames, data)[::-1]
         return self._waiting.pop()
 
     def initialize(self, folder: Path | None = None) -> None:

@@ -20,8 +20,9 @@ from typing import IO, Any
 from lsprotocol.converters import get_converter
 from pytest_lsp import client_capabilities
 
-from ralph_ls.editor.codec import FrameReader, frame
+from ralph_ls.editor.framing import FrameReader, frame
 from tests.editor.warm_server import ServerNursery
+from tests.editor.wire import bodies
 from tests.engine.warm import ForkedProcess
 
 VS_CODE = "visual-studio-code@v1.65.2"
@@ -245,7 +246,7 @@ class Editor:
     async def _read(self, reader: asyncio.StreamReader) -> None:
         frames = FrameReader()
         while data := await reader.read(1 << 16):
-            for body in frames.feed(data):
+            for body in bodies(frames, data):
                 self._take(json.loads(body))
             async with self._changed:
                 self._changed.notify_all()

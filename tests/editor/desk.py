@@ -24,7 +24,7 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor import mended
-from ralph_ls.editor.codec import FrameReader, make_converter
+from ralph_ls.editor.codec import make_converter
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.features import (
     code_actions,
@@ -40,6 +40,7 @@ from ralph_ls.editor.features import (
     rename,
     symbols,
 )
+from ralph_ls.editor.framing import FrameReader
 from ralph_ls.editor.mended import MendedServer
 from ralph_ls.editor.picture import Picture
 from ralph_ls.editor.sights import real_path
@@ -48,6 +49,7 @@ from ralph_ls.protocol.events import Event, EventBase, UnknownEvent
 from ralph_ls.protocol.options import EditorOptions
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.store.layout import RunFiles
+from tests.editor.wire import bodies
 from tests.unit.views.sights import run_of
 
 VS_CODE = "visual-studio-code@v1.65.2"
@@ -204,7 +206,7 @@ class Desk:
     # ------------------------------------------------------------------- what the server sees of it
 
     def write(self, message: bytes) -> None:
-        for body in self._frames.feed(message):
+        for body in bodies(self._frames, message):
             told = json.loads(body)
             if told.get("method") == "window/workDoneProgress/create" and self.shows_progress:
                 asyncio.get_running_loop().call_soon(self.reply, told)

@@ -13,15 +13,13 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from ralph_ls.editor.arguments import read_arguments
 from ralph_ls.editor.codec import (
-    FrameReader,
-    StreamUnreadable,
-    frame,
     make_converter,
     read_params,
     write_notification,
     write_result,
 )
 from ralph_ls.editor.errors import ERROR_CODES, code_of, invalid_params, to_response_error
+from ralph_ls.editor.framing import FrameReader
 from ralph_ls.protocol import errors as our_errors
 from ralph_ls.protocol.methods import (
     METHODS,
@@ -33,47 +31,9 @@ from ralph_ls.protocol.methods import (
     ReplyResult,
     StartParams,
 )
+from tests.editor.wire import bodies
 
 CONVERTER = make_converter()
-
-
-class TestFrames:
-    @given(st.lists(st.binary()), st.data())
-    def test_any_chunking_gives_the_same_bodies(
-        self, bodies: list[bytes], data: st.DataObject
-    ) -> None:
-        stream = b"".join(frame(body) for body in bodies)
-        cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)))))
-        reader = FrameReader()
-        read = []
-        for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
-            read += reader.feed(stream[start:end])
-        assert read == bodies
-
-    @pytest.mark.parametrize(
-        "headers",
-        [
-            b"content-length:2\r\n\r\n",
-            b"Content-Type: application/vscode-jsonrpc\r\nContent-Length: 2\r\n\r\n",
-            b"CONTENT-LENGTH :  2 \r\nX-Other: y\r\n\r\n",
-        ],
-    )
-    def test_headers_may_be_written_in_any_way(self, headers: bytes) -> None:
-        assert FrameReader().feed(headers + b"{}") == [b"{}"]
-
-    @pytest.mark.parametrize(
-        "data",
-        [
-            b"GET / HTTP/1.1\r\n\r\n",
-            b"Content-Length: two\r\n\r\n",
-            b"Content-Length: -2\r\n\r\n",
-            b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
-            b"x" * 20_000,
-        ],
-    )
-    def test_what_is_no_header_is_told(self, data: bytes) -> None:
-        with pytest.raises(StreamUnreadable):
-            FrameReader().feed(data)
 
 
 class TestOurMessages:
@@ -82,7 +42,7 @@ class TestOurMessages:
         params = OutputParams(
             workspace="w", run="r", start=1, stream="out", text=text, skipped=skipped
         )
-        [body] = FrameReader().feed(write_notification(OUTPUT, params))
+        [body] = bodies(FrameReader(), write_notification(OUTPUT, params))
         message = json.loads(body)
         assert message.pop("params") == params.model_dump(by_alias=True)
         assert message == {"jsonrpc": "2.0", "method": OUTPUT}
@@ -90,7 +50,7 @@ class TestOurMessages:
     @pytest.mark.parametrize("message_id", [0, 7, 'a"b', "é"])
     def test_a_result_names_its_request(self, message_id: int | str) -> None:
         result = ReplyResult(accepted=True, code="accepted", text="é")
-        [body] = FrameReader().feed(write_result(message_id, result))
+        [body] = bodies(FrameReader(), write_result(message_id, result))
         assert json.loads(body) == {
             "jsonrpc": "2.0",
             "id": message_id,

@@ -69,7 +69,7 @@ class TestInvalidParams:
             pytest.param({"agentCommand": ["a", 5]}, "agentCommand[1]", id="deep-inside"),
             pytest.param({"plan": "../plan.md"}, "plan", id="outside-the-tree"),
             pytest.param({"timeout": "soon"}, "timeout", id="no-duration"),
-            pytest.param({"task": "\ud800"}, "task", id="half-a-character"),
+            pytest.param({"maxIterations": "3"}, "maxIterations", id="a-text-for-a-number"),
             pytest.param([3], "params", id="not-an-object"),
         ],
     )
@@ -282,6 +282,7 @@ class TestCommandArguments:
             ("tests.typed", [{}, 1, 2], "arguments"),
             ("tests.typed", [{"tusk": 1}], "params.tusk"),
             ("tests.typed", [{}, "many"], "times"),
+            ("tests.typed", [{}, "5"], "times"),
             ("tests.unknown", [], "command"),
         ],
     )

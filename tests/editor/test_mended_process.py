@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from ralph_ls.editor.codec import FrameReader
+from ralph_ls.editor.framing import FrameReader
 from tests.editor.conftest import Start
-from tests.editor.wire import Wire
+from tests.editor.wire import Wire, bodies
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
-NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
+NOT_INITIALIZED, INVALID_REQUEST, PARSE_ERROR = -32002, -32600, -32700
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -86,12 +86,13 @@ class TestDeadClient:
         wire.pipe(0).close()
         assert await wire.ended() == 1
 
-    async def test_ours_ends_when_its_input_makes_no_sense(self, start: Start) -> None:
+    async def test_ours_survives_input_that_makes_no_sense(self, start: Start) -> None:
         wire = await start("ours")
         await wire.initialize()
         assert wire.process.stdin is not None
         wire.process.stdin.write(b"GET / HTTP/1.1\r\n\r\n")
-        assert await wire.ended() == 1
+        assert (await wire.receive())["error"]["code"] == PARSE_ERROR
+        assert await wire.result("tests/echo") == "here"
 
     async def test_ours_ends_while_a_thread_of_it_hangs(self, start: Start) -> None:
         wire = await start("ours")
@@ -215,8 +216,8 @@ class TestSlowClient:
             taken = b""
             while data := await asyncio.to_thread(os.read, reading, 1 << 20):
                 taken += data
-            bodies = FrameReader().feed(taken)
-            assert len(bodies) == 2002
+            messages = bodies(FrameReader(), taken)
+            assert len(messages) == 2002
             assert await wire.ended() == 0
         finally:
             os.close(reading)

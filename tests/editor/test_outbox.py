@@ -8,9 +8,10 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.editor.codec import FrameReader, frame
+from ralph_ls.editor.framing import FrameReader, frame
 from ralph_ls.editor.transport_outbox import Outbox
 from ralph_ls.protocol.methods import OutputParams
+from tests.editor.wire import bodies
 
 Stream = Literal["out", "err"]
 
@@ -23,7 +24,7 @@ def take_all(outbox: Outbox, limit: int = 1 << 20) -> list[Any]:
     reader = FrameReader()
     taken = []
     while data := outbox.take(limit):
-        taken += [json.loads(body) for body in reader.feed(data)]
+        taken += [json.loads(body) for body in bodies(reader, data)]
     return [each["params"] if isinstance(each, dict) else each for each in taken]
 
 
@@ -130,7 +131,7 @@ def test_nothing_is_lost_without_being_counted(
 
     def take(limit: int) -> bool:
         data = outbox.take(limit)
-        taken.extend(json.loads(body) for body in reader.feed(data))
+        taken.extend(json.loads(body) for body in bodies(reader, data))
         return bool(data)
 
     for step in steps:

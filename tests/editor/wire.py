@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from ralph_ls.editor.framing import FrameReader, MalformedFrame
 from tests.engine.warm import ForkedProcess, Nursery
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +20,13 @@ PATIENCE = 60.0
 Message = dict[str, Any]
 
 NOTHING: object = {}
+
+
+def bodies(reader: FrameReader, data: bytes) -> list[bytes]:
+    """What ``data`` completes; a peer that is right sends nothing else."""
+    found = reader.feed(data)
+    assert not [each for each in found if isinstance(each, MalformedFrame)]
+    return [each for each in found if isinstance(each, bytes)]
 
 
 class Wire:

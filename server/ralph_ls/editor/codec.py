@@ -1,7 +1,7 @@
-"""Bytes to messages and back: frames, JSON, and the typed params of the methods in our table.
+"""Bodies to messages and back: JSON, and the typed params of the methods in our table.
 
-Sans-IO: it is fed bytes and gives messages. It must never know what a method does, nor how bytes
-come and go. LSP's own types go through lsprotocol's converter untouched.
+Sans-IO: it must never know what a method does, nor how bytes come and go. LSP's own types go
+through lsprotocol's converter.
 
 Our models are imported where they are first needed: an editor waits for the answer to initialize,
 and pydantic would make it wait half as long again (SPEC §13).
@@ -10,9 +10,11 @@ and pydantic would make it wait half as long again (SPEC §13).
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 from cattrs import Converter
@@ -25,73 +27,68 @@ from pygls.protocol import (
 )
 
 from ralph_ls.editor.errors import invalid_field, invalid_params
+from ralph_ls.editor.framing import frame
+from ralph_ls.editor.json_types import require_json_types
+from ralph_ls.editor.json_words import EXPECTED, WrongJsonType
 
 if TYPE_CHECKING:
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.methods import Method
 
-HEADER_END = b"\r\n\r\n"
-MAX_HEADER = 16 * 1024
-"""Bytes; headers without an end are no headers."""
-
 VERSION = "2.0"
 OUR_PREFIX = "ralph/"
+SAFE_DIGITS = 16
+"""Digits, or a sign and digits, of an integer that is exact in JavaScript, too."""
 
-
-class StreamUnreadable(Exception):
-    """The bytes are not framed as messages, so nobody can tell where the next one begins."""
-
-
-class FrameReader:
-    """Cuts a stream of bytes into the bodies of messages, however the bytes come."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._length: int | None = None
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """The bodies that are whole now; raises ``StreamUnreadable``."""
-        self._buffer += data
-        bodies: list[bytes] = []
-        while (body := self._next()) is not None:
-            bodies.append(body)
-        return bodies
-
-    def _next(self) -> bytes | None:
-        if self._length is None:
-            end = self._buffer.find(HEADER_END)
-            if end < 0:
-                if len(self._buffer) > MAX_HEADER:
-                    raise StreamUnreadable(f"no end of the headers in {MAX_HEADER} bytes")
-                return None
-            self._length = _content_length(bytes(self._buffer[:end]))
-            del self._buffer[: end + len(HEADER_END)]
-        if len(self._buffer) < self._length:
-            return None
-        body = bytes(self._buffer[: self._length])
-        del self._buffer[: self._length]
-        self._length = None
-        return body
-
-
-def frame(body: bytes) -> bytes:
-    """A body with its header."""
-    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+_MAYBE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F]..)|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON string, a surrogate pair as one; the group is half a pair."""
 
 
 def read_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body.
+    """The JSON object of a body; half a surrogate pair is read as U+FFFD, which is as long.
 
     Raises ``JsonRpcParseError`` for what is no JSON, ``JsonRpcInvalidRequest`` for JSON that is no
     object. A batch is none: LSP has no batches.
     """
     try:
-        message = json.loads(body.decode())
-    except (ValueError, RecursionError) as error:
+        text = body.decode()
+        if _MAYBE_SURROGATE.search(body):
+            text = _ESCAPE.sub(_without_lone_surrogate, text)
+        message = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_small_integer
+        )
+    except RecursionError as error:
+        raise JsonRpcParseError("this is nested too deeply") from error
+    except ValueError as error:
         raise JsonRpcParseError(f"this is no JSON: {error}") from error
     if not isinstance(message, dict):
         raise JsonRpcInvalidRequest("a message is a JSON object")
     return message
+
+
+def _without_lone_surrogate(escape: re.Match[str]) -> str:
+    return escape[0] if escape[1] is None else "\\ufffd"
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
+
+
+def _small_integer(digits: str) -> float:
+    """An integer, or the number nearest to it where most clients have no such integer either."""
+    return int(digits) if len(digits) <= SAFE_DIGITS else _finite(digits)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Python reads NaN and Infinity, which are no JSON."""
+    raise ValueError(f"{name} is no number in JSON")
 
 
 def check_envelope(message: dict[str, Any]) -> None:
@@ -124,7 +121,8 @@ def read_params(method: Method, params: object) -> WireModel:
     Raises ``JsonRpcInvalidParams``, which names the field.
     """
     if params is not None and not isinstance(params, dict):
-        raise invalid_field(method.name, "params", "must be an object")
+        told = str(WrongJsonType(EXPECTED["model"], params))
+        raise invalid_field(method.name, "params", told)
     try:
         return _from_builtins(params or {}, method.params)
     except ValueError as error:  # The parent of pydantic's own.
@@ -165,6 +163,7 @@ def is_wire_model(cls: Any) -> bool:
 def make_converter() -> Converter:
     """Lsprotocol's converter, which knows our models too, also deep inside of its own types."""
     converter = get_converter()
+    require_json_types(converter)
     converter.register_unstructure_hook_func(is_wire_model, _to_builtins)
     converter.register_structure_hook_func(is_wire_model, _from_builtins)
     # What is in no table stays plain JSON. Made into named tuples, keys such as `class` were lost.
@@ -173,22 +172,14 @@ def make_converter() -> Converter:
     return converter
 
 
-def _content_length(headers: bytes) -> int:
-    for line in headers.split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        digits = value.strip()
-        if name.strip().lower() == b"content-length" and digits.isdigit() and len(digits) < 16:
-            return int(digits)
-    raise StreamUnreadable(f"no Content-Length in the headers {headers[:200]!r}")
-
-
 def _to_builtins(model: WireModel) -> Any:
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _from_builtins(value: object, cls: type[WireModel]) -> WireModel:
+    # As JSON, where strict means what JSON means: a text is no number, but an array may be a tuple.
     # Our own names only, so that there is one way to write a message.
-    return cls.model_validate(value, by_alias=True, by_name=False)
+    return cls.model_validate_json(json.dumps(value), strict=True, by_alias=True, by_name=False)
 
 
 def _plain(message: dict[str, Any], cls: type[Any]) -> Any:

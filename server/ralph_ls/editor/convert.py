@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from lsprotocol import types
-from pygls.uris import to_fs_path
+
+from ralph_ls.editor.uris import path_of_uri
 
 if TYPE_CHECKING:
     from ralph_ls.core.views.diagnostic import Diagnostic
@@ -169,7 +170,7 @@ def uri_within(path: Path, root: Path, folder_uri: str) -> str:
 
     A client that opened a folder through a symbolic link takes only such a URI for its own file.
     """
-    folder = to_fs_path(folder_uri)
+    folder = path_of_uri(folder_uri)
     if folder is None or not path.is_relative_to(root):
         return to_uri(path)
     relative = path.relative_to(root).as_posix()

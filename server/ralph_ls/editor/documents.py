@@ -19,7 +19,6 @@ from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from lsprotocol import types
-from pygls.uris import to_fs_path
 
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.pacing import Failures
@@ -35,6 +34,7 @@ from ralph_ls.editor.sights import (
     uri_of,
 )
 from ralph_ls.editor.two_writers import LastCommon
+from ralph_ls.editor.uris import path_of_uri
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Documents:
     def _source(self, view: WorkspaceView, kind: FileKind, uri: str | None) -> Source:
         """What is to be read, pinned down."""
         main = path_of(view, kind)
-        path = main if uri is None else Path(to_fs_path(uri) or "")
+        path = main if uri is None else Path(path_of_uri(uri) or "")
         document = self._find_open(uri, path)
         name = "" if path is None else uri or self._name_of(view, path)
         return Source(

@@ -20,6 +20,7 @@ from cattrs.errors import (
 from lsprotocol.types import ResponseError
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
+from ralph_ls.editor.json_words import WrongJsonType, describe
 from ralph_ls.protocol.errors import (
     AgentUnavailable,
     ConfigError,
@@ -136,8 +137,8 @@ def invalid_field(doing: str, field: str, message: str) -> InvalidParams:
 
 def _problems_of(error: Exception) -> Iterator[tuple[Field, str]]:
     if _is_of_pydantic(error):
-        for each in error.errors(include_url=False, include_context=False, include_input=False):
-            yield each["loc"], _lower(each["msg"])
+        for each in error.errors(include_url=False):
+            yield each["loc"], describe(each)
     else:
         # Of a whole message only the params are the client's to mend.
         for field, message in _leaves(error, ()):
@@ -164,8 +165,12 @@ def _leaves(error: BaseException, field: Field) -> Iterator[tuple[Field, str]]:
             yield (*field, name), "is not known here"
     elif isinstance(error, KeyError):
         yield field, "is missing"
+    elif isinstance(error, WrongJsonType):
+        yield field, str(error)
     else:
-        yield field, _lower(str(error))
+        # Python's own words are of no use to a client.
+        told = "is out of range" if "should be in range" in str(error) else "is no value for this"
+        yield field, told
 
 
 def _steps(notes: Sequence[str]) -> Iterator[str | int]:
@@ -183,7 +188,3 @@ def _to_text(field: Field) -> str:
     for step in field:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]

@@ -20,7 +20,8 @@ from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
-from ralph_ls.editor.codec import FrameReader, StreamUnreadable, make_converter
+from ralph_ls.editor.codec import make_converter
+from ralph_ls.editor.framing import FrameReader, MalformedFrame
 from ralph_ls.editor.mended_protocol import RalphProtocol
 from ralph_ls.editor.transport_client import watch_client
 from ralph_ls.editor.transport_stdio import Descriptors, PipeWriter, start_reading, take_stdio
@@ -146,7 +147,7 @@ class MendedServer(LanguageServer):
 
         self._pipe = PipeWriter(descriptors.output, on_lost=lose)
         self.protocol.attach(self._pipe, end=end, watch=watch)
-        start_reading(descriptors.input, _Deliverer(self.protocol, ended, leave))
+        start_reading(descriptors.input, Deliverer(self.protocol, ended, leave))
         try:
             return await ended
         finally:
@@ -157,7 +158,7 @@ class MendedServer(LanguageServer):
             self._pipe.close()
 
 
-class _Deliverer:
+class Deliverer:
     """Cuts what comes into messages and hands them over, until the server ends."""
 
     def __init__(
@@ -172,16 +173,13 @@ class _Deliverer:
         if not data:
             self._leave()
             return
-        try:
-            bodies = self._frames.feed(data)
-        except StreamUnreadable as error:
-            logger.error("The client cannot be understood: %s", error)
-            self._leave()
-            return
-        for body in bodies:
+        for body in self._frames.feed(data):
             if self._ended.done():
                 return
-            self._protocol.receive(body)
+            if isinstance(body, MalformedFrame):
+                self._protocol.refuse(body.problem)
+            else:
+                self._protocol.receive(body)
 
 
 def run_stdio(server: MendedServer) -> NoReturn:

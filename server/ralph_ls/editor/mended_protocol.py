@@ -25,6 +25,7 @@ from pygls.exceptions import (
     JsonRpcInternalError,
     JsonRpcInvalidRequest,
     JsonRpcMethodNotFound,
+    JsonRpcParseError,
     JsonRpcRequestCancelled,
     JsonRpcServerNotInitialized,
 )
@@ -36,7 +37,6 @@ from ralph_ls.editor.arguments import read_arguments
 from ralph_ls.editor.codec import (
     check_envelope,
     find_method,
-    frame,
     is_id,
     is_wire_model,
     read_body,
@@ -56,7 +56,10 @@ from ralph_ls.editor.errors import (
     tell_failure,
     to_response_error,
 )
+from ralph_ls.editor.framing import frame
+from ralph_ls.editor.open_document import TolerantWorkspace
 from ralph_ls.editor.running import AnyFuture, Call, Handler, start_handler
+from ralph_ls.editor.uris import path_of_uri, shown_uri
 from ralph_ls.protocol.errors import RalphError
 
 logger = logging.getLogger(__name__)
@@ -124,30 +127,42 @@ class RalphProtocol(LanguageServerProtocol):
 
     # ---------------------------------------------------------------------------------- receiving
 
+    def refuse(self, problem: str) -> None:
+        """Answer bytes that are no message."""
+        logger.warning("What the client sent is no message: %s", problem)
+        self._fail(None, JsonRpcParseError(problem))
+
     def receive(self, body: bytes) -> None:
-        """Handle one message of the client; never raises."""
+        """Handle one message of the client; never raises, since others may follow it."""
         message: dict[str, Any] = {"method": ""}
         try:
             message = read_body(body)
             check_envelope(message)
+            # Each message in a context of its own, which knows the id of its request.
+            contextvars.copy_context().run(self._take, message)
         except JsonRpcException as error:
             logger.warning("A message makes no sense: %s", error)
             if "method" in message or ("result" not in message and "error" not in message):
                 known = message.get("id")
                 self._fail(known if is_id(known) else None, error)
-            return
-        # Each message in a context of its own, which knows the id of its request.
-        context = contextvars.copy_context()
+        except Exception as error:
+            logger.exception("A message could not be handled")
+            if "method" in message and is_id(message.get("id")):
+                self._fail(message["id"], error, doing=str(message["method"]))
+
+    def _take(self, message: dict[str, Any]) -> None:
         if "method" not in message:
             self._take_response(message)
         elif "id" in message:
-            context.run(self._take_request, message["id"], message["method"], message)
+            self._take_request(message["id"], message["method"], message)
         else:
-            context.run(self._take_notification, message["method"], message)
+            self._take_notification(message["method"], message)
 
     def _take_request(self, msg_id: MsgId, method: str, message: dict[str, Any]) -> None:
         self._ctx_msg_id.set(msg_id)
         try:
+            if msg_id in self._running:
+                raise JsonRpcInvalidRequest(f"request {msg_id!r} is not answered yet")
             self._check_stage(method)
             handler = self._get_handler(method)
             params = self._read_params(method, message)
@@ -172,8 +187,10 @@ class RalphProtocol(LanguageServerProtocol):
             logger.warning("A notification is no use: %s", error)
             self._server.report_server_error(error, FeatureNotificationError)
         else:
-            if handler is None:
+            if handler is None and is_id(params.id):
                 self._handle_cancel_notification(params.id)
+            elif handler is None:
+                logger.warning("%s names no request: %r", method, params.id)
             else:
                 callback = partial(self._check_outcome, method=method)
                 self._execute_handler(str(uuid.uuid4()), handler, callback, (params,))
@@ -344,8 +361,12 @@ class RalphProtocol(LanguageServerProtocol):
         """Greet the client, once; where that fails it may try again."""
         self._stage = Stage.STARTING
         greeted = False
+        if params.root_uri is not None and path_of_uri(params.root_uri) is None:
+            logger.warning("The root %s is no folder here", shown_uri(params.root_uri))
+            params.root_uri = None
         try:
             result = yield from super().lsp_initialize(params)
+            self._workspace = TolerantWorkspace.of(self.workspace)
             result.capabilities.experimental = self.experimental
             greeted = True
         finally:

@@ -11,11 +11,43 @@ import re
 from itertools import pairwise
 
 from lsprotocol import types
-from pygls.workspace import TextDocument
+from pygls.workspace import TextDocument, Workspace
 
 from ralph_ls.editor.convert import characters
+from ralph_ls.editor.uris import path_of_uri
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class TolerantWorkspace(Workspace):
+    """Takes documents whatever their URI is; pygls raises for one that it cannot parse."""
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> TolerantWorkspace:
+        """An empty one with the same folders and encoding."""
+        return cls(
+            None,
+            workspace_folders=list(workspace.folders.values()),
+            position_encoding=workspace.position_encoding,
+        )
+
+    def _create_text_document(
+        self,
+        doc_uri: str,
+        source: str | None = None,
+        version: int | None = None,
+        language_id: str | None = None,
+    ) -> TextDocument:
+        named = doc_uri if path_of_uri(doc_uri) is not None else ""
+        document = OpenDocument(
+            named,
+            source=source,
+            version=version,
+            language_id=language_id,
+            position_codec=self.position_codec,
+        )
+        document.uri = doc_uri
+        return document
 
 
 class OpenDocument(TextDocument):

@@ -63,7 +63,8 @@ class _Chain(Future[Any]):
         return super().cancel()
 
     def _go_on(self, finished: AnyFuture | None) -> None:
-        if finished is not None and finished.cancelled():
+        if self.cancelled() or (finished is not None and finished.cancelled()):
+            # Cancelled between two steps: the one that ended has not been taken note of yet.
             self._generator.close()
             super().cancel()
             return

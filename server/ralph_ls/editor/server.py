@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.uris import from_fs_path
 
 from ralph_ls import __version__
 from ralph_ls.editor import commands
@@ -274,7 +274,7 @@ def _folders_of(params: types.InitializeParams) -> list[str]:
         return [folder.uri for folder in params.workspace_folders]
     if params.root_uri is not None:
         return [params.root_uri]
-    return [from_fs_path(params.root_path) or ""] if params.root_path else []
+    return [Path(params.root_path).absolute().as_uri()] if params.root_path else []
 
 
 def _import_the_rest() -> None:

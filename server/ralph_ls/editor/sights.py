@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pygls.uris import to_fs_path
-
 from ralph_ls.editor.convert import Columns, Encoding, to_uri, uri_within
+from ralph_ls.editor.uris import path_of_uri
 from ralph_ls.protocol.errors import StateUnusable
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ def uri_of(view: WorkspaceView, path: Path) -> str:
 
 def real_path(uri: str) -> str:
     """The file that a URI means, without symbolic links; the URI itself where it means none."""
-    path = to_fs_path(uri)
+    path = path_of_uri(uri)
     return uri if path is None else os.path.realpath(path)
 
 

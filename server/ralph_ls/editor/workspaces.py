@@ -15,10 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pygls.uris import from_fs_path, to_fs_path
-
 from ralph_ls.editor.pacing import Failures
 from ralph_ls.editor.threads import in_thread
+from ralph_ls.editor.uris import path_of_uri, shown_uri
 from ralph_ls.protocol.errors import WorkspaceMissing
 
 if TYPE_CHECKING:
@@ -210,9 +209,9 @@ class Workspaces:
     def add_folders(self, uris: Iterable[str]) -> None:
         """The client has these folders open, too."""
         for uri in uris:
-            path = to_fs_path(uri)
+            path = path_of_uri(uri)
             if path is None:
-                logger.warning("%s is no folder on this machine; loops there are not shown", uri)
+                logger.warning("%s is no folder on this machine; it is left out", shown_uri(uri))
                 continue
             self._folders[uri] = Path(os.path.realpath(path))
             if self._open_now:
@@ -247,7 +246,7 @@ class Workspaces:
 
         Opens the work tree where the document lies in one that no folder named.
         """
-        name = to_fs_path(uri)
+        name = path_of_uri(uri)
         if name is None or not self._open_now:
             return None
         path = Path(os.path.realpath(name))
@@ -256,7 +255,7 @@ class Workspaces:
             return None
         view = self._views.get(worktree.root)
         if view is None:
-            view = self._make(worktree, from_fs_path(str(worktree.root)) or uri)
+            view = self._make(worktree, worktree.root.as_uri())
         kind = view.kind_of(path)
         if kind is None:
             return None
@@ -266,7 +265,7 @@ class Workspaces:
 
     def around(self, uri: str) -> WorkspaceView | None:
         """The open work tree that a document lies in, whatever it is."""
-        name = to_fs_path(uri)
+        name = path_of_uri(uri)
         worktree = None if name is None else _find_worktree(Path(os.path.realpath(name)).parent)
         return None if worktree is None else self._views.get(worktree.root)
 
@@ -277,14 +276,14 @@ class Workspaces:
         for view in self._views.values():
             if uri == view.uri:
                 return view
-        path = to_fs_path(uri)
+        path = path_of_uri(uri)
         real = None if path is None else Path(os.path.realpath(path))
         if real in self._views:
             return self._views[real]
         folder = next((known for known, place in self._folders.items() if place == real), None)
         if folder is None:
             raise WorkspaceMissing(
-                f"the folder {uri} is not open here; open it in the editor, "
+                f"the folder {shown_uri(uri)} is not open here; open it in the editor, "
                 "or name one of the folders that are open"
             )
         opened = self._open_folder(folder)
