@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Terminals } from "./commands/orders";
 import { t } from "./l10n";
 import type { Connection } from "./server/connection";
+import { absoluteSearchPath } from "./server/isolated";
 
 export class RalphTerminals implements Terminals {
   constructor(private readonly connection: Connection) {}
@@ -20,7 +21,10 @@ export class RalphTerminals implements Terminals {
       );
       return;
     }
-    const options = folder === undefined ? {} : { cwd: folder.fsPath };
+    const options = {
+      ...(folder === undefined ? {} : { cwd: folder.fsPath }),
+      env: { PYTHONPATH: absoluteSearchPath(process.env["PYTHONPATH"]) },
+    };
     const task = new vscode.Task(
       { type: "ralphLoop" },
       folder === undefined

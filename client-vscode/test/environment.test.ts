@@ -115,7 +115,10 @@ describe("the first time", () => {
     const lookup = await bundledServer(plan, tools());
     assert.equal(lookup.kind, "missing");
     assert.equal(lookup.remedy, "install");
-    assert.match(lookup.command ?? "", /^python3 -m venv .*ralph_ls-0\.1\.0-py3-none-any\.whl'$/);
+    assert.match(
+      lookup.command ?? "",
+      /^python3 -I -m venv .*ralph_ls-0\.1\.0-py3-none-any\.whl'$/,
+    );
   });
 
   test("an index is asked then, for what our own wheel needs", async () => {

@@ -50,12 +50,12 @@ describe("an installation that failed", () => {
   test("can be made up for by hand, whatever the folders are called", () => {
     assert.equal(
       installCommand(ATTEMPT),
-      "python3 -m venv ~/.ralph-ls && ~/.ralph-ls/bin/pip install " +
+      "python3 -I -m venv ~/.ralph-ls && ~/.ralph-ls/bin/pip install " +
         "'/users/jörg/it'\\''s here/wheels/ralph_ls-0.1.0-py3-none-any.whl'",
     );
     assert.match(
       installCommand({ ...ATTEMPT, platform: "win32" }),
-      /^py -3 -m venv "%USERPROFILE%/,
+      /^py -3 -I -m venv "%USERPROFILE%/,
     );
   });
 });

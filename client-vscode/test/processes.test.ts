@@ -119,12 +119,12 @@ describe.runIf(process.platform === "linux")("Pythons on PATH", () => {
     const shim = await program("python3.12", "exit 1", "shims");
     const real = await program("python3.12", answer("/usr/bin/python3.12", 12, true), "bin");
     vi.stubEnv("PATH", [".", join(folder, "shims"), join(folder, "bin")].join(delimiter));
-    const found = installedPythons().map(({ command }) => command);
+    const found = installedPythons([]).map(({ command }) => command);
     assert.deepEqual(
       found.filter((path) => path.startsWith(folder)),
       [shim.command, real.command],
     );
-    assert.equal(onPath("python3.12"), shim.command);
+    assert.equal(onPath("python3.12", []), shim.command);
     assert.ok(found.every((path) => path.startsWith("/")));
   });
 

@@ -1,4 +1,4 @@
-"""``python -m ralph_ls`` is ``ralph``."""
+"""``python -I -m ralph_ls`` is ``ralph``."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from ralph_ls.engine.agents.acp import COMMANDS
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.store.own_python import own_command
 
 GIT = {"kind": "execute", "rawInput": {"command": "git log"}}
 SEVERAL = {"kind": "execute", "rawInput": {"command": "git log; rm -rf ."}}
@@ -271,7 +271,7 @@ class TestDescription:
         tools = settings.pop("tools", None)
         given = {"agent": name, "agents": {name: settings}, "tools": tools}
         agent = choose_agent(Config.model_validate(given))
-        assert agent.argv[:4] == (sys.executable, "-P", "-m", "ralph_ls.engine.acp")
+        assert agent.argv[:4] == tuple(own_command("-m", "ralph_ls.engine.acp"))
         assert (agent.name, agent.dialect) == (name, Dialect.ACP)
         return (*agent.argv[4:], *flags_for(agent, session="s1", model=None))
 

@@ -13,6 +13,7 @@ import { join } from "node:path";
 
 import { t } from "../l10n";
 import { installCommand, isOfDisk } from "./explain";
+import { pythonCode, pythonModule } from "./isolated";
 import { isAlive, withLock } from "./lock";
 import type { FoundServer, Identity, Lookup, Program } from "./lookup";
 import { wheelsAreFor, whyNoPython, whyNot, type AskedPythons, type Python } from "./python";
@@ -190,10 +191,10 @@ async function makeEmpty(
   for (const python of pythons) {
     tools.step(t("making an environment with Python {0}", `${python.major}.${python.minor}`));
     try {
-      await tools.run({ command: python.path, args: ["-I", "-m", "venv", "--without-pip", aside] });
+      const made: Program = { command: python.path, args: [] };
+      await tools.run(pythonModule(made, "venv", "--without-pip", aside));
       // Apart, since venv keeps to itself what pip's own installation says of a failure.
-      const pip = ["-I", "-m", "ensurepip", "--default-pip"];
-      await tools.run({ command: pythonIn(aside), args: pip });
+      await tools.run(pythonModule(programIn(aside), "ensurepip", "--default-pip"));
       return python;
     } catch (error) {
       tools.tell(`${python.path} made no environment: ${String(error)}`);
@@ -218,8 +219,7 @@ async function fill(
   const options = ["--disable-pip-version-check", "--no-input", "--find-links", plan.wheels];
   const pip = async (source: readonly string[]): Promise<void> => {
     const wheel = join(plan.wheels, own);
-    const args = ["-I", "-m", "pip", "install", ...source, ...options, wheel];
-    await tools.run({ command: pythonIn(aside), args });
+    await tools.run(pythonModule(programIn(aside), "pip", "install", ...source, ...options, wheel));
   };
   if (offline) {
     tools.step(t("installing the server"));
@@ -358,7 +358,7 @@ function shortHash(content: string | Buffer): string {
 function found(folder: string, version: string): Lookup {
   const server: FoundServer = {
     server: serverIn(folder),
-    cli: { command: pythonIn(folder), args: ["-m", "ralph_ls"] },
+    cli: pythonModule(programIn(folder), "ralph_ls"),
     version,
     from: folder,
   };
@@ -366,7 +366,11 @@ function found(folder: string, version: string): Lookup {
 }
 
 function serverIn(folder: string): Program {
-  return { command: pythonIn(folder), args: ["-I", "-c", START] };
+  return pythonCode(programIn(folder), START);
+}
+
+function programIn(folder: string): Program {
+  return { command: pythonIn(folder), args: [] };
 }
 
 function pythonIn(folder: string): string {

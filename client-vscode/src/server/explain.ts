@@ -8,6 +8,7 @@
 import { join } from "node:path";
 
 import { t } from "../l10n";
+import { typedModule } from "./isolated";
 import type { Lookup } from "./lookup";
 
 /** What an explanation needs to know of the attempt. */
@@ -78,10 +79,10 @@ export function installCommand({ platform, wheels, version }: Omit<Attempt, "sto
   if (platform === "win32") {
     const folder = '"%USERPROFILE%\\.ralph-ls"';
     const pip = '"%USERPROFILE%\\.ralph-ls\\Scripts\\pip"';
-    return `py -3 -m venv ${folder} && ${pip} install "${wheel}"`; // words: not for people
+    return `${typedModule("py -3", "venv")} ${folder} && ${pip} install "${wheel}"`; // words: not for people
   }
   const quoted = `'${wheel.replaceAll("'", "'\\''")}'`;
-  return `python3 -m venv ~/.ralph-ls && ~/.ralph-ls/bin/pip install ${quoted}`; // words: not for people
+  return `${typedModule("python3", "venv")} ~/.ralph-ls && ~/.ralph-ls/bin/pip install ${quoted}`; // words: not for people
 }
 
 /** Also what Node says of a folder that it could not make on a read-only disk. */

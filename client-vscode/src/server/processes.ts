@@ -4,8 +4,9 @@ import { execFile } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, relative } from "node:path";
 
+import { pythonCode } from "./isolated";
 import { readIdentity, type Identity, type Program } from "./lookup";
 import {
   callsOf,
@@ -64,17 +65,40 @@ export async function run({ command, args }: Program, signal?: AbortSignal): Pro
   await output(command, args, signal === undefined ? {} : { signal });
 }
 
-/** Every Python that a person might have, the preferred first; none of the open folder's own. */
-export function installedPythons(platform = process.platform): readonly Program[] {
+/** Every Python that a person might have, the preferred first; none of the open folders' own. */
+export function installedPythons(
+  open: readonly string[],
+  platform = process.platform,
+): readonly Program[] {
   const folders = [...pathEntries(), ...usualFolders(platform, homedir())];
-  const paths = pythonNames(platform).flatMap((name) => onPaths(name, folders));
+  const paths = pythonNames(platform).flatMap((name) => onPaths(name, folders, open));
   const isStub = (path: string): boolean => platform === "darwin" && isMacStub(path);
   return [...new Set(paths)].filter((path) => !isStub(path)).flatMap(callsOf);
 }
 
-/** The first program of this name on PATH. */
-export function onPath(name: string): string | undefined {
-  return onPaths(name, pathEntries())[0];
+/** The first program of this name on PATH, and none that an open folder brings. */
+export function onPath(name: string, open: readonly string[]): string | undefined {
+  return onPaths(name, pathEntries(), open)[0];
+}
+
+/**
+ * Whether a program is in one of the open folders, by its path or where its links lead.
+ *
+ * To ask such a program for its version is to run it. A `.venv/bin/python` that is a link to the
+ * system's Python counts too: that Python runs what the folder around it names at its start. Who
+ * opens their whole home has their own programs in it.
+ */
+export function isBrought(path: string, open: readonly string[]): boolean {
+  const programs = [path, realPath(path), join(realPath(dirname(path)), basename(path))];
+  return open
+    .filter((folder) => !isInside(homedir(), folder))
+    .flatMap((folder) => [folder, realPath(folder)])
+    .some((folder) => programs.some((program) => isInside(program, folder)));
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || !(isAbsolute(way) || way.split(/[\\/]/, 1)[0] === "..");
 }
 
 /** Another program in the folder of this one. */
@@ -125,10 +149,11 @@ function realPath(path: string): string {
   }
 }
 
-async function askPython({ command, args }: Program): Promise<Python | { readonly said: string }> {
+async function askPython(python: Program): Promise<Python | { readonly said: string }> {
   try {
     const options = { timeout: PATIENCE };
-    const said = await output(command, [...args, "-I", "-c", PYTHON_PROBE], options);
+    const { command, args } = pythonCode(python, PYTHON_PROBE);
+    const said = await output(command, args, options);
     return readPython(said) ?? { said: said.trim() };
   } catch (error) {
     return { said: failure(error) };
@@ -136,11 +161,15 @@ async function askPython({ command, args }: Program): Promise<Python | { readonl
 }
 
 /** All programs of this name. A relative entry would lead into the open folder. */
-function onPaths(name: string, folders: readonly string[]): readonly string[] {
+function onPaths(
+  name: string,
+  folders: readonly string[],
+  open: readonly string[],
+): readonly string[] {
   const file = process.platform === "win32" ? `${name}.exe` : name;
   return folders.filter(isAbsolute).flatMap((folder) => {
     const path = join(folder, file);
-    return existsSync(path) ? [path] : [];
+    return existsSync(path) && !isBrought(path, open) ? [path] : [];
   });
 }
 
@@ -179,7 +208,14 @@ async function output(
     execFile(
       command,
       [...args],
-      { ...options, windowsHide: true, env: environment, maxBuffer: MOST_OUTPUT },
+      {
+        ...options,
+        // Where the editor was started may be a repository, and version managers look there.
+        cwd: homedir(),
+        windowsHide: true,
+        env: environment,
+        maxBuffer: MOST_OUTPUT,
+      },
       (error, stdout, stderr) => {
         if (error === null) {
           resolve(stdout);

@@ -16,7 +16,16 @@ import { bundledServer } from "./environment";
 import { whyNotInstalled } from "./explain";
 import { findServer, type Lookup, type Program } from "./lookup";
 import type { Lookups, Wishes } from "./connection";
-import { askPythons, beside, identify, installedPythons, isInUse, onPath, run } from "./processes";
+import {
+  askPythons,
+  beside,
+  identify,
+  installedPythons,
+  isBrought,
+  isInUse,
+  onPath,
+  run,
+} from "./processes";
 import { whyNot } from "./python";
 
 /** Where it is kept that pip may ask its index: a person is asked once. */
@@ -157,30 +166,35 @@ export class SetUp implements Lookups, vscode.Disposable {
     const selected = await this.selectedPython();
     return [
       ...(selected === undefined ? [] : [{ command: selected, args: [] }]),
-      ...installedPythons(),
+      ...installedPythons(openFolders()),
     ];
   }
 
   private async ofEnvironment(): Promise<readonly { path: string; from: string }[]> {
     const python = await this.selectedPython();
     const selected = python === undefined ? undefined : beside(python, "ralph-ls");
-    const found = onPath("ralph-ls");
+    const found = onPath("ralph-ls", openFolders());
     return [
       ...(selected === undefined ? [] : [{ path: selected, from: t("the selected Python") }]),
       ...(found === undefined ? [] : [{ path: found, from: "PATH" }]),
     ];
   }
 
-  /** What the Python extension has selected, where it is there and the folder is trusted. */
+  /** What the Python extension has selected, unless an open folder brings it. */
   private async selectedPython(): Promise<string | undefined> {
     const extension = vscode.extensions.getExtension<unknown>("ms-python.python");
-    // A repository may bring a Python of its own, and asking it is running it.
     if (extension === undefined || !vscode.workspace.isTrusted) {
       return undefined;
     }
     try {
       const api = (await extension.activate()) as PythonApi | undefined;
-      return api?.environments?.getActiveEnvironmentPath?.()?.path;
+      const path = api?.environments?.getActiveEnvironmentPath?.()?.path;
+      // That extension takes the `.venv` that it finds in a repository; asking it is running it.
+      if (path !== undefined && isBrought(path, openFolders())) {
+        this.log.info(`${path} is in the open folder and is not run`); // words: not for people
+        return undefined;
+      }
+      return path;
     } catch (error) {
       this.log.info(`the Python extension does not say which Python is selected: ${String(error)}`);
       return undefined;
@@ -218,6 +232,11 @@ class Steps {
   end(): void {
     this.finish?.();
   }
+}
+
+/** What a repository brings is in one of these. */
+function openFolders(): readonly string[] {
+  return (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 }
 
 async function browsePython(): Promise<string | undefined> {

@@ -13,6 +13,7 @@ import sys
 from ralph_ls import __version__
 from ralph_ls.cli.output import complain
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.own_python import keep_search_path_absolute
 
 USAGE = 64
 """SPEC §7: bad flags."""
@@ -32,11 +33,13 @@ def run_language_server() -> None:
     """The entry point of ``ralph-ls``, as editors start it."""
     from ralph_ls.cli import serve
 
+    keep_search_path_absolute()
     serve.run_language_server(sys.argv[1:])
 
 
 def main(arguments: list[str]) -> int:
     """Run one command line and give its exit code; every error is told on standard error."""
+    keep_search_path_absolute()
     _open_missing_streams()
     _open_closed_streams()
     _use_utf8()

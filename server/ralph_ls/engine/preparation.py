@@ -66,6 +66,7 @@ from ralph_ls.store.config_file import (
     require_one_profile,
 )
 from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.git_programs import trust_git_settings
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.journal import JournalRead, read_journal
 from ralph_ls.store.layout import (
@@ -125,6 +126,7 @@ def prepare_start(
     config = settings.config
     claims = claims_here(worktree, settings)
     run_trust = read_run_trust(state, claims)
+    trust_git_settings(worktree.root)
     require_able_to_hand_over(worktree, config)
     agents = _agents(settings, request.environment, worktree)
     redactor = Redactor(secrets=secrets_around(request.environment, agents))

@@ -27,6 +27,7 @@ from ralph_ls.protocol.row_methods import (
 )
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.git_objects import SHOWN_FILES, commits_between, files_between
+from ralph_ls.store.git_programs import trust_git_settings
 from ralph_ls.store.iterations import IterationEnds, commits_of_runs, find_ends
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.lock import EngineLock
@@ -86,6 +87,9 @@ def _outcome(
     expected: RollbackResult | None,
 ) -> RollbackResult:
     nothing = RollbackResult(done=False, run=wanted.run or "", start=wanted.start)
+    if act:
+        # What git writes into the tree goes through the repository's filters, as in any checkout.
+        trust_git_settings(worktree.root)
     try:
         with _no_engine(worktree):
             found = _look(worktree, state, wanted, now)

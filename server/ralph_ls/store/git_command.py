@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ralph_ls.protocol.errors import GitMissing, RalphError, WorkspaceMissing
+from ralph_ls.store.git_programs import NO_TRANSPORT, quieting_settings
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.programs import find_outside
 
@@ -93,7 +94,7 @@ def run_git(
             answer = Git(root).execute(
                 [program, *_SAFELY, *place, *arguments],
                 istream=cast(BinaryIO, given) if stdin else None,
-                env={**_environment(root), **(settings or {})},
+                env={**_environment(root), **_quieting(root, git_dir, settings)},
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,
@@ -112,6 +113,19 @@ def run_git(
         )
     words = " ".join(complaint.split()) or f"it ended with code {status}"
     raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
+
+
+def _quieting(
+    root: Path, git_dir: Path | None, settings: Mapping[str, str] | None
+) -> dict[str, str]:
+    """``settings``, and what keeps git from running what the repository's own settings name."""
+    if git_dir is not None or settings is NO_TRANSPORT:
+        return {**(settings or {})}
+
+    def ask(*arguments: str) -> bytes:
+        return run_git(root, *arguments, accept=(0, 1), settings=NO_TRANSPORT)
+
+    return {**quieting_settings(root, ask), **(settings or {})}
 
 
 def git_program(root: Path) -> str:

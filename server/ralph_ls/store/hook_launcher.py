@@ -7,14 +7,12 @@ never a program that the work tree brings.
 from __future__ import annotations
 
 import json
-import site
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import ralph_ls
 from ralph_ls.core.setup.hooks import PLACES, hook_in, launcher, words_of_hook
+from ralph_ls.store.own_python import own_command
 from ralph_ls.store.programs import find_outside, run_program
 
 TIMEOUT_SECONDS = 20.0
@@ -25,9 +23,7 @@ _QUESTION = json.dumps({"hook_event_name": "Stop", "stop_hook_active": False})
 
 def own_launcher() -> str:
     """The command by which this very ``ralph`` answers, whatever PATH an agent has."""
-    here = Path(ralph_ls.__file__)
-    users_own = site.ENABLE_USER_SITE and here.is_relative_to(site.getusersitepackages())
-    return launcher(sys.executable, isolated=not users_own)
+    return launcher(own_command)
 
 
 def check_hook(root: Path, agent: str, environment: Mapping[str, str]) -> str | None:

@@ -1,6 +1,6 @@
 """The one port that starts a process of ours for a viewer: a run that outlives whoever asked.
 
-``sys.executable -P -m ralph_ls …``: ``-P`` keeps a work tree's own modules off the import path.
+A work tree's own modules are kept off its import path (``own_python``).
 The new process has a session of its own, so closing the terminal or the editor does not end it;
 its standard error goes to ``engine.err`` beside the run's journal (SPEC §2).
 """
@@ -21,6 +21,7 @@ from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
 from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, Tail
 from ralph_ls.store.journal import JournalReader
 from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.own_python import own_command
 
 ERROR_TAIL = 4000
 
@@ -38,7 +39,7 @@ class Launched:
 
 def command_line(arguments: Sequence[str]) -> list[str]:
     """Our own program as a command line."""
-    return [sys.executable, "-P", "-m", "ralph_ls", *arguments]
+    return own_command("-m", "ralph_ls", *arguments)
 
 
 def launch_detached(

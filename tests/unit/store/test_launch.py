@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import psutil
@@ -9,6 +8,7 @@ import pytest
 
 from ralph_ls.store.launch import ERROR_TAIL, command_line, launch_detached
 from ralph_ls.store.layout import RunFiles, find_worktree, state_folder, state_root
+from ralph_ls.store.own_python import own_command
 from tests.engine.loop import make_repository, wait_for, write_agent
 from tests.unit.store.helpers import RUN, to_lines
 from tests.unit.views.runs import run_started
@@ -24,7 +24,7 @@ def files_of(repository: Path) -> RunFiles:
 
 
 def test_our_own_program_is_started_with_nothing_of_the_folder_on_its_import_path() -> None:
-    assert command_line(["status"]) == [sys.executable, "-P", "-m", "ralph_ls", "status"]
+    assert command_line(["status"]) == own_command("-m", "ralph_ls", "status")
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_an_engine_is_started_in_a_session_of_its_own(repository: Path, tmp_path
     engine = psutil.Process(launched.pid)
     assert os.getsid(engine.pid) == engine.pid
     assert os.getsid(engine.pid) != os.getsid(0)
-    assert engine.cmdline()[1:4] == ["-P", "-m", "ralph_ls"]
+    assert engine.cmdline()[1:4] == own_command("-m", "ralph_ls")[1:]
     errors = files_of(repository).engine_errors
     assert errors.stat().st_mode & 0o777 == 0o600
     assert errors.parent.stat().st_mode & 0o777 == 0o700

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.stories.json_text import Fault, Node, last_members, scan
@@ -82,13 +82,13 @@ class HookMerged:
     """From 1: where that is."""
 
 
-def launcher(python: str, *, isolated: bool = True) -> str:
-    """The command that answers the hook, by the path of the interpreter that ``ralph`` runs in.
+def launcher(own_command: Callable[..., Sequence[str]]) -> str:
+    """The command that answers the hook.
 
-    An isolated one imports nothing from the work tree, from PYTHONPATH or from the user's own
-    packages; where ``ralph`` is one of these, only the work tree is kept out.
+    ``own_command`` makes a command line of the interpreter that ``ralph`` runs in, which imports
+    nothing from the work tree.
     """
-    return shlex.join([python, "-I" if isolated else "-P", *_MODULE, *_ARGUMENTS])
+    return shlex.join(own_command(*_MODULE, *_ARGUMENTS))
 
 
 def words_of_hook(command: str) -> tuple[str, ...] | None:

@@ -6,12 +6,12 @@ What is started is the client, which starts the agent; the agent's command line 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy, ToolsConfig
 from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.store.own_python import own_command
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "claude-acp": ("claude-agent-acp",),
@@ -27,8 +27,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 REPORT_COST = frozenset({"claude-agent-acp", "opencode"})
 """Programs that report what a session costs; the protocol lets an agent leave that out."""
 
-CLIENT = ("-P", "-m", "ralph_ls.engine.acp")
-"""``-P`` keeps the work tree off the client's import path."""
+CLIENT = "ralph_ls.engine.acp"
+"""The module of our client of the protocol."""
 
 
 def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
@@ -50,7 +50,7 @@ def describe(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -
         )
     return Agent(
         name=name,
-        argv=(sys.executable, *CLIENT, *_settings(config), *_rules(tools)),
+        argv=(*own_command("-m", CLIENT), *_settings(config), *_rules(tools)),
         program=argv[0],
         env={**_around(argv[0], tools), **config.env},
         dialect=config.dialect or Dialect.ACP,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from ralph_ls.engine.agent_description import Agent
+from ralph_ls.store.own_python import own_command
 
 
 def describe() -> Agent:
-    """The demo agent as a process of its own; ``-P`` keeps the work tree off its import path."""
-    return Agent(name="demo", argv=(sys.executable, "-P", "-m", "ralph_ls.engine.demo.agent"))
+    """The demo agent as a separate process."""
+    return Agent(name="demo", argv=tuple(own_command("-m", "ralph_ls.engine.demo.agent")))

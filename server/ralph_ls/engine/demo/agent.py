@@ -1,4 +1,4 @@
-"""The demo agent: ``python -P -m ralph_ls.engine.demo.agent``, met by the engine like any agent.
+"""The demo agent: ``python -I -m ralph_ls.engine.demo.agent``, met by the engine like any agent.
 
 It reads the prompt on stdin, works in the current folder, prints what it does and ends with a
 status block (SPEC §10, ``demo``). It is a script: it repairs what it recognises in the sample

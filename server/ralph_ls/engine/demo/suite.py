@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from ralph_ls.store.own_python import own_command
 
 TIMEOUT_SECONDS = 60.0
 
@@ -35,11 +36,13 @@ class SuiteResult:
 def run_suite(folder: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> SuiteResult:
     """Run ``python -m unittest`` in ``folder`` and read the result; writes no file there.
 
-    A suite that cannot be started or takes too long is a result which did not pass.
+    A suite that cannot be started or takes too long is a result which did not pass. No byte code is
+    written: a source file that changes twice within a second must never be taken for the one that
+    was compiled before.
     """
     try:
         finished = subprocess.run(
-            [sys.executable, "-P", "-m", "unittest", "discover"],
+            own_command("-B", "-X", "utf8", "-m", "unittest", "discover"),
             cwd=folder,
             env=_clean_environment(os.environ),
             stdin=subprocess.DEVNULL,
@@ -56,15 +59,10 @@ def run_suite(folder: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Suit
 
 
 def _clean_environment(caller: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment without what would lead Python or git astray.
-
-    No byte code is written: a source file that changes twice within a second must never be
-    taken for the one that was compiled before.
-    """
-    kept = {
+    """The caller's environment without what would lead Python or git astray."""
+    return {
         name: value for name, value in caller.items() if not name.startswith(("PYTHON", "GIT_"))
     }
-    return kept | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 def _read(exit_code: int, output: str) -> SuiteResult:

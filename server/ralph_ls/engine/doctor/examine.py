@@ -16,6 +16,7 @@ from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
 from ralph_ls.core.views.doctor.results import is_well, told_as, well
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.engine.doctor.agents import look_for_agents
+from ralph_ls.engine.doctor.git_settings import check_git_settings
 from ralph_ls.engine.doctor.leavings import check_leavings
 from ralph_ls.engine.doctor.network import check_network
 from ralph_ls.engine.doctor.place import check_place, check_programs
@@ -50,6 +51,7 @@ def examine(
     settings, about_settings = _settings(worktree, environment, overrides)
     config = None if settings is None else settings.config
     checks += _looked("repository", lambda: check_place(worktree, state, config))
+    checks += _looked("git-programs", lambda: check_git_settings(worktree.root))
     checks += about_settings
     if settings is not None:
         checks += _looked("start", lambda: check_start(worktree, state, settings, environment))

@@ -11,8 +11,9 @@ import tempfile
 from collections.abc import Mapping
 
 from ralph_ls.core.redact import Redactor
-from ralph_ls.core.views.doctor.results import problem, told_as, well
+from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine import git
+from ralph_ls.engine.doctor.git_settings import LIST, transports
 from ralph_ls.engine.git_work import NO_QUESTIONS, ssh_without_questions
 from ralph_ls.engine.pushing import find_remote, without_users
 from ralph_ls.protocol.doctor import CheckResult
@@ -34,6 +35,13 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
         return [told_as("remote", error.message)]
     if remote is None:
         return [well("remote", "there is no remote to be asked")]
+    named = transports(worktree.root)
+    if named:
+        keys = ", ".join(dict.fromkeys(named))
+        why = f"settings of this clone alone name programs for that: {keys}"
+        message = f"{remote.name} was not asked, since {why}"
+        remedy = f"look at them ({LIST}), then ask: git ls-remote {remote.name}"
+        return [warning("remote", message, remedy)]
     around = {
         **without_git_redirections(environment),
         **NO_QUESTIONS,
