@@ -16,7 +16,7 @@ from pathlib import Path
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.journal import JournalReader, read_journal
-from ralph_ls.store.runs import Snapshot, save_snapshot
+from ralph_ls.store.runs import save_state
 from tests.bench import client
 from tests.bench.figures import Figure, start_module
 from tests.bench.replay import N_EVENTS, lines_of
@@ -80,7 +80,7 @@ def _editor() -> Figure:
             journal.writelines(lines_of(MANY))
         # As an engine leaves it at each iteration's end.
         events = read_journal(run.files.journal)
-        save_snapshot(run.files, fold(events.events), offset=events.size)
+        save_state(run.files, fold(events.events), offset=events.size)
         del events
         plan = (root / "@fix_plan.md").as_uri()
         with client.ours() as editor:
@@ -138,7 +138,7 @@ def _fold_at_speed() -> None:
         state = fold(reader.feed(line.encode()), state)
         if seq == N_EVENTS // 100:
             before = _resident(os.getpid())
-    size = len(Snapshot(offset=0, state=state).model_dump_json(by_alias=True, exclude_none=True))
+    size = len(state.model_dump_json(by_alias=True, exclude_none=True))
     print(before, _resident(os.getpid()), size, flush=True)
 
 

@@ -1,6 +1,7 @@
 """Reading a journal of 100 000 events and folding it to the run's state.
 
-The events are those of 10 000 iterations, each of which leaves the tree in a state of its own.
+The events are those of 10 000 iterations over 1 000 tasks, each of which leaves the tree in a state
+of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ralph_ls.store.journal import read_journal
 from tests.bench.figures import ROOT, Figure
 
 N_EVENTS = 100_000
+N_TASKS = 1000
 N_ROUNDS = 3
 # What one iteration tells.
 KINDS = (
@@ -68,8 +70,16 @@ def lines_of(n_iterations: int) -> Iterator[str]:
         example["at"] = (start + timedelta(seconds=number)).isoformat()
         if "iteration" in example:
             example["iteration"] = iteration + 1
+        if "start" in example:
+            example["start"] = iteration + 1
         if "fingerprint" in example:
             example["fingerprint"] = f"{iteration:016x}"
+        if "evidence" in example:
+            done = [f"{iteration % N_TASKS:08x}"]
+            example["evidence"] = {**example["evidence"], "tasksDone": done}
+        if example["kind"] == "iterationStarted":
+            title = f"Task number {iteration % N_TASKS} of many, in words of some length"
+            example["task"] = {"id": f"{iteration % N_TASKS:08x}", "title": title}
         yield json.dumps(example, separators=(",", ":")) + "\n"
 
 

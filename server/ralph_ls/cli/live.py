@@ -33,11 +33,17 @@ class Viewer:
         *,
         is_live: Callable[[], bool],
         after_seq: int = 0,
+        offset: int = 0,
         output: bool = True,
         catch_up: int = CATCH_UP,
     ) -> None:
         self._follower = RunFollower(
-            files, is_live=is_live, after_seq=after_seq, output=output, catch_up=catch_up
+            files,
+            is_live=is_live,
+            after_seq=after_seq,
+            offset=offset,
+            output=output,
+            catch_up=catch_up,
         )
         self._make_renderer = renderer
         self._n_shown = 0

@@ -42,6 +42,7 @@ from ralph_ls.core.views.visible import tame
 from ralph_ls.protocol.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run_words import Mode, Phase
+from ralph_ls.store.journal import offset_behind
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.plan_places import left_alone
 from ralph_ls.store.runs import load_state
@@ -236,6 +237,7 @@ def run_in_foreground(
                 choose_own_renderer(as_json=as_json, state=known),
                 is_live=running.is_set,
                 after_seq=0 if known is None else known.seq,
+                offset=0 if known is None else offset_behind(files.journal, known.seq),
                 output=not as_json,
                 # The agent of a killed engine is gone; what it said was shown then.
                 catch_up=0,

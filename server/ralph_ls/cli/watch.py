@@ -8,12 +8,12 @@ from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import say
 from ralph_ls.cli.renderers import header_of
 from ralph_ls.cli.status import show_status
-from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.journal import read_journal
+from ralph_ls.store.journal import offset_behind
 from ralph_ls.store.lock import is_held
 from ralph_ls.store.plan_places import left_alone
+from ralph_ls.store.run_view import state_before
 from ralph_ls.store.runs import FoundRun
 from ralph_ls.store.summary_file import shown_summary
 
@@ -31,6 +31,7 @@ def watch(as_json: Json = False) -> None:
         choose_renderer(as_json=as_json, state=known),
         is_live=lambda: is_held(place.worktree.git_dir),
         after_seq=0 if known is None else known.seq,
+        offset=0 if known is None else offset_behind(found.files.journal, known.seq),
         output=not as_json,
     )
     viewer.wait()
@@ -41,10 +42,7 @@ def watch(as_json: Json = False) -> None:
 def _before_this_iteration(found: FoundRun) -> RunState:
     """What a late viewer need not be shown event by event: all before the open iteration."""
     current = found.state.current
-    events = read_journal(found.files.journal).events
-    if current is None:
-        return fold(events[:-1])
-    return fold(event for event in events if event.seq < current.started.seq)
+    return state_before(found.files, found.state.seq if current is None else current.started.seq)
 
 
 def _show_how_it_stands(place: Place) -> None:

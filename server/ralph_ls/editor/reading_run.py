@@ -8,11 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.views.history import History, history
-from ralph_ls.core.views.rows import Rows, iteration_rows
+from ralph_ls.core.views.history import History
+from ralph_ls.core.views.rows import Rows
 from ralph_ls.editor.frames import (
     CATCH_UP,
     MESSAGES_CATCH_UP,
@@ -31,9 +29,10 @@ from ralph_ls.protocol.events import (
     UnknownEvent,
 )
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.follow import READ_LIMIT, Tail
-from ralph_ls.store.journal import JournalReader, read_journal
+from ralph_ls.store.follow import Tail
+from ralph_ls.store.journal import READ_LIMIT, JournalParts, JournalReader, offset_behind
 from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.run_view import Bookmark, RunView, load_view, size_of
 
 logger = logging.getLogger(__name__)
 
@@ -58,20 +57,33 @@ class Wants:
 
 
 class RunReader:
-    """One run: its journal from the first event on, and what its agent says while it runs."""
+    """One run: its journal, and what its agent says while it runs."""
 
-    def __init__(self, files: RunFiles) -> None:
+    def __init__(self, files: RunFiles, *, every_event: bool = False) -> None:
+        """``every_event``: give them from the first one on; else from where a snapshot is."""
+        known = Bookmark() if every_event else load_view(files)
         self.files = files
-        self.state = RunState()
-        self.history = History()
-        self.rows = Rows()
-        self._tail = Tail(files.journal)
-        self._reader = JournalReader()
+        self._view: RunView = known.view
+        self._tail = Tail(files.journal, offset=known.offset)
+        self._reader = JournalReader(n_lines=known.n_lines)
         self._identity: tuple[int, int] | None = None
-        self._agent: AgentStarted | None = None
+        self._agent = _running_agent(known.view.state)
         """The one that runs, as far as the journal was read."""
         self._output = _NO_OUTPUT
         self._messages: _MessageTail | None = None
+
+    @property
+    def state(self) -> RunState:
+        """How the run stands, as far as the journal was read."""
+        return self._view.state
+
+    @property
+    def history(self) -> History:
+        return self._view.history
+
+    @property
+    def rows(self) -> Rows:
+        return self._view.rows
 
     @property
     def n_reads(self) -> int:
@@ -100,9 +112,7 @@ class RunReader:
         self._check_identity()
         while data := self._tail.read():
             if events := self._reader.feed(data):
-                self.state = fold(events, self.state)
-                self.history = history(events, self.history)
-                self.rows = iteration_rows(events, self.rows)
+                self._view = self._view.plus(events)
                 yield events
             if len(data) < READ_LIMIT:
                 break
@@ -112,13 +122,17 @@ class RunReader:
             logger.warning("%s, line %d: this is no event", self.files.journal, number)
         self._reader.unreadable.clear()
 
-    def earlier_events(self, after_seq: int) -> tuple[Event | UnknownEvent, ...]:
-        """The events behind ``after_seq`` that were folded already."""
-        if after_seq >= self.state.seq:
-            return ()
-        last = self.state.seq
-        events = read_journal(self.files.journal).events
-        return tuple(event for event in events if after_seq < event.seq <= last)
+    def earlier_events(self, after_seq: int) -> Iterator[Event | UnknownEvent]:
+        """The events behind ``after_seq`` that were folded already; read as they are taken."""
+        last, journal = self.state.seq, self.files.journal
+        if after_seq >= last:
+            return
+        parts = JournalParts(journal, offset=offset_behind(journal, after_seq))
+        for event in (event for part in parts for event in part):
+            if event.seq > last:
+                return
+            if event.seq > after_seq:
+                yield event
 
     def tell(self, events: list[Event | UnknownEvent], wants: Wants) -> Iterator[list[Told]]:
         """The events with the agent's output where it belongs, in parts that are not too large."""
@@ -218,7 +232,7 @@ def _open_output(
     tails = []
     for stream in STREAMS:
         path = files.output(agent.start, agent.attempt, stream)
-        offset = 0 if catch_up is None else max(0, _size_of(path) - catch_up)
+        offset = 0 if catch_up is None else max(0, size_of(path) - catch_up)
         decoder = TextDecoder(within=offset > 0)
         tails.append((stream, Tail(path, offset=offset), decoder))
     return _OutputTails(agent.start, tuple(tails))
@@ -229,7 +243,7 @@ class _MessageTail:
 
     def __init__(self, files: RunFiles, *, keep: int | None = None) -> None:
         """``keep``: how many bytes of what stands there are read; None is all of it."""
-        offset = 0 if keep is None else max(0, _size_of(files.messages) - keep)
+        offset = 0 if keep is None else max(0, size_of(files.messages) - keep)
         self._tail = Tail(files.messages, offset=offset)
         self._lines = LineCutter(within=offset > 0)
 
@@ -246,11 +260,9 @@ class _MessageTail:
                 yield MessageLines(lines=frame)
 
 
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+def _running_agent(state: RunState) -> AgentStarted | None:
+    current = state.current
+    return None if current is None or current.exit is not None else current.agent
 
 
 def _is_large(told: list[Told]) -> bool:

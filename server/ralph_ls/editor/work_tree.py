@@ -132,7 +132,8 @@ class WorkTree:
         if found is None:
             self._reader = None
         elif self._reader is None or found.files != self._reader.files:
-            self._reader = RunReader(found.files)
+            # Whoever is told events is told all of a run that begins.
+            self._reader = RunReader(found.files, every_event=self._wants is not None)
             if self._wants is not None:
                 self._reader.want_all(self._wants)
 

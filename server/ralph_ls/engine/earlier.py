@@ -26,7 +26,7 @@ from ralph_ls.protocol.events import IterationEnded, RunResumed, RunStarted
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.files import read_regular
-from ralph_ls.store.journal import read_journal
+from ralph_ls.store.journal import each_event
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.lock import is_engine, is_same_process, is_state_held
 from ralph_ls.store.logs import (
@@ -152,7 +152,7 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
         n_rows = 0 if summary is None else summary.count(b"\n") - 1
         if n_rows >= found.state.counted:
             return
-        events = read_journal(found.files.journal).events
+        events = each_event(found.files.journal, kinds={"iterationEnded"})
         told = [event for event in events if isinstance(event, IterationEnded) and has_row(event)]
         if n_rows == len(told) - 1:
             kind = profile_of(found.state.config.profile).plan_kind

@@ -43,6 +43,7 @@ from ralph_ls.engine.announcing import Announcing
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration import IterationWork
 from ralph_ls.engine.keeper import Keeper
+from ralph_ls.engine.view_snapshots import ViewSnapshots
 from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
@@ -50,7 +51,7 @@ from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store import halts
 from ralph_ls.store.journal import Journal
-from ralph_ls.store.runs import save_snapshot
+from ralph_ls.store.runs import save_state
 
 SAVE_DELAY = 0.05
 """Seconds from an iteration's end to the sync: by then the next agent has been started."""
@@ -84,6 +85,9 @@ class Performer:
         self._until: datetime | None = None
         self._saver: asyncio.TimerHandle | None = None
         self._to_save = (RunState(), 0)
+        self._views = ViewSnapshots(workspace.files, clock)
+        self._closed = 0
+        """Bytes of the journal up to and with the last iteration's end."""
         self._saving = threading.Lock()
         self._saved = 0
 
@@ -118,6 +122,7 @@ class Performer:
                     self._deliver(EffectFailed(message=error.message))
             case CloseIteration(ended=ended):
                 self._work.close_iteration(ended)
+                self._closed = self._journal.size
                 self._save_soon(run, self._journal.size)
             case _:
                 if problem := self._write(effect):
@@ -167,7 +172,7 @@ class Performer:
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish(run)
-        await asyncio.to_thread(self._save, run, self._journal.size)
+        await asyncio.to_thread(self._save, run, self._journal.size, is_last=True)
 
     async def close(self) -> None:
         """Leave nothing behind, whatever went wrong."""
@@ -196,15 +201,17 @@ class Performer:
             self._saver.cancel()
             self._saver = None
 
-    def _save(self, run: RunState, offset: int) -> None:
+    def _save(self, run: RunState, offset: int, *, is_last: bool = False) -> None:
         """Neither a sync nor a rename over a file is quick, so this runs in a thread."""
+        closed = min(self._closed, offset)
         self._journal.sync()
-        with self._saving:
+        # The snapshots only spare viewers that come later the reading of what the journal says.
+        with self._saving, contextlib.suppress(StateUnusable):
             if offset > self._saved:
-                # It only spares viewers that come later the reading of what the journal says.
-                with contextlib.suppress(StateUnusable):
-                    save_snapshot(self._workspace.files, run, offset=offset)
                 self._saved = offset
+                save_state(self._workspace.files, run, offset=offset)
+            save_view = self._views.save_last if is_last else self._views.save
+            save_view(closed)
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)

@@ -6,7 +6,7 @@ What is wrong is found here, before the first event, and told as an error that s
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ from ralph_ls.store.config_file import (
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.git_programs import trust_git_settings
 from ralph_ls.store.halts import look_at_halt_files
-from ralph_ls.store.journal import JournalRead, read_journal
+from ralph_ls.store.journal import JournalParts, each_event
 from ralph_ls.store.layout import (
     StateFolder,
     Worktree,
@@ -104,7 +104,7 @@ class Start:
     first: Input
     run_state: RunState
     journal_size: int
-    recalled: tuple[IterationEnded, ...]
+    recalled: Iterable[IterationEnded]
 
 
 def prepare_start(
@@ -165,7 +165,8 @@ def prepare_start(
     )
     if earlier:
         workspace = replace(workspace, issues_touched=are_issues_touched(workspace))
-    read = read_journal(workspace.files.journal) if earlier else _NOTHING_READ
+    read = JournalParts(workspace.files.journal)
+    run_state = fold(event for part in read for event in part) if earlier else RunState()
     looking = Looking(workspace, clock=clock)
     notices = [*_exclude(workspace), *_torn(read), *problem]
     if not earlier:
@@ -186,15 +187,14 @@ def prepare_start(
     notices += tell_legacy(workspace)
     notices += tell_not_allowed(workspace, plan.text)
     facts = _facts(workspace, settings, overrides, notices)
-    ended = tuple(event for event in read.events if isinstance(event, IterationEnded))
     return Start(
         workspace=workspace,
         first=_resumed(request, looking, earlier[1], facts, orphans)
         if earlier
         else Started(run=run, facts=facts),
-        run_state=fold(read.events),
+        run_state=run_state,
         journal_size=read.size,
-        recalled=ended,
+        recalled=_ended_in(workspace.files.journal) if earlier else (),
     )
 
 
@@ -252,9 +252,6 @@ def _end_earlier(
     code = "sandbox-not-ended"
     notices = [] if problem is None else [Notice(code=code, message=problem)]
     return end_orphans(found.state), notices
-
-
-_NOTHING_READ = JournalRead(events=(), size=0, torn=0, unreadable=())
 
 
 def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, RunState]:
@@ -315,7 +312,14 @@ def _exclude(workspace: Workspace) -> list[Notice]:
     return [Notice(code="excluded", message=message)]
 
 
-def _torn(read: JournalRead) -> list[Notice]:
+def _ended_in(journal: Path) -> Iterator[IterationEnded]:
+    """The iterations of a journal as they ended; read when they are asked for."""
+    for event in each_event(journal, kinds={"iterationEnded"}):
+        if isinstance(event, IterationEnded):
+            yield event
+
+
+def _torn(read: JournalParts) -> list[Notice]:
     notices = []
     if read.torn:
         message = f"the journal's torn last line ({read.torn} bytes) was dropped"

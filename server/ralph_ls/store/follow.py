@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ralph_ls.protocol.events import Event, RunEnded, RunResumed, UnknownEvent
-from ralph_ls.store.journal import JournalReader
+from ralph_ls.store.journal import READ_LIMIT, JournalReader
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
@@ -26,10 +26,6 @@ logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 LIVE_INTERVAL = 0.5
 """Seconds between two looks at a live run's files."""
-
-READ_LIMIT = 1 << 20
-"""Bytes of one read."""
-
 
 Item = TypeVar("Item")
 
@@ -120,26 +116,34 @@ class JournalTail:
 
     def read(self) -> list[Event | UnknownEvent]:
         """The new events in order, also those up to ``after_seq``."""
-        events: list[Event | UnknownEvent] = []
+        return [event for part in self.parts() for event in part]
+
+    def parts(self) -> Iterator[list[Event | UnknownEvent]]:
+        """The new events in order and in parts, for a journal of any length."""
         while data := self._tail.read():
-            events.extend(self._reader.feed(data))
-            if len(data) < READ_LIMIT:
-                break
-        # Half a line may yet be cut off again, by its own engine on a full disk or by the next one
-        # that takes over; so nothing of it is kept, and it is read once more as a whole.
-        self._tail.offset -= self._reader.forget_partial()
-        for event in events:
-            if isinstance(event, RunEnded | RunResumed):
-                # What ended before the part that is followed may just be going on again.
-                self.ended = isinstance(event, RunEnded) and event.seq > self._after_seq
-        return events
+            events = self._reader.feed(data)
+            for event in events:
+                if isinstance(event, RunEnded | RunResumed):
+                    # What ended before the part that is followed may just be going on again.
+                    self.ended = isinstance(event, RunEnded) and event.seq > self._after_seq
+            if len(data) == READ_LIMIT:
+                yield events
+                continue
+            # Half a line may yet be cut off again, by its own engine on a full disk or by the next
+            # one that takes over; so nothing of it is kept, and it is read once more as a whole.
+            self._tail.offset -= self._reader.forget_partial()
+            yield events
+            return
 
 
 class Follower(ABC, Generic[Item]):
     """Looks at a run's files whenever they change, until it has ended or its engine is gone."""
 
-    def __init__(self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0) -> None:
-        self._journal = JournalTail(journal, after_seq=after_seq)
+    def __init__(
+        self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0, offset: int = 0
+    ) -> None:
+        """The events behind ``after_seq``, none of which stands before ``offset``."""
+        self._journal = JournalTail(journal, after_seq=after_seq, offset=offset)
         self._folder = journal.parent
         self._after_seq = after_seq
         self._is_live = is_live
@@ -183,8 +187,9 @@ class JournalFollower(Follower[Event | UnknownEvent]):
     """Yields a journal's events as they come."""
 
     def _look(self) -> Iterator[list[Event | UnknownEvent]]:
-        if seen := [event for event in self._journal.read() if event.seq > self._after_seq]:
-            yield seen
+        for part in self._journal.parts():
+            if seen := [event for event in part if event.seq > self._after_seq]:
+                yield seen
 
 
 class _Handler:

@@ -5,12 +5,12 @@ It must never ask git: whether a commit is still there is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.events import Event, EvidenceGathered, IterationEnded, IterationStarted
-from ralph_ls.store.journal import read_journal
+from ralph_ls.store.journal import each_event
 from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
 from ralph_ls.store.runs import find_run
 
@@ -46,7 +46,7 @@ def find_ends(
     if wanted is None or not RUN_ID.fullmatch(wanted) or not state.run(wanted).journal.exists():
         which = "there was never a run" if wanted is None else f"there is no run {wanted}"
         raise UsageError(f"{which} in {worktree.root}; see its runs with: ralph status")
-    return _ends_of(wanted, start, [*_known(state, wanted)])
+    return _ends_of(wanted, start, _known(state, wanted, {"iterationStarted", "iterationEnded"}))
 
 
 def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
     if found is None:
         return ()
     first: dict[int, int] = {}
-    for event in read_journal(found.files.journal).events:
+    for event in each_event(found.files.journal, kinds={"iterationStarted"}):
         if isinstance(event, IterationStarted):
             first.setdefault(event.iteration, event.start)
     return tuple(sorted(first.values()))
@@ -68,7 +68,7 @@ def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
     """
     for run in reversed(state.run_ids()):
         found: set[str] = set()
-        for event in _known(state, run):
+        for event in _known(state, run, {"evidenceGathered", "iterationEnded"}):
             match event:
                 case EvidenceGathered(evidence=evidence):
                     found.update(
@@ -83,21 +83,27 @@ def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
         yield frozenset(found)
 
 
-def _known(state: StateFolder, run: str) -> Iterator[Event]:
-    for event in read_journal(state.run(run).journal).events:
+def _known(state: StateFolder, run: str, kinds: Collection[str]) -> Iterator[Event]:
+    for event in each_event(state.run(run).journal, kinds=kinds):
         if isinstance(event, IterationStarted | IterationEnded | EvidenceGathered):
             yield event
 
 
-def _ends_of(run: str, start: int, events: list[Event]) -> IterationEnds:
-    started = {one.start: one for one in events if isinstance(one, IterationStarted)}
-    ended = {one.start: one for one in events if isinstance(one, IterationEnded)}
-    begun = started.get(start)
+def _ends_of(run: str, start: int, events: Iterable[Event]) -> IterationEnds:
+    begun: IterationStarted | None = None
+    later: IterationStarted | None = None
+    settled: IterationEnded | None = None
+    newest = 0
+    for event in events:
+        if isinstance(event, IterationStarted):
+            newest = max(newest, event.start)
+            begun = event if event.start == start else begun
+            later = event if event.start == start + 1 else later
+        elif isinstance(event, IterationEnded) and event.start == start:
+            settled = event
     if begun is None:
-        have = f"its last one is {max(started)}" if started else "it has none"
+        have = f"its last one is {newest}" if newest else "it has none"
         raise UsageError(f"run {run} has no start {start}; {have}")
-    later = started.get(start + 1)
-    settled = ended.get(start)
     return IterationEnds(
         run=run,
         start=start,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from ralph_ls.protocol.errors import StateUnusable
@@ -18,6 +20,9 @@ from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_all
 
 _PIECE = 1 << 20
 """Bytes that are copied at a time."""
+
+READ_LIMIT = 1 << 20
+"""Bytes of one read: a journal of any length is read in parts of that size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +41,15 @@ class JournalRead:
 class JournalReader:
     """Makes events of bytes as they come, in any cuts; keeps a partial last line for later."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, n_lines: int = 0, kinds: Collection[str] | None = None) -> None:
+        """``n_lines``: how many lines stand before the first one that is fed.
+
+        ``kinds``: the only ones to give; lines of others are not even parsed.
+        """
         self._partial = b""
-        self._line_number = 0
+        self._kinds = None if kinds is None else frozenset(kind.encode() for kind in kinds)
+        self.n_lines = n_lines
+        """Whole lines so far."""
         self.unreadable: list[int] = []
 
     def feed(self, data: bytes) -> list[Event | UnknownEvent]:
@@ -46,11 +57,13 @@ class JournalReader:
         *lines, self._partial = (self._partial + data).split(b"\n")
         events: list[Event | UnknownEvent] = []
         for line in lines:
-            self._line_number += 1
+            self.n_lines += 1
+            if self._kinds is not None and not _may_be_of(self._kinds, line):
+                continue
             try:
                 events.append(parse_event(line))
             except ValueError:
-                self.unreadable.append(self._line_number)
+                self.unreadable.append(self.n_lines)
         return events
 
     @property
@@ -134,22 +147,120 @@ class Journal:
         os.close(self._descriptor)
 
 
+class JournalParts:
+    """A journal's events in parts, so that nobody holds all events of a long run at once.
+
+    A missing journal is empty. Raises ``StateUnusable`` where it cannot be read.
+    """
+
+    def __init__(
+        self, path: Path, *, kinds: Collection[str] | None = None, offset: int = 0
+    ) -> None:
+        """From ``offset`` on, where a line begins; ``kinds`` as of ``JournalReader``."""
+        self._path = path
+        self._reader = JournalReader(kinds=kinds)
+        self._n_bytes = offset
+
+    def __iter__(self) -> Iterator[list[Event | UnknownEvent]]:
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                file.seek(self._n_bytes)
+                while data := file.read(READ_LIMIT):
+                    self._n_bytes += len(data)
+                    if events := self._reader.feed(data):
+                        yield events
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _unusable(self._path, error) from error
+
+    @property
+    def size(self) -> int:
+        """Bytes up to and with the last whole line, as far as it was read."""
+        return self._n_bytes - self._reader.pending
+
+    @property
+    def torn(self) -> int:
+        """Bytes of a torn last line."""
+        return self._reader.pending
+
+    @property
+    def unreadable(self) -> tuple[int, ...]:
+        """Numbers, from 1, of whole lines that are no events."""
+        return tuple(self._reader.unreadable)
+
+
 def read_journal(path: Path) -> JournalRead:
-    """Read a whole journal; a missing one is empty."""
+    """Read a whole journal, with all of its events at once; a missing one is empty."""
+    parts = JournalParts(path)
+    events = tuple(event for part in parts for event in part)
+    return JournalRead(events=events, size=parts.size, torn=parts.torn, unreadable=parts.unreadable)
+
+
+def each_event(
+    path: Path, *, kinds: Collection[str] | None = None
+) -> Iterator[Event | UnknownEvent]:
+    """The events of a journal one after the other; ``kinds``: only those."""
+    for part in JournalParts(path, kinds=kinds):
+        yield from part
+
+
+def offset_behind(path: Path, seq: int) -> int:
+    """Where to begin reading for the events behind ``seq``: no such event stands before it.
+
+    The lines of a journal are in order, so this looks at a handful of them, however many there are.
+    """
+    low = 0
     try:
-        data = path.read_bytes()
+        with path.open("rb", buffering=0) as file:
+            high = os.fstat(file.fileno()).st_size
+            while high - low > _NEAR:
+                middle = (low + high) // 2
+                found = _first_line(file, middle, high)
+                if found is None or found[1] > seq:
+                    high = middle
+                else:
+                    low = found[0]
     except FileNotFoundError:
-        data = b""
+        return 0
     except OSError as error:
         raise _unusable(path, error) from error
-    reader = JournalReader()
-    events = reader.feed(data)
-    return JournalRead(
-        events=tuple(events),
-        size=len(data) - reader.pending,
-        torn=reader.pending,
-        unreadable=tuple(reader.unreadable),
-    )
+    return low
+
+
+_NEAR = 64 << 10
+"""Bytes that are rather read than searched."""
+
+_HEAD = re.compile(
+    rb'\{"v":\d+,"seq":(\d+),"at":"[^"]*","run":"[^"]*",'
+    rb'(?:"iteration":\d+,)?(?:"start":\d+,)?"kind":"(\w+)"'
+)
+"""What each line begins with; the kind stands behind what every event has."""
+
+
+def _may_be_of(kinds: Collection[bytes], line: bytes) -> bool:
+    """False only for a line as this version writes it, of another kind."""
+    found = _HEAD.match(line)
+    return found is None or found[2] in kinds
+
+
+def _first_line(file: FileIO, start: int, end: int) -> tuple[int, int] | None:
+    """Offset and sequence number of the first line that begins behind ``start``."""
+    while start < end:
+        file.seek(start)
+        data = file.read(_NEAR)
+        position = data.find(b"\n") + 1
+        while position:
+            if (found := _HEAD.match(data, position)) is not None:
+                return start + position, int(found[1])
+            position = data.find(b"\n", position) + 1
+        start += max(1, len(data) - _LONGEST_HEAD)
+        if len(data) < _NEAR:
+            break
+    return None
+
+
+_LONGEST_HEAD = 512
 
 
 def _unusable(path: Path, error: OSError) -> StateUnusable:

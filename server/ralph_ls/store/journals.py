@@ -8,7 +8,7 @@ from __future__ import annotations
 from ralph_ls.core.views.statistics import measure_run, total_of
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.statistics import RunMetrics, Statistics
-from ralph_ls.store.journal import read_journal
+from ralph_ls.store.journal import each_event
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.runs import find_run
 
@@ -36,8 +36,7 @@ def read_runs(
             f"there is no run {run} in {worktree.root}; see which there are with: ralph stats"
         )
     measured = (
-        measure_run(read_journal(state.run(one).journal).events, is_live=one == live)
-        for one in wanted
+        measure_run(each_event(state.run(one).journal), is_live=one == live) for one in wanted
     )
     # Ids of runs that began in the same second do not tell which was first.
     return sorted((one for one in measured if one is not None), key=_start_of)

@@ -44,6 +44,11 @@ class RunFiles:
         return self.folder / "state.json"
 
     @property
+    def view_snapshot(self) -> Path:
+        """The run as viewers show it, as it was some iterations ago."""
+        return self.folder / "view.json"
+
+    @property
     def engine_errors(self) -> Path:
         return self.folder / "engine.err"
 

@@ -9,23 +9,19 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.follow import Tail
-from ralph_ls.store.journal import JournalReader, read_journal
+from ralph_ls.store.journal import JournalReader, each_event
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.lock import Owner, is_held, read_owner
+from ralph_ls.store.snapshots import Marked, load_snapshot, mark, save_snapshot
 
 
-class Snapshot(WireModel):
-    """What ``state.json`` holds: a fold, and how far into the journal it goes."""
+class StateSnapshot(Marked):
+    """What ``state.json`` holds."""
 
-    offset: int
     state: RunState
 
 
@@ -47,38 +43,24 @@ class FoundRun:
         return Phase.CRASHED
 
 
-def save_snapshot(files: RunFiles, state: RunState, *, offset: int) -> None:
-    """Write the fold of the journal's first ``offset`` bytes for viewers that come later."""
-    snapshot = Snapshot(offset=offset, state=state)
-    data = snapshot.model_dump_json(by_alias=True, exclude_none=True)
-    write_atomic(files.snapshot, data.encode(), mode=PRIVATE_FILE)
+def save_state(files: RunFiles, state: RunState, *, offset: int) -> None:
+    """Write the fold of the journal's first ``offset`` bytes for viewers that come later.
+
+    Raises ``StateUnusable``.
+    """
+    at = mark(files.journal, offset=offset, seq=state.seq)
+    save_snapshot(files.snapshot, StateSnapshot(mark=at, state=state))
 
 
 def load_state(files: RunFiles) -> RunState:
     """The run as it stands: the snapshot, and what the journal says beyond it."""
-    snapshot = _load_snapshot(files)
-    if snapshot is not None:
-        tail, reader = Tail(files.journal, offset=snapshot.offset), JournalReader()
-        events = [event for data in iter(tail.read, b"") for event in reader.feed(data)]
-        if not events or events[0].seq == snapshot.state.seq + 1:
-            return fold(events, snapshot.state)
-    return fold(read_journal(files.journal).events)
-
-
-def _load_snapshot(files: RunFiles) -> Snapshot | None:
-    try:
-        data = read_if_there(files.snapshot)
-    except OSError:
-        # The journal says all that it could have said.
-        return None
-    if data is None:
-        return None
-    try:
-        snapshot = Snapshot.model_validate_json(data)
-    except ValidationError:
-        return None
-    size = files.journal.stat().st_size if files.journal.exists() else 0
-    return snapshot if snapshot.offset <= size else None
+    known = load_snapshot(files.snapshot, files.journal, StateSnapshot)
+    if known is None or known.state.seq != known.mark.seq:
+        return fold(each_event(files.journal))
+    tail, reader = Tail(files.journal, offset=known.mark.offset), JournalReader()
+    return fold(
+        (event for data in iter(tail.read, b"") for event in reader.feed(data)), known.state
+    )
 
 
 def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:

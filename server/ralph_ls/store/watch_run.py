@@ -24,7 +24,8 @@ from ralph_ls.protocol.events import (
     UnknownEvent,
 )
 from ralph_ls.protocol.messages import MESSAGE_ADAPTER
-from ralph_ls.store.follow import READ_LIMIT, Follower, Tail
+from ralph_ls.store.follow import Follower, Tail
+from ralph_ls.store.journal import READ_LIMIT
 from ralph_ls.store.layout import RunFiles
 
 CATCH_UP = 8192
@@ -54,11 +55,15 @@ class RunFollower(Follower[Seen]):
         *,
         is_live: Callable[[], bool],
         after_seq: int = 0,
+        offset: int = 0,
         output: bool = True,
         catch_up: int = CATCH_UP,
     ) -> None:
-        """``catch_up``: how many bytes of earlier output are shown of an agent that still runs."""
-        super().__init__(files.journal, is_live=is_live, after_seq=after_seq)
+        """``catch_up``: how many bytes of earlier output are shown of an agent that still runs.
+
+        ``offset``: where in the journal to begin; no event behind ``after_seq`` stands before it.
+        """
+        super().__init__(files.journal, is_live=is_live, after_seq=after_seq, offset=offset)
         self.backlog: int | None = None
         """Bytes of output that a viewer may be behind; what is more is passed over, and told."""
         self._files = files
@@ -68,8 +73,14 @@ class RunFollower(Follower[Seen]):
         self._messages_read = 0
 
     def _look(self) -> Iterator[list[Seen]]:
+        for part in self._journal.parts():
+            yield from self._show(part)
+        yield from self._read_output()
+
+    def _show(self, part: list[Event | UnknownEvent]) -> Iterator[list[Seen]]:
+        """These events, and what an agent had said by then that ended with one of them."""
         events: list[Seen] = []
-        for event in self._journal.read():
+        for event in part:
             is_new = event.seq > self._after_seq
             if isinstance(event, AgentExited | IterationEnded | RunEnded):
                 # What an agent said that had ended by then is no news.
@@ -85,7 +96,6 @@ class RunFollower(Follower[Seen]):
                 events.append(event)
         if events:
             yield events
-        yield from self._read_output()
 
     def _open_tails(self, event: AgentStarted) -> None:
         files, tails = self._files, list[tuple[str, _Source]]()

@@ -10,7 +10,7 @@ from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from ralph_ls.store.lock import EngineLock, Owner
-from ralph_ls.store.runs import find_run, load_state, save_snapshot
+from ralph_ls.store.runs import find_run, load_state, save_state
 from tests.unit.store.helpers import ended, notes, to_lines
 from tests.unit.views.runs import phase, run_started
 
@@ -63,17 +63,17 @@ class TestState:
     ) -> None:
         files = write(state, OLD, *self.EVENTS)
         offset = len(to_lines(self.EVENTS[:known]))
-        save_snapshot(files, fold(self.EVENTS[:known]), offset=offset)
+        save_state(files, fold(self.EVENTS[:known]), offset=offset)
         assert files.snapshot.stat().st_mode & 0o777 == 0o600
         assert load_state(files) == fold(self.EVENTS)
-        # It is really used: what stands before it is not read again.
-        data = files.journal.read_bytes()
-        files.journal.write_bytes(b"x" * offset + data[offset:])
-        assert load_state(files) == fold(self.EVENTS)
+        # It is really used: what it says that the journal does not is still there.
+        told = files.snapshot.read_text("utf-8").replace('"branch":"main"', '"branch":"kept"')
+        files.snapshot.write_text(told, encoding="utf-8")
+        assert load_state(files).branch == "kept"
 
     def test_half_a_line_after_the_snapshot_is_not_read_yet(self, state: StateFolder) -> None:
         files = write(state, OLD, *self.EVENTS[:5])
-        save_snapshot(files, fold(self.EVENTS[:5]), offset=files.journal.stat().st_size)
+        save_state(files, fold(self.EVENTS[:5]), offset=files.journal.stat().st_size)
         with files.journal.open("ab") as journal:
             journal.write(to_lines(self.EVENTS[5:6])[:-10])
         assert load_state(files) == fold(self.EVENTS[:5])
@@ -85,7 +85,10 @@ class TestState:
             pytest.param(lambda text: text[:-20], id="cut"),
             pytest.param(lambda text: "[]", id="other"),
             pytest.param(lambda text: text.replace('"offset":', '"offset":9'), id="too-far"),
-            pytest.param(lambda text: text.replace('"seq":5', '"seq":4'), id="other-place"),
+            pytest.param(lambda text: text.replace('"seq":5', '"seq":4', 1), id="other-place"),
+            pytest.param(lambda text: text.replace('"madeBy":"', '"madeBy":"9'), id="newer-fold"),
+            pytest.param(lambda text: text.replace('"digest":"', '"digest":"0'), id="other-lines"),
+            pytest.param(lambda text: text.replace('"mark":', '"place":'), id="older-version"),
         ],
     )
     def test_a_snapshot_that_does_not_fit_loses_nothing(
@@ -93,13 +96,13 @@ class TestState:
     ) -> None:
         assert callable(spoil)
         files = write(state, OLD, *self.EVENTS)
-        save_snapshot(files, fold(self.EVENTS[:5]), offset=len(to_lines(self.EVENTS[:5])))
+        save_state(files, fold(self.EVENTS[:5]), offset=len(to_lines(self.EVENTS[:5])))
         files.snapshot.write_text(spoil(files.snapshot.read_text("utf-8")), encoding="utf-8")
         assert load_state(files) == fold(self.EVENTS)
 
     def test_a_snapshot_whose_journal_is_gone_is_nothing(self, state: StateFolder) -> None:
         files = write(state, OLD, *self.EVENTS)
-        save_snapshot(files, fold(self.EVENTS), offset=files.journal.stat().st_size)
+        save_state(files, fold(self.EVENTS), offset=files.journal.stat().st_size)
         files.journal.unlink()
         assert load_state(files) == RunState()
 

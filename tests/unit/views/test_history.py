@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.views.history import Done, History, Told, history
+from ralph_ls.core.views.words import claims_of, facts_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
@@ -54,7 +55,7 @@ def test_it_knows_who_did_what() -> None:
     assert known.tasks == {1: choose, 2: choose}
     assert known.attempts == {choose.id: (1, 2)}
     assert known.done == {task(READ).id: Done(iteration=1, start=1, commit=COMMIT)}
-    assert known.told == {choose.id: Told(iteration=2, start=2, evidence=shows(2).evidence)}
+    assert known.told == {choose.id: Told(iteration=2, start=2, facts=facts_of(shows(2).evidence))}
     assert known.refused == JOURNAL[7]
     assert known.validated == JOURNAL[8]
     assert known.cost_usd == 0.75
@@ -80,7 +81,10 @@ def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:
 def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:
     known = history(JOURNAL[:4]).told[task(CHOOSE).id]
     assert known == Told(
-        iteration=1, start=1, report=JOURNAL[2].report, evidence=JOURNAL[3].evidence
+        iteration=1,
+        start=1,
+        claims=claims_of(JOURNAL[2].report),
+        facts=facts_of(JOURNAL[3].evidence),
     )
 
 

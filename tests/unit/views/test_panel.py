@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.history import history
-from ralph_ls.core.views.panel import MAX_ROWS, panel
-from ralph_ls.core.views.rows import iteration_rows, plan_rows
+from ralph_ls.core.views.panel import panel
+from ralph_ls.core.views.rows import MAX_ROWS, iteration_rows, plan_rows
 from ralph_ls.core.views.seen import Seen, open_blocker
 from ralph_ls.core.views.status import needs_person
 from ralph_ls.protocol.breaker import BreakerState

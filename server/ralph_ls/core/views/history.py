@@ -2,17 +2,21 @@
 
 ``RunState`` knows the last report and the last evidence, but no longer which task they belonged
 to, nor which iteration finished a task. Both stand in the journal, so they are folded out of it
-beside the state, and always from the run's first event on. It must never decide anything, and it
-must never know where the journal lies.
+beside the state, always from the run's first event on. What grows with a run stays small: of each
+task a few short texts and numbers are kept. It must never decide anything, and it must never know
+where the journal lies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.core.loop.fold_persons import RESET_TASK
+from ralph_ls.core.loop.verification import verification_of
+from ralph_ls.core.views.words import claims_of, facts_of, one_line
 from ralph_ls.protocol.event_base import IterationEvent
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
@@ -31,9 +35,14 @@ from ralph_ls.protocol.events import (
     TaskSetAside,
     Validated,
 )
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import Report, Usage
+from ralph_ls.protocol.report import Usage
 from ralph_ls.protocol.run_words import TaskRef
+
+KEPT_STARTS = 200
+"""Starts whose task is known: questions, blockers and reports are of the newest ones."""
+
+KEPT_WORDS = 300
+"""Characters of what an iteration said, or of what was seen of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +61,12 @@ class Told:
 
     iteration: int
     start: int
-    report: Report | None = None
-    evidence: Evidence | None = None
+    claims: str | None = None
+    """Its report in words; None where it made none."""
+    recommendation: str = ""
+    """What its report says that should come next."""
+    facts: str | None = None
+    """What the engine saw of it, in words; None where it did not come to that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +74,7 @@ class History:
     """One run, looked at by task. Task ids are stable by title (SPEC §8)."""
 
     tasks: Mapping[int, TaskRef] = field(default_factory=dict)
-    """By start, the task that it was assigned; a confirming iteration has none."""
+    """By start, the task that it was assigned, of the newest ones; a confirming one has none."""
     iterations: Mapping[int, int] = field(default_factory=dict)
     """By start, the iteration as people read it."""
     attempts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -77,7 +90,7 @@ class History:
     refused: CompletionRefused | None = None
     """The last completion that was refused."""
     verified: Mapping[str, CriteriaVerified] = field(default_factory=dict)
-    """Task id to what came of its checks when it was last closed."""
+    """Task id to the checks that failed when it was last closed; none where they did not."""
     validated: Validated | None = None
     """The last validation."""
     reverted: tuple[GuardReverted, ...] = ()
@@ -166,12 +179,14 @@ def _enter(book: _Book, event: EventBase) -> None:
     match event:
         case IterationStarted(task=TaskRef() as task, start=start):
             book.tasks[start] = task
+            while len(book.tasks) > KEPT_STARTS:
+                del book.tasks[next(iter(book.tasks))]
             book.attempts[task.id] = (*book.attempts.get(task.id, ()), start)
             book.set_aside.pop(task.id, None)
-        case RalphStatusUpdate(report=report):
-            _tell(book, event, report=report)
-        case EvidenceGathered(evidence=evidence):
-            _tell(book, event, evidence=evidence)
+        case RalphStatusUpdate():
+            _report(book, event)
+        case EvidenceGathered():
+            _show(book, event)
             _finish(book, event)
         case Committed():
             _commit(book, event)
@@ -197,12 +212,13 @@ def _check(book: _Book, event: EventBase) -> None:
         case CompletionRefused():
             book.refused = event
         case CriteriaVerified(task=task):
-            book.verified[task.id] = event
+            book.verified.pop(task.id, None)
+            if verification_of(event).failed:
+                book.verified[task.id] = event
         case Validated():
             book.validated = event
         case RolledBack(ok=True, start=start):
-            undone = [task for task, done in book.done.items() if done.start == start]
-            for task_id in undone:
+            for task_id in _finished_in(book, start):
                 del book.done[task_id]
         case GuardReverted():
             book.reverted = (*book.reverted, event)
@@ -210,35 +226,51 @@ def _check(book: _Book, event: EventBase) -> None:
             pass
 
 
-def _tell(
-    book: _Book,
-    event: IterationEvent,
-    *,
-    report: Report | None = None,
-    evidence: Evidence | None = None,
-) -> None:
+def _report(book: _Book, event: RalphStatusUpdate) -> None:
+    if (known := _told_of(book, event)) is not None:
+        task_id, told = known
+        claims = one_line(claims_of(event.report), limit=KEPT_WORDS)
+        said = one_line(event.report.recommendation, limit=KEPT_WORDS)
+        book.told[task_id] = replace(told, claims=claims, recommendation=said)
+
+
+def _show(book: _Book, event: EvidenceGathered) -> None:
+    if (known := _told_of(book, event)) is not None:
+        task_id, told = known
+        book.told[task_id] = replace(
+            told, facts=one_line(facts_of(event.evidence), limit=KEPT_WORDS)
+        )
+
+
+def _told_of(book: _Book, event: IterationEvent) -> tuple[str, Told] | None:
+    """The id of the iteration's task, and what is known of that iteration so far."""
     task = book.tasks.get(event.start)
     if task is None:
-        return
+        return None
     known = book.told.get(task.id)
     if known is None or known.start != event.start:
         known = Told(iteration=event.iteration, start=event.start)
-    book.told[task.id] = replace(
-        known, report=report or known.report, evidence=evidence or known.evidence
-    )
+    return task.id, known
 
 
 def _finish(book: _Book, gathered: EvidenceGathered) -> None:
     commit = new_head(gathered.evidence)
     for task_id in gathered.evidence.tasks_done:
+        # The newest stand last, so that they are found without looking at all.
+        book.done.pop(task_id, None)
         book.done[task_id] = Done(iteration=gathered.iteration, start=gathered.start, commit=commit)
+
+
+def _finished_in(book: _Book, start: int) -> list[str]:
+    """The tasks that became done in the newest start."""
+    newest = takewhile(lambda each: each[1].start >= start, reversed(book.done.items()))
+    return [task_id for task_id, done in newest if done.start == start]
 
 
 def _commit(book: _Book, told: Committed) -> None:
     """The loop's own commit is the one that holds what the iteration finished."""
-    for task_id, done in book.done.items():
-        if done.start == told.start:
-            book.done[task_id] = replace(done, commit=told.commit)
+    for task_id in _finished_in(book, told.start):
+        book.done[task_id] = replace(book.done[task_id], commit=told.commit)
 
 
 def _deny(book: _Book, ended: IterationEnded) -> None:

@@ -21,7 +21,7 @@ from ralph_ls.core.views.tasks import (
     is_skipped,
     set_aside,
 )
-from ralph_ls.core.views.words import SHORT_HASH, claims_of, facts_of, one_line, recent_words
+from ralph_ls.core.views.words import SHORT_HASH, one_line, recent_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import Phase
@@ -136,13 +136,12 @@ def _last_told(seen: Seen, task: Task) -> Iterator[str]:
     told = seen.history.told.get(task.id)
     if told is None:
         return
-    report, evidence = told.report, told.evidence
-    said = "no status block" if report is None else _plain(claims_of(report))
+    said = "no status block" if told.claims is None else _plain(told.claims)
     yield f"- Report of iteration {told.iteration}: {said}"
-    if evidence is not None:
-        yield f"- Seen in iteration {told.iteration}: {_plain(facts_of(evidence))}"
-    if report is not None and report.recommendation:
-        yield f"- Next: {_plain(report.recommendation)}"
+    if told.facts is not None:
+        yield f"- Seen in iteration {told.iteration}: {_plain(told.facts)}"
+    if told.recommendation:
+        yield f"- Next: {_plain(told.recommendation)}"
 
 
 def _criteria(task: Task) -> Iterator[str]:

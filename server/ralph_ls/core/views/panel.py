@@ -14,7 +14,7 @@ from ralph_ls.core.views import controls
 from ralph_ls.core.views.card import card
 from ralph_ls.core.views.facts import facts, running_time
 from ralph_ls.core.views.question import question_view
-from ralph_ls.core.views.rows import with_roll_back
+from ralph_ls.core.views.rows import MAX_ROWS, with_roll_back
 from ralph_ls.core.views.seen import Seen, needs_review, open_blocker, waiting_question
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.standing import standing
@@ -22,9 +22,6 @@ from ralph_ls.core.views.status import needs_person
 from ralph_ls.protocol.panel import IterationRow, Meter, Panel, PanelState
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
-
-MAX_ROWS = 200
-"""Iterations in one panel (UX §4)."""
 
 
 def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None = None) -> Panel:

@@ -1,6 +1,7 @@
 """What the trees of a viewer show: the plan's tasks, and the iterations of a run.
 
-Iterations are folded out of the journal beside the state, always from the run's first event on.
+Iterations are folded out of the journal beside the state, always from the run's first event on;
+the newest of them are kept.
 Nearly all of it was written by strangers, so it is made harmless to show.
 It must never know how a tree is drawn, and it must never decide anything.
 """
@@ -41,6 +42,9 @@ from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import AgentFailure, Report, Usage
 
+MAX_ROWS = 200
+"""Iterations that a viewer is shown (UX §4)."""
+
 SHOWN_WORD = 40
 """Characters of a value that should have been one word."""
 
@@ -79,7 +83,7 @@ class Rows:
     """The iterations of one run."""
 
     rows: tuple[IterationRow, ...] = ()
-    """Newest first, each start once."""
+    """Newest first, each start once, at most ``MAX_ROWS``."""
 
 
 def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> Rows:
@@ -93,7 +97,8 @@ def iteration_rows(events: Iterable[EventBase], earlier: Rows | None = None) -> 
             known = {}
         else:
             _enter(known, event)
-    return Rows(rows=tuple(known[start] for start in sorted(known, reverse=True)))
+    newest = sorted(known, reverse=True)[:MAX_ROWS]
+    return Rows(rows=tuple(known[start] for start in newest))
 
 
 def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
