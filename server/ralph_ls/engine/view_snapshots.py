@@ -8,6 +8,7 @@ without a snapshot a viewer takes longer, and knows the same.
 from __future__ import annotations
 
 from ralph_ls.engine.clock import Clock
+from ralph_ls.store.journal import last_line
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run_view import read_view, save_view
 
@@ -36,9 +37,10 @@ class ViewSnapshots:
             self._save(offset)
 
     def save_last(self, offset: int) -> None:
-        """Leave one in any case, where there is anything new since the last."""
-        if offset > self._offset:
-            self._save(offset)
+        """Leave one right before the last event, which a viewer shows; raises ``StateUnusable``."""
+        before = last_line(self._files.journal, offset)
+        if before > self._offset:
+            self._save(before)
 
     def _save(self, offset: int) -> None:
         began = self._clock.monotonic()

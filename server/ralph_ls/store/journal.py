@@ -228,6 +228,25 @@ def offset_behind(path: Path, seq: int) -> int:
     return low
 
 
+def last_line(path: Path, end: int) -> int:
+    """Where the last line begins of those that stand before ``end``."""
+    begin, after = end, b""
+    try:
+        with path.open("rb", buffering=0) as file:
+            while begin > 0:
+                length = min(_NEAR, begin)
+                begin -= length
+                file.seek(begin)
+                after = file.read(length) + after
+                if (found := after.rfind(b"\n", 0, len(after) - 1)) >= 0:
+                    return begin + found + 1
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise _unusable(path, error) from error
+    return 0
+
+
 _NEAR = 64 << 10
 """Bytes that are rather read than searched."""
 

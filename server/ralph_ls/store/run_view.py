@@ -59,10 +59,12 @@ class ViewSnapshot(Marked):
 
 def load_view(files: RunFiles) -> Bookmark:
     """Where a viewer may begin to read: at the snapshot, or before the first event."""
-    found = load_snapshot(files.view_snapshot, files.journal, ViewSnapshot)
-    if found is None or found.view.state.seq != found.mark.seq:
+    found = load_snapshot(
+        files.view_snapshot, files.journal, ViewSnapshot, lambda found: found.view.state.seq
+    )
+    if found is None:
         return Bookmark()
-    return Bookmark(view=found.view, offset=found.mark.offset, n_lines=found.n_lines)
+    return Bookmark(view=found.view, offset=found.offset, n_lines=found.n_lines)
 
 
 def read_view(files: RunFiles, *, until: int | None = None) -> Bookmark:
@@ -100,9 +102,8 @@ def state_before(files: RunFiles, seq: int) -> RunState:
 
 def save_view(files: RunFiles, known: Bookmark) -> None:
     """Leave a snapshot for the viewers that come later; raises ``StateUnusable``."""
-    seq = known.view.state.seq
-    at = mark(files.journal, offset=known.offset, seq=seq)
-    snapshot = ViewSnapshot(mark=at, n_lines=known.n_lines, view=known.view)
+    at = mark(files.journal, offset=known.offset, seq=known.view.state.seq)
+    snapshot = ViewSnapshot(**at, n_lines=known.n_lines, view=known.view)
     save_snapshot(files.view_snapshot, snapshot)
 
 

@@ -49,15 +49,17 @@ def save_state(files: RunFiles, state: RunState, *, offset: int) -> None:
     Raises ``StateUnusable``.
     """
     at = mark(files.journal, offset=offset, seq=state.seq)
-    save_snapshot(files.snapshot, StateSnapshot(mark=at, state=state))
+    save_snapshot(files.snapshot, StateSnapshot(**at, state=state))
 
 
 def load_state(files: RunFiles) -> RunState:
     """The run as it stands: the snapshot, and what the journal says beyond it."""
-    known = load_snapshot(files.snapshot, files.journal, StateSnapshot)
-    if known is None or known.state.seq != known.mark.seq:
+    known = load_snapshot(
+        files.snapshot, files.journal, StateSnapshot, lambda found: found.state.seq
+    )
+    if known is None:
         return fold(each_event(files.journal))
-    tail, reader = Tail(files.journal, offset=known.mark.offset), JournalReader()
+    tail, reader = Tail(files.journal, offset=known.offset), JournalReader()
     return fold(
         (event for data in iter(tail.read, b"") for event in reader.feed(data)), known.state
     )

@@ -8,9 +8,10 @@ belongs to a tail that was lost. This module must never believe a snapshot that 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -31,22 +32,15 @@ WINDOW = 4096
 lines, with their times and numbers."""
 
 
-class Mark(WireModel):
-    """What a snapshot was folded from: the first ``offset`` bytes of one journal."""
+class Marked(WireModel):
+    """A snapshot: what it was folded from, and in a subclass what came of it."""
 
     made_by: str
     """The version of the fold."""
     offset: int
-    seq: int
-    """Of the last event before ``offset``."""
+    """How many bytes of the journal were folded."""
     digest: str
-    """Of the last bytes before ``offset``."""
-
-
-class Marked(WireModel):
-    """A snapshot with its mark."""
-
-    mark: Mark
+    """Of the last of those bytes, and of the number of the last event in them."""
 
 
 Snapshot = TypeVar("Snapshot", bound=Marked)
@@ -65,16 +59,17 @@ def fold_version() -> str:
     return f"{__version__} {SCHEMA_VERSION}.{FOLD_VERSION} {digest}"
 
 
-def mark(journal: Path, *, offset: int, seq: int) -> Mark:
-    """The mark of a fold over the first ``offset`` bytes of the journal, as it stands there now.
+def mark(journal: Path, *, offset: int, seq: int) -> dict[str, Any]:
+    """What a snapshot of the first ``offset`` bytes is marked with, as the journal stands now.
 
-    Raises ``StateUnusable`` where the journal is not as long, or cannot be read.
+    ``seq`` is the number of the last event in them. Raises ``StateUnusable`` where the journal is
+    not as long, or cannot be read.
     """
     try:
-        digest = _digest_before(journal, offset)
+        digest = _digest(journal, offset, seq)
     except OSError as error:
         raise StateUnusable(f"the journal {journal} cannot be read: {error}") from error
-    return Mark(made_by=fold_version(), offset=offset, seq=seq, digest=digest)
+    return {"made_by": fold_version(), "offset": offset, "digest": digest}
 
 
 def save_snapshot(path: Path, snapshot: Marked) -> None:
@@ -83,24 +78,29 @@ def save_snapshot(path: Path, snapshot: Marked) -> None:
     write_atomic(path, data.encode(), mode=PRIVATE_FILE)
 
 
-def load_snapshot(path: Path, journal: Path, kind: type[Snapshot]) -> Snapshot | None:
-    """The snapshot, where it was made by this version of this journal's beginning; else None."""
+def load_snapshot(
+    path: Path, journal: Path, kind: type[Snapshot], seq_of: Callable[[Snapshot], int]
+) -> Snapshot | None:
+    """The snapshot, where it was made by this version of this journal's beginning; else None.
+
+    ``seq_of`` gives the number of the last event that it was folded from.
+    """
     try:
         data = read_if_there(path)
         if data is None:
             return None
         found = kind.model_validate_json(data)
-        known = found.mark
-        if known.made_by != fold_version():
+        if found.made_by != fold_version():
             return None
-        return found if known.digest == _digest_before(journal, known.offset) else None
+        digest = _digest(journal, found.offset, seq_of(found))
     except (OSError, ValidationError):
         # The journal says all that it could have said.
         return None
+    return found if found.digest == digest else None
 
 
-def _digest_before(journal: Path, offset: int) -> str:
-    """Of the last bytes before ``offset``; raises OSError where the journal is not as long."""
+def _digest(journal: Path, offset: int, seq: int) -> str:
+    """Raises OSError where the journal is not as long, or has no whole line there."""
     if offset < 0:
         raise OSError(f"{journal} has no byte {offset}")
     n_bytes = min(WINDOW, offset)
@@ -109,4 +109,4 @@ def _digest_before(journal: Path, offset: int) -> str:
         data = file.read(n_bytes)
     if len(data) < n_bytes or not data.endswith(b"\n"):
         raise OSError(f"{journal} does not end a line at byte {offset}")
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return hashlib.blake2b(data + str(seq).encode(), digest_size=16).hexdigest()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ralph_ls.store.follow import Tail
 from ralph_ls.store.journal import (
     JournalParts,
     each_event,
+    last_line,
     offset_behind,
     read_journal,
 )
@@ -31,7 +33,6 @@ from ralph_ls.store.run_view import (
     save_view,
     state_before,
 )
-from ralph_ls.store.snapshots import Mark
 from tests.histories import record
 from tests.unit.loop.test_properties import Chance
 from tests.unit.store.helpers import notes, to_lines
@@ -39,7 +40,6 @@ from tests.unit.views.runs import run_started
 from tests.unit.views.sights import CHOOSE, begins, ends, reports, shows, started
 
 EVENTS: tuple[Event, ...] = (run_started(), *notes(2, 40))
-NO_MARK = Mark(made_by="", offset=0, seq=0, digest="")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def leave_view(files: RunFiles, n_events: int) -> Bookmark:
 
 def kept(view: RunView) -> RunView:
     """The same, out of a snapshot's file."""
-    snapshot = ViewSnapshot(mark=NO_MARK, n_lines=0, view=view)
+    snapshot = ViewSnapshot(made_by="", offset=0, digest="", n_lines=0, view=view)
     data = snapshot.model_dump_json(by_alias=True, exclude_none=True)
     return ViewSnapshot.model_validate_json(data).view
 
@@ -270,6 +270,16 @@ class TestPlace:
         assert offset_behind(path, 7) == 0
         with pytest.raises(StateUnusable):
             offset_behind(tmp_path, 7)
+
+    @pytest.mark.parametrize("length", [0, 10, 70_000])
+    def test_the_last_line_is_found_whatever_its_length(self, length: int, files: RunFiles) -> None:
+        lines = [dump_event(note) + b"\n" for note in _notes(length)[:5]]
+        files.journal.write_bytes(b"".join(lines))
+        ends = list(accumulate(map(len, lines)))
+        assert [last_line(files.journal, end) for end in ends] == [0, *ends[:-1]]
+        assert last_line(files.journal, 0) == 0
+        with pytest.raises(StateUnusable):
+            last_line(files.folder, 10)
 
 
 def _notes(length: int) -> list[Event]:

@@ -88,7 +88,7 @@ class TestState:
             pytest.param(lambda text: text.replace('"seq":5', '"seq":4', 1), id="other-place"),
             pytest.param(lambda text: text.replace('"madeBy":"', '"madeBy":"9'), id="newer-fold"),
             pytest.param(lambda text: text.replace('"digest":"', '"digest":"0'), id="other-lines"),
-            pytest.param(lambda text: text.replace('"mark":', '"place":'), id="older-version"),
+            pytest.param(lambda text: text.replace('"madeBy":', '"by":'), id="older-version"),
         ],
     )
     def test_a_snapshot_that_does_not_fit_loses_nothing(

@@ -4,17 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.history import Done, History, Told, history
+from ralph_ls.core.views.history import KEPT_WORDS, Done, History, Told, history
 from ralph_ls.core.views.words import claims_of, facts_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.events import (
     CircuitBreakerStateChange,
     Committed,
     CompletionRefused,
+    CriteriaVerified,
     RolledBack,
     Validated,
 )
 from ralph_ls.protocol.evidence import CommitSeen, Evidence
+from ralph_ls.protocol.iteration_events import CriterionChecked
 from ralph_ls.protocol.report import Usage
 from tests.unit.loop.play import play
 from tests.unit.loop.world import finishes, no_progress, progress
@@ -163,3 +165,32 @@ def test_a_whole_run_is_known_by_its_tasks() -> None:
 def test_any_events_in_any_order_are_taken(events: list[object]) -> None:
     known = history(events)  # type: ignore[arg-type]
     assert set(known.told) <= set(known.attempts)
+
+
+def test_only_checks_that_failed_are_kept_of_a_closed_task() -> None:
+    failed = CriterionChecked(criterion="it runs", command="./run", exit_code=3)
+    passed = failed.model_copy(update={"exit_code": 0})
+    closed = [
+        event(CriteriaVerified, iteration=1, task=task(READ), ok=False, checks=(failed,)),
+        event(CriteriaVerified, iteration=2, task=task(READ), ok=True, checks=(passed,)),
+    ]
+    assert history(closed[:1]).verified == {task(READ).id: closed[0]}
+    assert history(closed).verified == {}
+
+
+def test_what_an_iteration_said_is_kept_in_short_words() -> None:
+    told = reports(1, STATUS="COMPLETE", RECOMMENDATION="look\nat it " * 100)
+    known = history([begins(1, CHOOSE), told]).told[task(CHOOSE).id]
+    assert known.claims == "COMPLETE"
+    assert known.recommendation.startswith("look at it look at it")
+    assert len(known.recommendation) <= KEPT_WORDS
+
+
+def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:
+    known = [begins(1, CHOOSE), shows(1, done=(READ, LETTER)), begins(2, CHOOSE)]
+    known += [shows(2, done=(READ,)), event(Committed, iteration=2, commit="c" * 40, subject="")]
+    done = history(known).done
+    assert (done[task(READ).id].start, done[task(READ).id].commit) == (2, "c" * 40)
+    assert (done[task(LETTER).id].start, done[task(LETTER).id].commit) == (1, None)
+    undone = history([*known, event(RolledBack, iteration=2, ok=True)]).done
+    assert list(undone) == [task(LETTER).id]
