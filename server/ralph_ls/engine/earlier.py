@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from datetime import datetime
 from pathlib import Path
 
@@ -70,8 +71,10 @@ def require_no_engine(found: FoundRun | None, state: StateFolder) -> None:
 def _taken_up_at(found: FoundRun) -> datetime | None:
     """When the last engine of the run wrote its pid into the journal."""
     taken_up = (RunStarted, RunResumed)
-    events = read_journal(found.files.journal).events
-    return next((one.at for one in reversed(events) if isinstance(one, taken_up)), None)
+    kinds = {"runStarted", "runResumed"}
+    events = each_event(found.files.journal, kinds=kinds)
+    newest = deque((one.at for one in events if isinstance(one, taken_up)), maxlen=1)
+    return newest[0] if newest else None
 
 
 def end_orphans(run: RunState) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.history import KEPT_WORDS, Done, History, Told, history
+from ralph_ls.core.views.history import KEPT_STARTS, KEPT_WORDS, Done, History, Told, history
 from ralph_ls.core.views.words import claims_of, facts_of
 from ralph_ls.protocol.breaker import Breaker, BreakerState
 from ralph_ls.protocol.events import (
@@ -194,3 +194,9 @@ def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:
     assert (done[task(LETTER).id].start, done[task(LETTER).id].commit) == (1, None)
     undone = history([*known, event(RolledBack, iteration=2, ok=True)]).done
     assert list(undone) == [task(LETTER).id]
+
+
+def test_the_tasks_of_the_newest_starts_are_known() -> None:
+    known = history(begins(number, CHOOSE) for number in range(1, KEPT_STARTS + 3))
+    assert [*known.tasks] == [*range(3, KEPT_STARTS + 3)]
+    assert len(known.attempts[task(CHOOSE).id]) == KEPT_STARTS + 2
