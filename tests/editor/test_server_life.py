@@ -54,7 +54,7 @@ class TestProgram:
     def test_it_says_how_it_is_used(self) -> None:
         done = run("--help")
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("Usage: ralph-ls [--stdio] [--read-only]\n")
+        assert done.stdout.startswith("Usage: ralph-ls [--stdio] [--read-only] ")
 
     @pytest.mark.parametrize(
         ("arguments", "words"),

@@ -17,7 +17,7 @@ import typer
 from pydantic import ValidationError
 
 from ralph_ls.cli.flags import agent_words
-from ralph_ls.cli.output import say
+from ralph_ls.cli.output import complain, say
 from ralph_ls.core.setup.rules import check_draft, errors_of
 from ralph_ls.protocol.config import Config, ProfileName
 from ralph_ls.protocol.errors import UsageError
@@ -243,7 +243,7 @@ def _tell(problems: tuple[SetupProblem, ...]) -> None:
     """Errors end the command; the rest is told on standard error, where no program reads on."""
     _require(problems)
     for problem in problems:
-        sys.stderr.write(f"ralph: {problem.severity.value}: {problem.message}\n")
+        complain(f"{problem.severity.value}: {problem.message}")
 
 
 def _require(problems: tuple[SetupProblem, ...]) -> None:

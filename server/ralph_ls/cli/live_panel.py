@@ -22,7 +22,7 @@ from ralph_ls.core.views.budgets import (
 )
 from ralph_ls.core.views.lines import Weight
 from ralph_ls.core.views.tasks import attempt_words
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.visible import tame, tame_output
 from ralph_ls.core.views.waits import deadline, left_words, wait_words
 from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.engine.clock import SystemClock
@@ -173,6 +173,7 @@ def _tests(state: RunState) -> Text:
 
 def _as_output(text: str) -> Text:
     """The agent's words, set back from the loop's own."""
-    output = Text.from_ansi("\n".join(f"  {line}" for line in text.split("\n")))
+    lines = tame_output(text).split("\n")
+    output = Text.from_ansi("\n".join(f"  {line}" for line in lines))
     output.style = "dim"
     return output

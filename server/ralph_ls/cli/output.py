@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Mapping
 
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.visible import escape_json, tame
 
 
 def complain(message: str) -> None:
@@ -22,6 +22,11 @@ def say(message: str) -> None:
     sys.stdout.write(f"{tame(message)}\n")
 
 
-def emit_json(value: Mapping[str, object]) -> None:
-    """Write one JSON document for a program."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+def emit_json(value: Mapping[str, object], *, indent: int | None = 2) -> None:
+    """Write one JSON document for a program; on one line without ``indent``."""
+    write_json(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def write_json(text: str) -> None:
+    """Write a JSON document, so that what strangers wrote in it steers no terminal."""
+    sys.stdout.write(f"{escape_json(text)}\n")

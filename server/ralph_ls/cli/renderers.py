@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.visible import escape_json, tame, tame_output
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event
@@ -46,7 +46,8 @@ class JsonRenderer:
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
             if isinstance(item, EventBase):
-                line = dump_event(item) + b"\n"
+                # A viewer may show the stream as it is.
+                line = escape_json(dump_event(item).decode()).encode() + b"\n"
                 sys.stdout.buffer.write(line)
                 if self._is_piped:
                     OUTPUT.wrote(line, ours=True)
@@ -74,7 +75,7 @@ class StopsOnStderr:
                 before, self._state = self._state, apply(self._state, item)
                 if isinstance(item, PhaseChanged) and item.phase is Phase.STOPPING:
                     for line in lines_of(item, before):
-                        sys.stderr.write(f"{line.text}\n")
+                        sys.stderr.write(f"{tame(line.text)}\n")
                         sys.stderr.flush()
 
     def close(self) -> None:
@@ -95,7 +96,7 @@ class PlainRenderer:
     def show(self, seen: list[Seen]) -> None:
         for item in seen:
             if isinstance(item, Output):
-                text = self._decoders[item.stream].decode(item.data)
+                text = tame_output(self._decoders[item.stream].decode(item.data))
                 self._write(text)
                 self._in_line = not text.endswith("\n") if text else self._in_line
             else:

@@ -9,7 +9,7 @@ import typer
 
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import say
+from ralph_ls.cli.output import say, write_json
 from ralph_ls.cli.steer import REJECTED
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.errors import UsageError
@@ -85,7 +85,7 @@ def _start(count: int | None, before: int | None, run: str | None) -> int:
 
 def _tell(result: RollbackResult, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(result.model_dump_json(by_alias=True, exclude_none=True) + "\n")
+        write_json(result.model_dump_json(by_alias=True, exclude_none=True))
     elif result.refused is not None:
         say(f"Refused: {result.refused.message}")
     elif result.done:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ralph_ls.cli.serve import NO_TCP, serve
+from ralph_ls.cli import serve
+from ralph_ls.cli.server_log import DEFAULT_LEVEL, LEVELS
 from ralph_ls.protocol.errors import UsageError
 
 
@@ -17,15 +19,35 @@ def serve_verb(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Start and change nothing, whatever it is told.")
     ] = False,
+    log_file: Annotated[
+        Path | None,
+        typer.Option("--log-file", metavar="FILE", help="Log there, not to standard error."),
+    ] = None,
+    log_level: Annotated[
+        str, typer.Option("--log-level", metavar="LEVEL", help=f"One of {', '.join(LEVELS)}.")
+    ] = DEFAULT_LEVEL,
+    client: Annotated[
+        str | None,
+        typer.Option("--clientProcessId", metavar="PID", help="End with this process, too."),
+    ] = None,
     tcp: Annotated[
         str | None, typer.Option("--tcp", metavar="PORT", help="Refused: no port is opened.")
     ] = None,
 ) -> None:
     """Serve an editor: the language server."""
     if tcp is not None:
-        raise UsageError(NO_TCP)
+        raise UsageError(serve.NO_TCP)
     try:
-        serve(read_only=read_only)
+        options = serve.ServeOptions(
+            read_only=read_only,
+            log_file=log_file,
+            log_level=serve.check_level(log_level),
+            client=None if client is None else serve.check_process_id(client),
+        )
+    except serve.BadOption as error:
+        raise UsageError(str(error)) from error
+    try:
+        serve.serve(options)
     except SystemExit as ended:
         # It leaves with the code that LSP wants.
         raise typer.Exit(ended.code if isinstance(ended.code, int) else 1) from ended

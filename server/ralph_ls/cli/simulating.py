@@ -20,7 +20,7 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from ralph_ls.cli.flags import profile_named
-from ralph_ls.cli.output import complain, say
+from ralph_ls.cli.output import complain, emit_json, say
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.recorded import simulate_journal
 from ralph_ls.core.loop.rehearsal import Simulated, to_json
@@ -257,7 +257,7 @@ def _emit(told: Iterable[Simulated]) -> Simulated | None:
     """One JSON line an iteration; gives the last."""
     last = None
     for last in told:
-        sys.stdout.write(json.dumps(to_json(last), ensure_ascii=False) + "\n")
+        emit_json(to_json(last), indent=None)
     return last
 
 

@@ -10,7 +10,7 @@ import typer
 
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import say
+from ralph_ls.cli.output import say, write_json
 from ralph_ls.core.views.metrics_tables import (
     ITERATION_HEADINGS,
     RUN_HEADINGS,
@@ -85,7 +85,7 @@ def export(
 
 
 def _print_json(found: Statistics) -> None:
-    sys.stdout.write(found.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n")
+    write_json(found.model_dump_json(by_alias=True, exclude_none=True, indent=2))
 
 
 def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) -> None:

@@ -30,7 +30,9 @@ def answer_stop() -> int:
     try:
         answer = _answer()
         if answer is not None:
-            sys.stdout.write(answer.model_dump_json(by_alias=True) + "\n")
+            from ralph_ls.cli.output import write_json
+
+            write_json(answer.model_dump_json(by_alias=True))
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with us must not keep an agent
         _say(f"the stop hook lets the agent go: {' '.join(str(error).split())}")

@@ -120,8 +120,10 @@ class MendedServer(LanguageServer):
         """Refused, as ``start_tcp``."""
         raise NotImplementedError(f"{host}:{port} is not served; see serve()")
 
-    async def serve(self, descriptors: Descriptors) -> int:
+    async def serve(self, descriptors: Descriptors, *, client: int | None = None) -> int:
         """Serve one client until it leaves; gives the exit code.
+
+        ``client`` is its process id, where whoever started us knows it.
 
         0 after ``shutdown``, else 1. The client has left when it says ``exit``, closes a pipe,
         stops reading for good, or when its process ends.
@@ -147,6 +149,8 @@ class MendedServer(LanguageServer):
 
         self._pipe = PipeWriter(descriptors.output, on_lost=lose)
         self.protocol.attach(self._pipe, end=end, watch=watch)
+        if client is not None:
+            watch(client)
         start_reading(descriptors.input, Deliverer(self.protocol, ended, leave))
         try:
             return await ended
@@ -182,8 +186,10 @@ class Deliverer:
                 self._protocol.receive(body)
 
 
-def run_stdio(server: MendedServer) -> NoReturn:
+def run_stdio(server: MendedServer, *, client: int | None = None) -> NoReturn:
     """Serve the client on standard input and output, then end the process.
+
+    It ends with the process ``client``, too.
 
     Call it before anything prints: from here on standard output is standard error, for this
     process and for all that it starts.
@@ -193,7 +199,7 @@ def run_stdio(server: MendedServer) -> NoReturn:
     async def serve() -> int:
         code = 1
         try:
-            code = await server.serve(descriptors)
+            code = await server.serve(descriptors, client=client)
         finally:
             _insist_on_ending(code)
         return code

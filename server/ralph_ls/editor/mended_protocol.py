@@ -59,6 +59,7 @@ from ralph_ls.editor.errors import (
 from ralph_ls.editor.framing import frame
 from ralph_ls.editor.open_document import TolerantWorkspace
 from ralph_ls.editor.running import AnyFuture, Call, Handler, start_handler
+from ralph_ls.editor.trace import MessageTrace
 from ralph_ls.editor.uris import path_of_uri, shown_uri
 from ralph_ls.protocol.errors import RalphError
 
@@ -87,6 +88,7 @@ class RalphProtocol(LanguageServerProtocol):
         self._end: Callable[[int], None] = nobody_to_end
         self._watch: Callable[[int], None] = nobody_to_watch
         self._afterwards: dict[MsgId, list[Callable[[], None]]] = {}
+        self._trace = MessageTrace(partial(self.notify, types.LOG_TRACE))
         self.experimental: dict[str, Any] | None = None
         """What is told at ``initialize`` as experimental capabilities."""
         super().__init__(server, converter)
@@ -151,6 +153,7 @@ class RalphProtocol(LanguageServerProtocol):
                 self._fail(message["id"], error, doing=str(message["method"]))
 
     def _take(self, message: dict[str, Any]) -> None:
+        self._trace.received(message)
         if "method" not in message:
             self._take_response(message)
         elif "id" in message:
@@ -305,6 +308,7 @@ class RalphProtocol(LanguageServerProtocol):
             self._connection.write_output(params)
         else:
             self._connection.write(write_notification(method, params))
+        self._trace.sent(method)
 
     def send_request(
         self,
@@ -314,6 +318,7 @@ class RalphProtocol(LanguageServerProtocol):
         msg_id: MsgId | None = None,
     ) -> Future[Any]:
         known = str(uuid.uuid4()) if msg_id is None else msg_id
+        self._trace.sent(method, known)
         future = super().send_request(method, params, callback, known)
         future.add_done_callback(partial(self._forget_request, known))
         return future
@@ -326,6 +331,7 @@ class RalphProtocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: MsgId | None, result: Any = None, error: types.ResponseError | None = None
     ) -> None:
+        self._trace.answered(msg_id, error)
         if error is not None:
             # Where no id could be read it is null, and lsprotocol would leave it out.
             self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
@@ -373,7 +379,15 @@ class RalphProtocol(LanguageServerProtocol):
             self._stage = Stage.READY if greeted else Stage.NEW
         if params.process_id is not None:
             self._watch(params.process_id)
+        if params.trace is not None:
+            self._trace.set(params.trace)
         return result
+
+    @lsp_method(types.SET_TRACE)
+    def lsp_set_trace(self, params: types.SetTraceParams) -> Generator[Call, Any, None]:
+        """Trace messages from here on, or no more."""
+        self._trace.set(params.value)
+        yield from ()
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Call, Any, None]:

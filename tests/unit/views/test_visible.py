@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.visible import tame, uncover
+from ralph_ls.core.views.visible import escape_json, tame, tame_output, uncover
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,35 @@ def test_what_steers_a_terminal_is_named_and_all_else_is_kept(text: str, tamed: 
 )
 def test_what_has_no_shape_is_named_for_who_decides_by_it(text: str, uncovered: str) -> None:
     assert uncover(text) == uncovered
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m 50 %\r60 %", "\x1b[1;31mred\x1b[0m 50 %\r60 %"),
+        ("\x1b[2J\x1b]0;title\x07\x9b1m", r"\x1b[2J\x1b]0;title\x07\x9b1m"),
+        ("a\u202eb\u2028c\x08", r"a\u202eb\u2028c\x08"),
+    ],
+    ids=["colours", "escapes", "controls"],
+)
+def test_colours_of_a_program_stay_and_nothing_else(text: str, shown: str) -> None:
+    assert tame_output(text) == shown
+
+
+@given(
+    st.dictionaries(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+)
+def test_json_means_the_same_and_steers_nothing(value: dict[str, str]) -> None:
+    escaped = escape_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(escaped) == value
+    assert all(unicodedata.category(each) != "Cc" for each in escaped)
+    bidirectional = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    assert not bidirectional & set(map(unicodedata.bidirectional, escaped))
+    assert not set("\u200e\u200f\u061c\u2028\u2029\ufeff") & set(escaped)
+
+
+def test_what_json_escapes_reads_as_before() -> None:
+    assert escape_json('{"a": "\x9b\u202e\u00e9"}') == '{"a": "\\u009b\\u202eé"}'
 
 
 @given(st.text(st.characters()))

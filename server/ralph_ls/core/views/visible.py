@@ -8,13 +8,34 @@ from __future__ import annotations
 
 import re
 
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tab and line feed, marks that turn the order of text, half characters."""
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and line feed, further line ends, marks that turn the order of text,
+half characters."""
+
+_STEERING_IN_OUTPUT = re.compile(
+    "(\x1b\\[[0-9;:]*m|\r)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""The same, but for colours and for what a progress bar needs."""
+
+_STEERING_IN_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""The same where those below U+0020 are escaped already, and every mark of direction."""
 
 
 def tame(text: str) -> str:
     """The text for a terminal: it can move no cursor, set no title and turn no word around."""
     return _STEERING.sub(lambda match: _named(match[0]), text)
+
+
+def tame_output(text: str) -> str:
+    """What a program printed, for a terminal or a pipe: colours stay, nothing else steers."""
+    return _STEERING_IN_OUTPUT.sub(lambda match: match[1] or _named(match[0]), text)
+
+
+def escape_json(text: str) -> str:
+    """JSON that means the same, and is harmless to show on a terminal."""
+    return _STEERING_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def uncover(text: str) -> str:
