@@ -613,6 +613,11 @@ export interface Config {
   readonly push: boolean;
   /** Seconds a commit of the loop may take, with the hooks that it runs; 0 is none. */
   readonly commitTimeout: number;
+  /**
+   * Seconds that the loop waits for a lock file of git that is not its agent's, before the run
+   * is blocked.
+   */
+  readonly gitLockWait: number;
   /** Seconds that each try to push may take; 0 is none. */
   readonly pushTimeout: number;
   readonly breaker: BreakerConfig;

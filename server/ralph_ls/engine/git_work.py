@@ -7,6 +7,7 @@ it has a timeout, and ``stop`` ends it with all that it started. It never asks a
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from ralph_ls.core.loop.effects import IterationEffect
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
+from ralph_ls.engine.git_locks import GitLocks
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.git_command import git_program
 
@@ -42,6 +44,8 @@ class Hands:
     on_start: Callable[[process.RunningProcess], None]
     """Gets each process as soon as there is one, so that it can be stopped."""
     is_stopping: Callable[[], bool]
+    locks: GitLocks | None = None
+    """Moves what a git of ours leaves behind that had to be killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +119,13 @@ async def run_own_git(
             kept.extend(data)
             del kept[: -4 * (TAIL_CHARACTERS + 1)]
 
+    if hands.locks is not None:
+        await asyncio.to_thread(hands.locks.begin)
     started = await process.start(launch, redactor=redactor or workspace.redactor, on_output=keep)
     hands.on_start(started)
     ended = await started.wait()
+    if hands.locks is not None and ended.exit_code is None:
+        await asyncio.to_thread(hands.locks.settle, order.start)
     return Ran(
         exit_code=ended.exit_code,
         timed_out=ended.timed_out,

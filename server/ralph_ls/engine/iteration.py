@@ -47,6 +47,7 @@ from ralph_ls.engine.agent_log import exit_code_of, log_messages, log_output, ma
 from ralph_ls.engine.approvals import ApprovalsGuard
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.descent import Descent
+from ralph_ls.engine.git_locks import GitLocks
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.guarding import Guarding, PutBack, Settled
 from ralph_ls.engine.handing_over import HandingOver, tell_leftovers, work_left
@@ -124,7 +125,10 @@ class IterationWork:
         self._exit: AgentExited | None = None
         """How the agent of the iteration that was read last came to its end."""
         self.log = make_log(workspace, clock)
-        hands = Hands(workspace, self.log.write, self._has_begun, lambda: self._stopping)
+        self._locks = GitLocks(workspace, clock=clock, tell=tell, log=self.log.write)
+        hands = Hands(
+            workspace, self.log.write, self._has_begun, lambda: self._stopping, self._locks
+        )
         self._handing_over = HandingOver(hands, clock)
         self._validating = Validating(hands)
         self._undoing = Undoing(workspace, clock)
@@ -138,6 +142,7 @@ class IterationWork:
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Look at the tree and the plan; remember the plan, to see later what became of it."""
         ordered, known = effect, run.attempts
+        locked = await asyncio.to_thread(self._locks.wait)
         if run.start == 0:
             self._validating.begin_run()
         if (counted := self._attempts.read()) is not None:
@@ -167,6 +172,7 @@ class IterationWork:
             attempts=counted,
             attempts_before=known,
             mode=self._source.mode(text, facts, run),
+            locked=locked,
             must_claim=facts.next_task is not None
             and self._source.must_claim(text, facts.next_task),
             notices=(
@@ -207,6 +213,7 @@ class IterationWork:
             )
             await asyncio.to_thread(self._attempts.begin, run)
         self._hearing.begin(effect, prompt_characters=len(prompt.text))
+        await asyncio.to_thread(self._locks.begin)
         self._keeper.begin(effect.start, launch.marker)
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
@@ -214,7 +221,8 @@ class IterationWork:
         self._keeper.started(started.pid, started.start_time)
         self._process = started
         self._end_if_overspent()
-        return tell_launch(workspace, effect, prompt, started), self._end_of(started)
+        ending = self._end_of(started, effect.start)
+        return tell_launch(workspace, effect, prompt, started), ending
 
     async def _remember_tree(self, effect: LaunchAgent, run: RunState) -> None:
         if run.current is not None:
@@ -227,12 +235,14 @@ class IterationWork:
             self._source.hurry(process.STOP_SECONDS)
         self._stopping = True
         self._handing_over.stop()
+        self._locks.stop()
         if self._process is not None:
             self._process.stop()
 
     def leave_off(self) -> None:
         """Look no further for what the next iteration would begin with: there is none."""
         self._source.stop()
+        self._locks.stop()
 
     async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent said and what changed since the iteration's baseline."""
@@ -479,6 +489,8 @@ class IterationWork:
         """Commit what the iteration changed; the tree after that is the next one's beginning."""
         after, text = self._after or (effect.base, "")
         agents = after if self._inherited is None else self._inherited.tree
+        # One that stays makes the commit fail, and the next iteration wait for the user.
+        await asyncio.to_thread(self._locks.wait)
         made = await self._handing_over.commit(
             effect, agents, restored=self._put_back, users=_users(self._inherited)
         )
@@ -517,7 +529,7 @@ class IterationWork:
         self._hearing.close()
         self.log.close()
 
-    async def _end_of(self, started: process.RunningProcess) -> AgentFinished:
+    async def _end_of(self, started: process.RunningProcess, start: int) -> AgentFinished:
         ended = await started.wait()
         self._keeper.ended()
         self._process = None
@@ -526,6 +538,7 @@ class IterationWork:
         self._log_messages(self._hearing.end())
         if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
             self._notices.add("sandbox-not-ended", problem)
+        await asyncio.to_thread(self._locks.settle, start)
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
         return tell_end(ended)
@@ -578,7 +591,7 @@ class IterationWork:
                 self._notices.add("log-not-written", f"a log cannot be written: {problem}")
         if self._attempts.problem is not None:
             self._notices.add("attempts-not-kept", self._attempts.problem)
-        return self._notices.take()
+        return (*self._locks.take_notices(), *self._notices.take())
 
 
 def _users(inherited: Inheritance | None) -> frozenset[str]:

@@ -33,6 +33,7 @@ from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.bd import FOLDER
 from ralph_ls.store.git_command import run_git
+from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.runs import FoundRun
 
 MOST_COMMITS = 200
@@ -141,15 +142,7 @@ class Inheriting:
         """The last byte that the agent printed, or the last thing that its git did."""
         if run.current is None:
             return None
-        number = run.current.started.start
-        files = self._workspace.files
-        attempts = (1, 2)
-        places = [
-            *(files.output(number, attempt, end) for attempt in attempts for end in ("out", "err")),
-            *(files.folder / f"trace-{number:03d}").glob("*"),
-        ]
-        times = [time for place in places if (time := _written_at(place)) is not None]
-        return max(times, default=None)
+        return last_sign_of_life(self._workspace.files, run.current.started.start)
 
     def _facts(
         self, base: Baseline, now: Baseline, *, known: frozenset[str], named: Collection[str]
@@ -194,6 +187,17 @@ class Inheriting:
         rows = zip(tokens[0::4], tokens[1::4], tokens[2::4], strict=False)
         own = self._workspace.run
         return [(one.strip(), int(at)) for one, at, run in rows if run.strip() != own]
+
+
+def last_sign_of_life(files: RunFiles, start: int) -> float | None:
+    """When the agent of this start last printed something, or its git was last traced."""
+    attempts = (1, 2)
+    places = [
+        *(files.output(start, attempt, end) for attempt in attempts for end in ("out", "err")),
+        *(files.folder / f"trace-{start:03d}").glob("*"),
+    ]
+    times = [time for place in places if (time := _written_at(place)) is not None]
+    return max(times, default=None)
 
 
 def are_issues_touched(workspace: Workspace) -> bool:

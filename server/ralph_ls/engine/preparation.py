@@ -42,12 +42,18 @@ from ralph_ls.engine.earlier import (
     tell_orphans,
 )
 from ralph_ls.engine.environment import base_agent_environment, find_program
+from ralph_ls.engine.git_locks import settle_earlier
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
 from ralph_ls.engine.hook_check import tell_silent_hook
 from ralph_ls.engine.keeper import read_last_look
 from ralph_ls.engine.legacy import tell_legacy
 from ralph_ls.engine.looking import Looking
-from ralph_ls.engine.ownership import Inheriting, are_issues_touched, tell_unsettled
+from ralph_ls.engine.ownership import (
+    Inheriting,
+    are_issues_touched,
+    last_sign_of_life,
+    tell_unsettled,
+)
 from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.run_choices import choices_of
 from ralph_ls.engine.sandbox import end_in_sandbox
@@ -57,7 +63,7 @@ from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.state import CurrentIteration, RunState
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import (
     Settings,
@@ -118,7 +124,7 @@ def prepare_start(
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
     require_no_engine(found, state)
-    orphans, problem = _end_earlier(found, worktree, request)
+    orphans, problem = _end_earlier(found, worktree, request, clock)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
@@ -240,7 +246,7 @@ def _agents(
 
 
 def _end_earlier(
-    found: FoundRun | None, worktree: Worktree, request: RunRequest
+    found: FoundRun | None, worktree: Worktree, request: RunRequest, clock: Clock
 ) -> tuple[int, list[Notice]]:
     """End what the agent of a killed engine left running, also in its sandbox."""
     if found is None:
@@ -251,7 +257,28 @@ def _end_earlier(
         problem = end_in_sandbox(found.state.config, worktree.root, request.environment)
     code = "sandbox-not-ended"
     notices = [] if problem is None else [Notice(code=code, message=problem)]
-    return end_orphans(found.state), notices
+    ended = end_orphans(found.state)
+    if current is not None:
+        start = current.started.start
+        notices += settle_earlier(
+            found.files,
+            worktree,
+            start=start,
+            marker=f"{found.state.run}/{start}",
+            until=clock.now().timestamp() + 0.001 if ended else _gone_at(found, current),
+        )
+    return ended, notices
+
+
+def _gone_at(found: FoundRun, current: CurrentIteration) -> float | None:
+    """When the agent and the engine of an open iteration were gone; None: nobody knows."""
+    look = read_last_look(found.files.folder)
+    if look is not None and look.start == current.started.start:
+        return look.died_at if look.ended_at is None else look.ended_at
+    if current.exit is not None:
+        # The journal is cut to milliseconds.
+        return current.exit.at.timestamp() + 0.001
+    return last_sign_of_life(found.files, current.started.start)
 
 
 def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, RunState]:

@@ -386,6 +386,9 @@ class Config(StrictWireModel):
     """Whether the loop pushes after an iteration (SPEC §9)."""
     commit_timeout: Duration = 600.0
     """Seconds a commit of the loop may take, with the hooks that it runs; 0 is none."""
+    git_lock_wait: Duration = 30.0
+    """Seconds that the loop waits for a lock file of git that is not its agent's, before the run
+    is blocked."""
     push_timeout: Duration = 300.0
     """Seconds that each try to push may take; 0 is none."""
     breaker: BreakerConfig = BreakerConfig()

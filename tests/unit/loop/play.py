@@ -253,6 +253,7 @@ class Play:
                     left_out=(*effect.skip, *effect.skipped),
                     mode=world.mode,
                     must_claim=world.is_shared,
+                    locked=world.locked,
                 )
             case order.ClaimTask(task=task):
                 return TaskClaimed(task=task, refused=world.claim(task.id))

@@ -170,6 +170,8 @@ class World:
     """Why each task was set aside in the plan."""
     waits: str = ""
     """What each blocked task waits for, in words; empty where it is blocked."""
+    locked: str = ""
+    """Which of git's lock files keep git from working."""
     is_shared: bool = False
     """Others take tasks as well, so each is claimed."""
     committed_offence: str = ""

@@ -170,6 +170,8 @@ class Prepared:
     attempts_before: Mapping[str, int] = field(default_factory=dict)
     """As the run had counted them when that was looked at."""
     mode: Mode = Mode.BUILD
+    locked: str = ""
+    """Which lock files keep git from working, in words; empty where none does."""
     must_claim: bool = False
     """Others may take the next task too, so it is claimed before anybody works at it."""
     notices: tuple[Notice, ...] = ()

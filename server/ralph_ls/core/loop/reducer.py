@@ -59,6 +59,7 @@ from ralph_ls.core.loop.inputs import (
 from ralph_ls.core.loop.session import to_resume
 from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
 from ralph_ls.core.loop.telling import warn_once
+from ralph_ls.core.loop.waiting import GIT_LOCKED
 from ralph_ls.protocol.events import (
     AgentExited,
     AgentStarted,
@@ -236,6 +237,9 @@ def _prepared(draft: Draft, given: Prepared) -> None:
         return
     for notice in given.notices:
         draft.tell(Warned, code=notice.code, message=notice.message)
+    if given.locked:
+        _wait_for_git(draft, given.locked)
+        return
     if _is_outdated(draft, given):
         course.go_on(draft)
         return
@@ -250,6 +254,13 @@ def _prepared(draft: Draft, given: Prepared) -> None:
         draft.order(ClaimTask(task=task))
     else:
         _begin_iteration(draft, given)
+
+
+def _wait_for_git(draft: Draft, locked: str) -> None:
+    """The agent's git could do nothing, and the lock may be a commit that the user is making."""
+    if not course.hold(draft):
+        draft.tell(Warned, code=GIT_LOCKED, message=locked)
+        course.halt(draft, EndReason.BLOCKED, locked)
 
 
 def _is_outdated(draft: Draft, given: Prepared) -> bool:

@@ -11,6 +11,9 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.run_words import EndReason
 from ralph_ls.protocol.state import RunState
 
+GIT_LOCKED = "git-locked"
+"""The warning that says which lock files keep the next iteration from beginning."""
+
 
 def waits_for(run: RunState) -> str:
     """What a parked run needs, in words."""
@@ -26,6 +29,8 @@ def waits_for(run: RunState) -> str:
                 "discard them, then: ralph resume; or: ralph stop, then ralph run --resume with "
                 "--take-all or --leave"
             )
+        if run.warnings and run.warnings[-1].code == GIT_LOCKED:
+            return f"git to be free, then: ralph resume; {run.warnings[-1].message}"
         return "a task in the plan that is not blocked"
     if run.phase_reason == REVIEW:
         due = review_due(run)
