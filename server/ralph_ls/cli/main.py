@@ -83,7 +83,9 @@ def _answer(arguments: list[str]) -> object:
 
         return answer_stop()
     from ralph_ls.cli.verbs import command_for
+    from ralph_ls.store.supervisor import end_programs_with_process
 
+    end_programs_with_process()
     return command_for(arguments).main(args=arguments, prog_name="ralph", standalone_mode=False)
 
 

@@ -25,6 +25,7 @@ from ralph_ls.editor.framing import FrameReader, MalformedFrame
 from ralph_ls.editor.mended_protocol import RalphProtocol
 from ralph_ls.editor.transport_client import watch_client
 from ralph_ls.editor.transport_stdio import Descriptors, PipeWriter, start_reading, take_stdio
+from ralph_ls.store.supervisor import current, end_programs_with_process
 
 logger = logging.getLogger(__name__)
 
@@ -195,6 +196,7 @@ def run_stdio(server: MendedServer, *, client: int | None = None) -> NoReturn:
     process and for all that it starts.
     """
     descriptors = take_stdio()
+    end_programs_with_process()
 
     async def serve() -> int:
         code = 1
@@ -222,6 +224,13 @@ async def _settle(protocol: RalphProtocol) -> None:
 
 def _insist_on_ending(code: int) -> None:
     """A worker thread that hangs must not keep the process: its exit would wait for it."""
-    timer = threading.Timer(EXIT_PATIENCE, os._exit, (code,))
+    # What worker threads wait for would outlive this process as well.
+    current().end()
+
+    def leave() -> None:
+        current().kill()
+        os._exit(code)
+
+    timer = threading.Timer(EXIT_PATIENCE, leave)
     timer.daemon = True
     timer.start()

@@ -79,6 +79,7 @@ from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.jsonl_log import STDOUT
+from ralph_ls.store.supervisor import current
 
 KEPT_ERRORS = 200
 """Error lines of one iteration that are passed on; a flood says nothing more."""
@@ -233,6 +234,7 @@ class IterationWork:
         """End whatever runs now, with all its children."""
         if not self._stopping:
             self._source.hurry(process.STOP_SECONDS)
+            current().end_in(process.LOOK_SECONDS)
         self._stopping = True
         self._handing_over.stop()
         self._locks.stop()

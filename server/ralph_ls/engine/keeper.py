@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -35,11 +37,17 @@ from ralph_ls.engine.process_tree import find_marked, is_alive, wait_until_gone
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Committer
 from ralph_ls.store.files import PRIVATE_FILE
+from ralph_ls.store.supervisor import KILL_PATIENCE, end_programs_with_process
 
 LOCK = "keeper.lock"
 
 PATIENCE = 10.0
 """Seconds that a start waits for a keeper that is still looking at the tree."""
+
+LEAVE_PATIENCE = 0.5
+"""Seconds that a keeper gets for its look where the engine ends with an iteration open."""
+
+_LOOK_AGAIN = 0.005
 
 CLOCK_STEP = 0.001
 """Seconds: our clock is cut to milliseconds, those of files are not."""
@@ -91,16 +99,40 @@ class Keeper:
         """The run ended as it should: there is nothing to look at. Idempotent."""
         self._tell(over=True)
         self._close()
-        if self._pid:
-            with contextlib.suppress(OSError):
-                os.waitpid(self._pid, 0)
-            self._pid = 0
+        # It would do no more than end, and may have been stopped.
+        self._end(signal.SIGKILL)
 
     def leave(self) -> None:
-        """Let go of the keeper, which looks at the tree as if the engine had died."""
+        """Let go of the keeper, which looks at the tree as if the engine had died.
+
+        It gets a moment for that, and is ended where git hangs: nothing outlives an orderly end.
+        """
         if not self._is_watching:
             self.dismiss()
         self._close()
+        if self._pid and not self._is_gone(LEAVE_PATIENCE):
+            self._end(signal.SIGTERM, LEAVE_PATIENCE)
+            self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals, seconds: float = KILL_PATIENCE) -> None:
+        if self._pid:
+            with contextlib.suppress(OSError):
+                os.kill(self._pid, number)
+            self._is_gone(seconds)
+
+    def _is_gone(self, seconds: float) -> bool:
+        """Wait for the keeper's end, and reap it; whether it came."""
+        pause = threading.Event()
+        for _ in range(math.ceil(seconds / _LOOK_AGAIN)):
+            try:
+                if os.waitpid(self._pid, os.WNOHANG)[0]:
+                    self._pid = 0
+            except OSError:
+                self._pid = 0
+            if not self._pid:
+                return True
+            pause.wait(_LOOK_AGAIN)
+        return False
 
     def _tell(self, **fields: Any) -> None:
         if self._pipe is None:
@@ -187,8 +219,9 @@ def _keep(pipe: int) -> None:
 
 def _let_go_of_all_but(pipe: int) -> None:
     """Nobody must wait for the end of a pipe, or of a terminal, that the keeper still has open."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
+    end_programs_with_process()
     signal.set_wakeup_fd(-1)
     most = os.sysconf("SC_OPEN_MAX")
     os.closerange(0, pipe)

@@ -43,6 +43,7 @@ from ralph_ls.engine.announcing import Announcing
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration import IterationWork
 from ralph_ls.engine.keeper import Keeper
+from ralph_ls.engine.process import END_SECONDS, LOOK_SECONDS
 from ralph_ls.engine.view_snapshots import ViewSnapshots
 from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
 from ralph_ls.engine.workspace import Workspace
@@ -52,10 +53,16 @@ from ralph_ls.protocol.state import RunState
 from ralph_ls.store import halts
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.runs import save_state
+from ralph_ls.store.supervisor import current
 
 SAVE_DELAY = 0.05
 """Seconds from an iteration's end to the sync: by then the next agent has been started."""
 
+ANNOUNCING_SECONDS = 1.0
+"""What a command of ``on_*`` or a comment gets to end by itself, where an end at once is wanted."""
+
+SAVING_SECONDS = 2.0
+"""How long a disk may take for the journal's last sync, where an end at once is wanted."""
 
 _BEFORE_AGENT = frozenset({"preparing", "claiming"})
 """Tasks that nobody needs once the run is over."""
@@ -90,6 +97,7 @@ class Performer:
         """Bytes of the journal up to and with the last iteration's end."""
         self._saving = threading.Lock()
         self._saved = 0
+        self._hurry: asyncio.TimerHandle | None = None
 
     def perform(self, effect: Effect, run: RunState) -> None:
         """Begin an effect; what comes of it is delivered as an input."""
@@ -159,9 +167,21 @@ class Performer:
         """Write the summary's rows of an earlier engine again, should they be gone."""
         self._work.log.summary_file.recall(ended)
 
-    def stop_announcing(self) -> None:
-        """End what tells those outside; what it did not come to is told."""
-        self._announcing.stop()
+    def end_soon(self) -> None:
+        """Have ``finish`` end what still runs, or give it up: somebody wants an end at once.
+
+        Those outside are told for a moment longer. Idempotent.
+        """
+        if self._hurry is not None:
+            return
+        loop = asyncio.get_running_loop()
+        self._hurry = loop.call_later(END_SECONDS, self._give_up)
+        loop.call_later(ANNOUNCING_SECONDS, self._announcing.stop)
+        current().end_in(LOOK_SECONDS)
+
+    def running(self) -> tuple[str, ...]:
+        """What is under way, in words."""
+        return tuple(sorted({task.get_name() for task in self._tasks}))
 
     async def finish(self, run: RunState) -> None:
         """Let what still runs come to its end, and put the journal on the disk."""
@@ -169,10 +189,19 @@ class Performer:
         self._cancel_save()
         if any(task.get_name() in _BEFORE_AGENT for task in self._tasks):
             self._work.leave_off()
+            current().end()
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish(run)
-        await asyncio.to_thread(self._save, run, self._journal.size, is_last=True)
+        patience = None if self._hurry is None else SAVING_SECONDS
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await asyncio.to_thread(self._save, run, self._journal.size, is_last=True)
+
+    def _give_up(self) -> None:
+        """Wait no longer for threads that nobody can end; no program runs any more."""
+        for task in list(self._tasks):
+            task.cancel()
 
     async def close(self) -> None:
         """Leave nothing behind, whatever went wrong."""
@@ -180,6 +209,9 @@ class Performer:
         self._cancel_save()
         self._work.stop()
         self._announcing.stop()
+        current().end()
+        if self._hurry is not None:
+            self._hurry.cancel()
         for task in list(self._tasks):
             if task.get_name() != "agent":
                 task.cancel()

@@ -39,6 +39,12 @@ GRACE_SECONDS = 1.5
 STOP_SECONDS = GRACE_SECONDS + 0.4
 """What an engine that is stopped may spend on what it asks others for, its agent's end included."""
 
+LOOK_SECONDS = STOP_SECONDS + 0.4
+"""As ``STOP_SECONDS``, for looking at the tree: git is asked after the agent's end."""
+
+END_SECONDS = LOOK_SECONDS + 0.4
+"""When an engine that is stopped waits for nothing any more, whatever holds it up."""
+
 OnOutput = Callable[[str, bytes], None]
 """Called in the event loop with ``stdout`` or ``stderr`` and redacted bytes, never empty."""
 

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ralph_ls.core.loop.effects import Finish
+from ralph_ls.core.loop.effects import Finish, StopAgent
 from ralph_ls.core.loop.inputs import (
     Announced,
     CommandArrived,
@@ -31,6 +31,7 @@ from ralph_ls.engine.cleaning import clean
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.keeper import Keeper
 from ralph_ls.engine.perform import Performer
+from ralph_ls.engine.process import END_SECONDS
 from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.commands import Stop
@@ -69,6 +70,8 @@ class Engine:
         self._exit_code: int | None = None
         self._keeper = Keeper() if keeper is None else keeper
         self._lock = lock
+        self._last_resort: asyncio.TimerHandle | None = None
+        """Ends the run that somebody wants to end at once."""
         self._is_kept = False
         """The keeper watches the work tree."""
         self._performer = performer_type(
@@ -105,6 +108,8 @@ class Engine:
         finally:
             if watch is not None:
                 watch.close()
+            if self._last_resort is not None:
+                self._last_resort.cancel()
             await self._performer.close()
 
     async def _finish(self) -> None:
@@ -118,7 +123,7 @@ class Engine:
                 continue
             given = coming.result()
             if _ends_at_once(given):
-                self._performer.stop_announcing()
+                self._performer.end_soon()
             self._take(given)
         await ending
 
@@ -144,11 +149,27 @@ class Engine:
             self._settle_posted(given.command.id)
         elif isinstance(given, CommandUnreadable):
             self._settle_posted(given.id)
+        is_hurried = self._last_resort is not None
         for effect in taken.then:
             if isinstance(effect, Finish):
                 self._exit_code = effect.exit_code
+                if is_hurried or _ends_at_once(given):
+                    self._performer.end_soon()
             else:
+                if isinstance(effect, StopAgent):
+                    self._limit_the_end()
                 self._performer.perform(effect, self._state.run)
+
+    def _limit_the_end(self) -> None:
+        """From now on the run ends in so many seconds, also where a thread hangs for good."""
+        if self._last_resort is None:
+            loop = asyncio.get_running_loop()
+            self._last_resort = loop.call_later(END_SECONDS, self._end_without)
+
+    def _end_without(self) -> None:
+        hanging = ", ".join(self._performer.running()) or "the loop"
+        message = f"{hanging} did not come to an end in {END_SECONDS:g} s"
+        self.deliver(EffectFailed(message=message))
 
     def _have_kept(self, given: Input) -> None:
         """Have the keeper watch, once the journal says whose the changes are that were found.

@@ -7,9 +7,6 @@ command line. Nothing of ours is in there: neither hooks, nor state, nor the age
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,6 +18,7 @@ from ralph_ls.protocol.agent_config import Dialect, PromptBy
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import ConfigError, RalphError
 from ralph_ls.protocol.sandbox_config import SandboxConfig, SandboxKind
+from ralph_ls.store.supervisor import run
 
 STOP_SECONDS = 10.0
 """How long the command that ends what runs in a sandbox may take."""
@@ -91,28 +89,13 @@ def end_in_sandbox(config: Config, root: Path, environment: Mapping[str, str]) -
     what = f"what runs in the sandbox was to be ended with: {' '.join(argv)}; that"
     try:
         program = find_program(argv[0], around, root)
-        process = subprocess.Popen(
-            (str(program), *argv[1:]),
-            cwd=root,
-            env=around,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        done = run((str(program), *argv[1:]), cwd=root, environment=around, seconds=STOP_SECONDS)
     except (RalphError, OSError) as error:
         words = error.message if isinstance(error, RalphError) else str(error)
         return f"{what} could not be started: {words.splitlines()[0]}; end it by hand"
-    try:
-        code = process.wait(STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(OSError):
-            if os.name == "nt":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
         return f"{what} took longer than {STOP_SECONDS:g} s; look whether it still runs there"
+    code = done.code
     return f"{what} ended with {code}; look whether it still runs there" if code else None
 
 

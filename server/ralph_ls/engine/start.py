@@ -6,24 +6,22 @@ what to do; from the first event on the journal tells.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import os
-import signal
-import sys
 from collections.abc import Callable
 
-from ralph_ls.core.loop.course import BY_CTRL_C, BY_TERM
 from ralph_ls.core.loop.inputs import (
     Interrupted,
 )
 from ralph_ls.core.loop.state import LoopState
 from ralph_ls.engine.adoption import adopting_orphans
 from ralph_ls.engine.clock import Clock, SystemClock
+from ralph_ls.engine.event_loop import run_to_end
 from ralph_ls.engine.keeper import Keeper, start_keeper
 from ralph_ls.engine.preparation import RunRequest, Start, prepare_start
 from ralph_ls.engine.runner import Engine
+from ralph_ls.engine.signals import hearing_of_children, listen_to_signals
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import (
@@ -33,6 +31,7 @@ from ralph_ls.store.layout import (
     state_root,
 )
 from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+from ralph_ls.store.supervisor import one_run
 
 
 def run_engine(
@@ -51,7 +50,8 @@ def run_engine(
     state = state_folder(state_root(request.environment), worktree)
     lock = EngineLock(worktree.git_dir, state.folder)
     keeper = start_keeper()
-    with contextlib.ExitStack() as on_end, lock, adopting_orphans():
+    with contextlib.ExitStack() as on_end, lock, adopting_orphans(), one_run():
+        on_end.enter_context(hearing_of_children())
         on_end.callback(keeper.leave)
         start = prepare_start(request, worktree, state, used_clock)
         workspace = start.workspace
@@ -79,7 +79,7 @@ def run_engine(
                 clock=used_clock,
                 lock=lock,
             )
-            return asyncio.run(_run(make_engine, start, keeper))
+            return run_to_end(_run(make_engine, start, keeper))
         finally:
             journal.close()
 
@@ -87,27 +87,8 @@ def run_engine(
 async def _run(make_engine: Callable[..., Engine], start: Start, keeper: Keeper) -> int:
     engine = make_engine(keeper=keeper)
     engine.recall(start.recalled)
-    _listen_to_signals(engine)
+    listen_to_signals(lambda by: engine.deliver(Interrupted(by=by)))
     code = await engine.run(start.first)
     if engine.state.run.current is None:
         keeper.dismiss()
     return code
-
-
-def _listen_to_signals(engine: Engine) -> None:
-    """Ctrl-C, TERM and a closed terminal stop the run; how soon is for the loop to say."""
-    names = {"SIGINT": BY_CTRL_C, "SIGTERM": BY_TERM, "SIGHUP": "a closed terminal"}
-    loop = asyncio.get_running_loop()
-    for name, by in names.items():
-        number = getattr(signal, name, None)
-        if number is None or signal.getsignal(number) is signal.SIG_IGN:
-            # Ignored by whoever started us, as nohup does it: that wish holds.
-            continue
-        if sys.platform == "win32":
-            # Proactor loops have no add_signal_handler; the handler runs in the main thread.
-            signal.signal(
-                number,
-                lambda *_, by=by: loop.call_soon_threadsafe(engine.deliver, Interrupted(by=by)),
-            )
-        else:
-            loop.add_signal_handler(number, engine.deliver, Interrupted(by=by))

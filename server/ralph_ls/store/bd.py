@@ -34,7 +34,8 @@ from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot
 from ralph_ls.core.plan.beads.versions import Version, keeps_close_reasons, read_version
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
 from ralph_ls.store.git_command import without_git_redirections
-from ralph_ls.store.programs import Ending, find_outside, run_program
+from ralph_ls.store.programs import find_outside, run_program
+from ralph_ls.store.supervisor import Supervisor
 
 TIMEOUT_SECONDS = 60.0
 MOST_READY = 100_000
@@ -55,7 +56,7 @@ class Bd:
     root: Path
     environment: Mapping[str, str]
     timeout_seconds: float = TIMEOUT_SECONDS
-    ending: Ending = field(default_factory=Ending)
+    supervisor: Supervisor = field(default_factory=Supervisor)
     known: dict[str, Version | None] = field(default_factory=dict)
     """What was asked once: its version."""
 
@@ -169,7 +170,7 @@ def _write(bd: Bd, command: Command) -> Answer:
         try:
             return _do(bd, command)
         except (IssuesRefused, IssuesMissing) as error:
-            if _UNKNOWN_FLAG.search(str(error)) or bd.ending.wait(seconds):
+            if _UNKNOWN_FLAG.search(str(error)) or bd.supervisor.wait(seconds):
                 raise
             if is_done(command, _issue(bd, issue_of(command))):
                 return Answer()
@@ -318,7 +319,7 @@ def _answer(bd: Bd, command: Command) -> Answer:
         try:
             return _answer_once(bd, command)
         except (IssuesRefused, IssuesMissing) as error:
-            if _is_final(error) or _is_late(error) or bd.ending.wait(seconds):
+            if _is_final(error) or _is_late(error) or bd.supervisor.wait(seconds):
                 raise
     return _answer_once(bd, command)
 
@@ -339,7 +340,7 @@ def _ask(bd: Bd, command: Command) -> str:
             environment=bd.environment,
             timeout_seconds=bd.timeout_seconds,
             largest_answer=LARGEST_ANSWER,
-            ending=bd.ending,
+            supervisor=bd.supervisor,
         )
     except subprocess.TimeoutExpired as error:
         raise IssuesMissing(

@@ -18,6 +18,7 @@ from typing import IO, cast
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.launch import ERROR_TAIL, command_line
 from ralph_ls.store.starting import told_refusal
+from ralph_ls.store.supervisor import end_family
 
 PATIENCE = 10.0
 """Seconds that it has to end what it started before it is ended itself."""
@@ -83,7 +84,7 @@ class Errand:
         try:
             self._process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            end_family(self._process, "ralph")
 
     def _close(self) -> None:
         with contextlib.suppress(OSError):

@@ -3,23 +3,31 @@
 A repository may bring settings which name programs, and the caller's environment may point git
 somewhere else; a look at the tree must neither run the one nor follow the other. Hooks, file system
 monitors, pagers and prompts are off, locks are not taken, and git looks at the tree it is given.
-This module must never know what the answers are for.
+Filters of a repository do run (git-lfs is one) and may hang: git has a time limit, and is ended
+with all that it started. This module must never know what the answers are for.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-import sys
-import tempfile
+import subprocess
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
 
 from ralph_ls.protocol.errors import GitMissing, RalphError, WorkspaceMissing
 from ralph_ls.store.git_programs import NO_TRANSPORT, quieting_settings
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.programs import find_outside
+from ralph_ls.store.supervisor import current, run
+
+LOOK_SECONDS = 60.0
+"""How long git may look at something."""
+
+CHANGE_SECONDS = 600.0
+"""How long it may take to write a work tree, which may fetch large files through a filter."""
+
+_WRITES_TREE = frozenset({"checkout", "commit", "read-tree", "reset", "restore", "switch"})
 
 GIT_REDIRECTIONS = frozenset(
     {
@@ -73,45 +81,35 @@ def run_git(
     With ``git_dir`` git need not find it from ``root``; ``settings`` are variables that it finds
     besides, such as ``GIT_INDEX_FILE``. Raises ``WorkspaceMissing`` where ``root``
     is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
-    in ``accept``.
+    in ``accept``, takes too long, or is ended with the run.
     """
     program = git_program(root)
-    # Its import runs git once, and would look for it in the current folder, where PATH says so.
-    os.environ.setdefault("GIT_PYTHON_GIT_EXECUTABLE", program)
-    try:
-        # The import takes 0.1 s, which only a run has to spend.
-        from git.cmd import Git
-        from git.exc import GitCommandNotFound
-    except ImportError as error:
-        raise _no_git() from error
     place = [] if git_dir is None else [f"--git-dir={git_dir}"]
-    # In a session of its own, so that Ctrl-C reaches the loop and not a look at the tree.
-    options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     try:
-        with tempfile.TemporaryFile() as given:
-            given.write(stdin)
-            given.seek(0)
-            answer = Git(root).execute(
-                [program, *_SAFELY, *place, *arguments],
-                istream=cast(BinaryIO, given) if stdin else None,
-                env={**_environment(root), **_quieting(root, git_dir, settings)},
-                with_extended_output=True,
-                with_exceptions=False,
-                stdout_as_string=False,
-                strip_newline_in_stdout=False,
-                **options,
-            )
-    except GitCommandNotFound as error:
-        raise _no_git() from error
-    status, printed, complaint = cast(tuple[int, bytes, str], answer)
-    if status in accept:
-        return printed
+        done = run(
+            [program, *_SAFELY, *place, *arguments],
+            cwd=root,
+            environment={**os.environ, **_environment(root), **_quieting(root, git_dir, settings)},
+            seconds=CHANGE_SECONDS if arguments[0] in _WRITES_TREE else LOOK_SECONDS,
+            stdin=stdin,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _too_slow(root, arguments, error.timeout) from error
+    except FileNotFoundError as error:
+        if root.is_dir():
+            raise _no_git() from error
+        raise WorkspaceMissing(f"{root} does not exist any more") from error
+    if done.code in accept:
+        return done.stdout
+    if done.code < 0 and current().is_over:
+        raise RalphError(f"git {arguments[0]} in {root} was ended, since the run is being ended")
+    complaint = done.stderr.decode("utf-8", errors="replace")
     if "not a git repository" in complaint:
         raise WorkspaceMissing(
             f"{root} is not in a git work tree; change into your repository, "
             "or make one with git init"
         )
-    words = " ".join(complaint.split()) or f"it ended with code {status}"
+    words = " ".join(complaint.split()) or f"it ended with code {done.code}"
     raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
 
 
@@ -126,6 +124,20 @@ def _quieting(
         return run_git(root, *arguments, accept=(0, 1), settings=NO_TRANSPORT)
 
     return {**quieting_settings(root, ask), **(settings or {})}
+
+
+def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphError:
+    """What to look at where git hangs: it waits for something that it was told to run or read."""
+    shown = " ".join(["git", *arguments])
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    return RalphError(
+        f"{shown} did not end in {seconds:g} s in {root}, so it was ended with all that it had "
+        "started; look whether it hangs for you as well: a filter in .gitattributes (such as "
+        "git-lfs), a network file system, or a file that is a pipe"
+    )
+
+
+_SHOWN = 80
 
 
 def git_program(root: Path) -> str:
@@ -154,12 +166,12 @@ def _no_git() -> RalphError:
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """What git finds besides this process's environment, which GitPython always passes on.
-
-    A variable cannot be taken away there, so one that would redirect git is pointed back home.
-    """
+    """What git finds besides this process's environment; what would redirect it points home."""
     environment = {
         "GIT_TERMINAL_PROMPT": "0",
+        # Its complaints are read.
+        "LANGUAGE": "C",
+        "LC_ALL": "C",
         # A nested repository that is broken must not answer for the one around it.
         "GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(root)).parent),
     }

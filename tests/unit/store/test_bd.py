@@ -303,7 +303,7 @@ def test_what_runs_is_ended_from_another_thread(root: Path) -> None:
     def end() -> None:
         with fifo.open("w"):
             # It reads, so it runs.
-            bd.ending.end()
+            bd.supervisor.end()
 
     thread = threading.Thread(target=end)
     thread.start()

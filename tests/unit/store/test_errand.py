@@ -86,5 +86,5 @@ def test_one_that_does_not_listen_is_ended(
     os.mkfifo(tmp_path / "here")
     made = errand("import threading\nopen('here', 'w').close()\nthreading.Event().wait()")
     call_back_at(tmp_path / "here", made)
-    with pytest.raises(RalphError, match="ended with -9"):
+    with pytest.raises(RalphError, match="ended with -15"):
         made.run()

@@ -13,10 +13,15 @@ from pathlib import Path
 
 from ralph_ls.engine.demo.pace import say, wait
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.programs import Printed, run_program
 
 BUSY_ROUNDS = 30
 """How often a lock that another git holds is looked at again before giving up."""
 BUSY_WAIT_SECONDS = 0.1
+
+PATIENCE = 600.0
+"""Seconds for one call of git, with the hooks that it runs."""
+LARGEST_ANSWER = 64 << 20
 
 
 class GitFailed(RalphError):
@@ -41,7 +46,7 @@ class Repository:
 def run_git(folder: Path, *arguments: str) -> str:
     """Run git in ``folder`` and return what it printed; raises ``GitFailed``."""
     finished = _call(folder, arguments)
-    if finished.returncode != 0:
+    if finished.code != 0:
         said = " / ".join(finished.stderr.split("\n")).strip(" /") or "no message"
         raise GitFailed(f"git {arguments[0]} failed in {folder} ({said}); see git status there")
     return finished.stdout
@@ -87,7 +92,7 @@ def changed_files(repository: Repository, files: Sequence[str]) -> tuple[str, ..
 def committed_text(repository: Repository, file: str) -> str | None:
     """The file's text in the last commit; ``None`` where it is not in there."""
     finished = _call(repository.root, ("show", "--no-textconv", f"HEAD:./{file}"))
-    return finished.stdout if finished.returncode == 0 else None
+    return finished.stdout if finished.code == 0 else None
 
 
 def commit(repository: Repository, files: Sequence[str], message: str) -> str | None:
@@ -104,23 +109,24 @@ def commit(repository: Repository, files: Sequence[str], message: str) -> str | 
     return run_git(repository.root, "rev-parse", "--short=7", "HEAD").strip()
 
 
-def _call(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _call(folder: Path, arguments: Sequence[str]) -> Printed:
     command = ["git", "-c", "core.quotepath=false", "-c", "gc.auto=0", *arguments]
     try:
-        return subprocess.run(
+        return run_program(
             command,
             cwd=folder,
-            env=_git_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
+            environment=_git_environment(os.environ),
+            timeout_seconds=PATIENCE,
+            largest_answer=LARGEST_ANSWER,
         )
     except OSError as error:
         raise GitFailed(
             f"git could not be started in {folder} ({error.strerror}); "
             f"install it or mend PATH, which is {os.environ.get('PATH', 'not set')}"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(
+            f"git {arguments[0]} did not end in {PATIENCE:g} s in {folder}; look what holds it up"
         ) from error
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.store.own_python import own_command
+from ralph_ls.store.supervisor import run
 
 TIMEOUT_SECONDS = 60.0
 
@@ -41,21 +42,18 @@ def run_suite(folder: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Suit
     was compiled before.
     """
     try:
-        finished = subprocess.run(
+        finished = run(
             own_command("-B", "-X", "utf8", "-m", "unittest", "discover"),
             cwd=folder,
-            env=_clean_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout_seconds,
-            check=False,
+            environment=_clean_environment(os.environ),
+            seconds=timeout_seconds,
         )
     except subprocess.TimeoutExpired:
         return _no_result(f"The tests took longer than {timeout_seconds:g} s and were ended")
     except OSError as error:
         return _no_result(f"The tests could not be started: {error}")
-    return _read(finished.returncode, finished.stdout.decode("utf-8", "replace"))
+    printed = finished.stdout + finished.stderr
+    return _read(finished.code, printed.decode("utf-8", "replace"))
 
 
 def _clean_environment(caller: Mapping[str, str]) -> dict[str, str]:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 
 from ralph_ls.core.redact import Redactor
@@ -20,6 +15,7 @@ from ralph_ls.protocol.doctor import CheckResult
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.git_command import git_program, without_git_redirections
 from ralph_ls.store.layout import Worktree
+from ralph_ls.store.supervisor import run
 
 PATIENCE = 20.0
 """Seconds that a remote gets to answer."""
@@ -51,46 +47,18 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
         f"look at git remote -v, the network, and your rights there: git ls-remote {remote.name}"
     )
     try:
-        code, printed = _ask([program, "ls-remote", "--heads", "--", remote.name], worktree, around)
+        done = run(
+            [program, "ls-remote", "--heads", "--", remote.name],
+            cwd=worktree.root,
+            environment=around,
+            seconds=PATIENCE,
+        )
     except subprocess.TimeoutExpired:
         return [problem("remote", f"{remote.name} did not answer in {PATIENCE:g} s", remedy)]
     except OSError as error:
         return [problem("remote", f"git cannot be run: {error.strerror or error}", remedy)]
-    if code == 0:
+    if done.code == 0:
         return [well("remote", f"{remote.name} answers")]
-    said = " ".join(printed.split())
+    said = " ".join(done.stderr.decode("utf-8", "replace").split())
     said = without_users(Redactor(secrets=dict(remote.secrets)).redact(said))[:400]
     return [problem("remote", f"{remote.name} refuses: {said or 'git says nothing'}", remedy)]
-
-
-def _ask(words: list[str], worktree: Worktree, around: Mapping[str, str]) -> tuple[int, str]:
-    """How git ended, and what it complained of; its whole process group ends with the patience.
-
-    It writes into a file: what it may leave behind would keep a pipe open.
-    """
-    with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            words,
-            cwd=worktree.root,
-            env=dict(around),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=complaints,
-            start_new_session=sys.platform != "win32",
-        )
-        try:
-            code = process.wait(PATIENCE)
-        finally:
-            if process.poll() is None:
-                _kill(process)
-        complaints.seek(0)
-        return code, complaints.read().decode("utf-8", "replace")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

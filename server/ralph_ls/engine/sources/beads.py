@@ -303,11 +303,11 @@ class BeadsSource(PlanSource):
 
     def hurry(self, seconds: float) -> None:
         if self._found is not None:
-            self._found.ending.end_in(seconds)
+            self._found.supervisor.end_in(seconds)
 
     def stop(self) -> None:
         if self._found is not None:
-            self._found.ending.end()
+            self._found.supervisor.end()
 
     def guarded(self, before: str, after: str, seen: Watched) -> Guarded:
         """Undo at once what a build iteration may not do; what cannot be undone is told."""
