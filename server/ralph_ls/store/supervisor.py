@@ -25,6 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
+from ralph_ls.store.signal_delay import put_off, signals_put_off
+
 if TYPE_CHECKING:
     import psutil
 
@@ -177,25 +179,6 @@ def one_run() -> Iterator[Supervisor]:
         _Here.supervisor = before
 
 
-def end_programs_with_process() -> None:
-    """Have a signal that ends this process end the programs first that it waits for.
-
-    They are in sessions of their own, so neither the terminal nor the caller would end them. To be
-    called by a program's main thread; signals that somebody handles or ignores are left as they
-    are.
-    """
-    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end_by_signal)
-
-
-def _end_by_signal(number: int, _frame: object) -> None:
-    current().kill()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-
-
 def run(
     words: Sequence[str],
     *,
@@ -219,21 +202,26 @@ def run(
     with _file() as given, _file() as stdout, _file() as stderr:
         given.write(stdin)
         given.seek(0)
-        # In a session of its own, so that Ctrl-C reaches the loop and not what is half done.
-        process = subprocess.Popen(
-            words,
-            cwd=cwd,
-            env=dict(environment),
-            stdin=given if stdin else subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=sys.platform != "win32",
-        )
-        with here.around(process):
+        process: subprocess.Popen[bytes] | None = None
+        with contextlib.ExitStack() as known:
             try:
+                with signals_put_off():
+                    # In a session of its own, so that Ctrl-C reaches the loop and not what is
+                    # half done.
+                    process = subprocess.Popen(
+                        words,
+                        cwd=cwd,
+                        env=dict(environment),
+                        stdin=given if stdin else subprocess.DEVNULL,
+                        stdout=stdout,
+                        stderr=stderr,
+                        start_new_session=sys.platform != "win32",
+                    )
+                    known.enter_context(here.around(process))
                 is_in_time = _wait(process, seconds, supervisors)
             except BaseException:
-                here.gave_up(end_family(process, _name_of(words)), process)
+                if process is not None:
+                    here.gave_up(end_family(process, _name_of(words)), process)
                 raise
             if not is_in_time:
                 here.gave_up(end_family(process, _name_of(words)), process)
@@ -282,6 +270,27 @@ def _lives_unreaped(process: subprocess.Popen[bytes]) -> bool:
         # Another thread has waited for it.
         return False
     return found is None
+
+
+def end_programs_with_process() -> None:
+    """Have a signal that ends this process end the programs first that it waits for.
+
+    They are in sessions of their own, so neither the terminal nor the caller would end them. To be
+    called by a program's main thread; signals that somebody handles or ignores are left as they
+    are.
+    """
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end_by_signal)
+
+
+def _end_by_signal(number: int, _frame: object) -> None:
+    if put_off(number):
+        return
+    current().kill()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def end_family(process: subprocess.Popen[bytes], name: str) -> list[Survivor]:
