@@ -51,7 +51,7 @@ def looking(scene: Scene, deaf: Path) -> Mapping[str, str]:
     # Its entry in the index is older than the index, so git need not look into it until then.
     os.utime(scene.file("a.txt"), (1000, 1000))
     git(scene.repository, "update-index", "--refresh")
-    git(scene.repository, "config", "filter.stuck.clean", str(deaf))
+    git(scene.repository, "config", "--global", "filter.stuck.clean", str(deaf))
     return {}
 
 

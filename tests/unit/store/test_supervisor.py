@@ -256,7 +256,7 @@ def hanging_git(root: Path) -> Iterator[None]:
     for words in (["init", "-q"], ["add", "a"], ["commit", "-qm", "A"]):
         subprocess.run(["git", *words], cwd=root, check=True)
     hangs = f"echo $$ >{root}/filter.pid; exec sleep 1000"
-    subprocess.run(["git", "config", "filter.stuck.clean", hangs], cwd=root, check=True)
+    subprocess.run(["git", "config", "--global", "filter.stuck.clean", hangs], cwd=root, check=True)
     (root / ".gitattributes").write_text("a filter=stuck\n")
     (root / "a").write_text("two\n")
     yield
