@@ -21,6 +21,10 @@ IN_MEMORY = $(shell file=$$(mktemp /dev/shm/ralph-XXXXXX 2>/dev/null) && printf 
 AGENTS ?=
 ALL_AGENTS = claude codex gemini qwen opencode cline copilot \
 	claude-acp codex-acp gemini-acp opencode-acp qwen-acp copilot-acp
+# How long `make sweep` looks; the quick form of CI if unset. SEED and ONLY=kills:7 repeat a case.
+MINUTES ?=
+SEED ?=
+ONLY ?=
 # Where `make demo` puts its project; a scratch folder if unset.
 DIR ?=
 
@@ -34,7 +38,7 @@ WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
 .PHONY: help demo test check format-check lint types imports generated client fix generate bench \
-	mutants e2e agents vsix build changelog lock clean
+	mutants sweep e2e agents vsix build changelog lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +100,11 @@ bench: $(READY) ## measure, and print the ratios
 mutants: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
 mutants: $(READY) ## change the rules in small ways; list what no test minds
 	@$(BIN)/python -m tests.mutants $(ARGS)
+
+sweep: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
+sweep: $(READY) ## kill, attack and fuzz the whole program (MINUTES=60; a minute if unset)
+	@$(BIN)/python -m tests.sweep $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(ONLY),--only $(ONLY))
 
 e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (840 MB, once)
 	@$(BIN)/python tests/e2e/vscode/install.py

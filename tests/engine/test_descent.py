@@ -89,6 +89,7 @@ class TestReading:
         self.read(tmp_path, "git status -s")
         folder = tmp_path / "trace"
         assert folder.stat().st_mode & 0o777 == 0o700
+        assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600]
         forget_trace(folder)
         forget_trace(folder)
         assert not folder.exists()

@@ -77,6 +77,24 @@ class TestPlan:
         assert not scene.file("@fix_plan.md").is_symlink()
         assert what(ran) == [("@fix_plan.md", Forbidden.DELETED)]
 
+    def test_a_plan_that_is_binary_comes_back_whole(self, scene: Scene) -> None:
+        scene.plan(*TWO)
+        before = scene.file("@fix_plan.md").read_bytes()
+        scene.agent(f"printf '\\377\\000 no plan' >@fix_plan.md; {IDLES}")
+        ran = scene.run("1")
+        assert scene.file("@fix_plan.md").read_bytes() == before
+        assert what(ran) == [("@fix_plan.md", Forbidden.DELETED)]
+        kept = scene.run_folder() / "reverted" / "001-1-@fix_plan.md"
+        assert kept.read_bytes() == b"\377\000 no plan"
+
+    def test_only_the_user_may_read_what_is_kept_of_the_agents_files(self, scene: Scene) -> None:
+        scene.plan(*TWO)
+        scene.agent(f"rm @fix_plan.md; mkdir -m 777 @fix_plan.md; echo >@fix_plan.md/x; {IDLES}")
+        scene.run("1")
+        folder = scene.run_folder() / "reverted" / "001-1-@fix_plan.md"
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "x")]
+        assert modes == [0o700, 0o600]
+
     def test_what_is_put_back_is_no_progress(self, scene: Scene) -> None:
         scene.plan(*TWO)
         scene.agent(f"mark - 'First task'; mark - 'Second task'; {IDLES}")

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
 
 TARGET = "GIT_TRACE2_EVENT"
 
@@ -107,7 +107,10 @@ def traced(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
     if TARGET in environment:
         return dict(environment)
     make_private_folder(folder)
-    return {**_SHORT, **environment, TARGET: str(folder / _ONE_FILE)}
+    path = folder / _ONE_FILE
+    # Git appends to it, and would make it readable for everybody.
+    path.touch(PRIVATE_FILE)
+    return {**_SHORT, **environment, TARGET: str(path)}
 
 
 def read_descent(folder: Path, *, began: datetime, read_at: datetime) -> Descent | None:

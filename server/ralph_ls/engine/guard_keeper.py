@@ -36,7 +36,9 @@ class Keeper:
         if is_copied or target.is_symlink():
             target.unlink()
         else:
-            shutil.move(target, self._place(target.name))
+            place = self._place(target.name)
+            shutil.move(target, place)
+            _make_private(place)
 
     def clear_way(self, target: Path) -> None:
         """Move away what stands where folders were, or leads elsewhere than into the tree."""
@@ -61,6 +63,17 @@ class Keeper:
             if not os.path.lexists(place):
                 return place
             number += 1
+
+
+def _make_private(place: Path) -> None:
+    """Take from everybody else what the agent's permissions gave them."""
+    folders = [Path(parent) for parent, _, _ in os.walk(place)]
+    files = [Path(parent, name) for parent, _, names in os.walk(place) for name in names]
+    for path in folders or [place]:
+        path.chmod(0o700 if folders else PRIVATE_FILE)
+    for path in files:
+        if not path.is_symlink():
+            path.chmod(PRIVATE_FILE)
 
 
 def sayable(path: str) -> str:

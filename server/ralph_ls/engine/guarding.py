@@ -195,6 +195,9 @@ class Guarding:
                 guarded = self._workspace.source.guarded(_decode(before), _decode(data), watched)
             if not guarded.offences:
                 return PutBack(notices=guarded.notices), replace(fresh, seen=watched)
+            if b"\0" in data and b"\0" not in before:
+                # Tasks inserted into binary data would be a plan that no start accepts.
+                return PutBack(reverted=(self._whole_plan_back(keeper, target, before),)), known
             try:
                 write_atomic(target, _encode(guarded.text), expected=data)
             except ChangedMeanwhile:

@@ -1,0 +1,222 @@
+"""Runner: cases in a scratch home each, seeded by number, counted, and kept where they fail.
+
+A case depends on the seed and its own number alone, so any of them can be repeated by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conftest import FOREIGN_NAMES, FOREIGN_PREFIXES, GIT_CONFIG
+from tests.sweep.processes import Watcher
+from tests.sweep.violations import Kind, Violation
+
+
+@dataclass(kw_only=True)
+class Case:
+    """One attempt to break something, with a scratch home of its own."""
+
+    scenario: str
+    number: int
+    seed: int
+    folder: Path
+    watcher: Watcher
+    counts: Counter[str] = field(default_factory=Counter)
+    largest: dict[str, int] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(f"{self.seed}/{self.scenario}/{self.number}")
+
+    def count(self, what: str, n: int = 1) -> None:
+        self.counts[what] += n
+
+    def measure(self, what: str, value: int) -> None:
+        """A figure of which the table shows the largest."""
+        self.largest[what] = max(self.largest.get(what, 0), value)
+
+    def note(self, text: str) -> None:
+        """Write a line into the trace that is kept with a failing case."""
+        seconds = time.monotonic() - self.started
+        with (self.folder / "trace.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{seconds:8.3f} {text}\n")
+
+    @property
+    def name(self) -> str:
+        return f"{self.scenario}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A family of cases."""
+
+    name: str
+    run: Callable[[Case], None]
+    quick: Sequence[int]
+    """The numbers of the cases of the quick form."""
+    share: float
+    """Of the time of a full run, relative to the others."""
+    once: int = 0
+    """How many different cases there are; 0: any number. A full run has each of them once first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A case that failed, and how to repeat it."""
+
+    case: str
+    kind: Kind
+    text: str
+    folder: str
+    seed: int
+
+    def lines(self) -> str:
+        return (
+            f"FAILED {self.case} ({self.kind.value}): {self.text}\n"
+            f"    kept in {self.folder}\n"
+            f"    make sweep ONLY={self.case} SEED={self.seed}"
+        )
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """The figures of one scenario."""
+
+    cases: int = 0
+    seconds: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+    largest: dict[str, int] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+
+Report = Callable[[str], None]
+
+
+@dataclass(kw_only=True)
+class Runner:
+    """Runs cases one after the other."""
+
+    seed: int
+    root: Path
+    """Scratch folder; a failing case's folder below it is kept."""
+    report: Report
+    watcher: Watcher = field(default_factory=Watcher)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+
+    def run_quick(self, scenarios: Sequence[Scenario]) -> None:
+        for scenario in scenarios:
+            for number in scenario.quick:
+                self.run_case(scenario, number)
+
+    def run_for(self, scenarios: Sequence[Scenario], seconds: float) -> None:
+        """Run until the time is over; the scenario with the least of its share is next."""
+        until = time.monotonic() + seconds
+        numbers = {scenario.name: _numbers(scenario) for scenario in scenarios}
+        while time.monotonic() < until:
+            following = min(scenarios, key=self._used)
+            self.run_case(following, next(numbers[following.name]))
+
+    def run_case(self, scenario: Scenario, number: int) -> None:
+        tally = self.tallies.setdefault(scenario.name, Tally())
+        folder = self.root / f"{scenario.name}-{number}"
+        folder.mkdir(parents=True)
+        case = Case(
+            scenario=scenario.name,
+            number=number,
+            seed=self.seed,
+            folder=folder,
+            watcher=self.watcher,
+        )
+        with _home(folder):
+            failure = self._try(scenario, case)
+        tally.cases += 1
+        tally.counts += case.counts
+        for what, value in case.largest.items():
+            tally.largest[what] = max(tally.largest.get(what, 0), value)
+        tally.seconds += time.monotonic() - case.started
+        if failure is None:
+            _remove(folder)
+        else:
+            tally.failures.append(failure)
+            self.report(failure.lines())
+
+    def _try(self, scenario: Scenario, case: Case) -> Failure | None:
+        self.watcher.begin()
+        try:
+            scenario.run(case)
+            self.watcher.expect_nothing_left()
+        except Violation as violation:
+            kind, text = violation.kind, str(violation)
+            case.note(traceback.format_exc())
+        except Exception as error:  # noqa: BLE001 - whatever breaks a case is a finding
+            kind, text = Kind.WRONG, f"{type(error).__name__}: {error}"
+            case.note(traceback.format_exc())
+        else:
+            return None
+        finally:
+            self.watcher.end_all()
+        return Failure(
+            case=case.name, kind=kind, text=text[:2000], folder=str(case.folder), seed=self.seed
+        )
+
+    def _used(self, scenario: Scenario) -> tuple[bool, float]:
+        """What has cases that nobody has seen yet comes first, then who used least of its share."""
+        tally = self.tallies.get(scenario.name, Tally())
+        is_seen = tally.cases >= max(scenario.once, 1)
+        return is_seen, tally.seconds / scenario.share
+
+
+def _numbers(scenario: Scenario) -> Iterator[int]:
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+@contextmanager
+def _home(folder: Path) -> Iterator[None]:
+    """An empty home, state folder and git configuration, as each test has them."""
+    before = dict(os.environ)
+    home = folder / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+    for name in before:
+        if name.startswith(FOREIGN_PREFIXES) or name in FOREIGN_NAMES:
+            del os.environ[name]
+    os.environ.update(environment_of(folder))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def environment_of(folder: Path) -> Mapping[str, str]:
+    home = folder / "home"
+    return {
+        "HOME": str(home),
+        "RALPH_STATE_DIR": str(folder / "state"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "TERM": "dumb",
+    }
+
+
+def _remove(folder: Path) -> None:
+    """Remove a case's folder, whatever an agent has done to its permissions."""
+
+    def unlock(function: Callable[..., object], path: str, error: object) -> None:
+        Path(path).parent.chmod(0o700)
+        Path(path).chmod(0o700)
+        function(path)
+
+    shutil.rmtree(folder, onerror=unlock)
