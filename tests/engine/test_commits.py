@@ -287,6 +287,17 @@ class TestHooks:
         assert subjects(scene) == ["ralph: First task"] * 2
         assert (files_of(scene), status(scene)) == (["work.txt"], "")
 
+    def test_a_commit_that_the_user_makes_meanwhile_only_delays_the_loops(
+        self, scene: Scene
+    ) -> None:
+        loop(scene).agent(f"work; {SAYS}")
+        users = "$(git commit-tree -p HEAD -m mine 'HEAD^{tree}')"
+        hook(scene, "pre-commit", f'if mkdir "$ONCE"; then git update-ref HEAD {users}; fi')
+        done = scene.run("1", env={"ONCE": str(scene.kept / "once")})
+        assert "commit-failed" not in warnings(done)
+        assert subjects(scene) == ["mine", "ralph: First task"]
+        assert (files_of(scene), status(scene)) == (["work.txt"], "")
+
     def test_hooks_run_and_may_change_the_commit(self, scene: Scene) -> None:
         loop(scene).agent(f"work; {SAYS}")
         hook(scene, "pre-commit", "echo formatted >>work.txt; git add work.txt")

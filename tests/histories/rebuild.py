@@ -22,7 +22,6 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.failure import WORDS
 from ralph_ls.core.loop.course import left_out
 from ralph_ls.core.loop.evidence import Changes
-from ralph_ls.core.loop.handover import COMMIT_FAILED
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -52,6 +51,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
+from ralph_ls.core.loop.verdict import COMMIT_FAILED
 from ralph_ls.core.loop.verification import verification_of
 from ralph_ls.protocol.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.events import (

@@ -129,7 +129,7 @@ def _check(project: Project, user: User, code: int, exempt: set[str]) -> None:
         if "engine" not in exempt:
             invariants.exit_code_is_true(invariants.newest_events(), code)
         invariants.starts_happened_once(project)
-        invariants.state_is_private(project.folder / "state")
+        invariants.state_is_private()
         invariants.secret_is_in_no_file(project)
     if "git" not in exempt:
         invariants.repository_is_sound(repository)

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from ralph_ls.editor.codec import FrameReader, frame
+from ralph_ls.editor.framing import FrameReader, frame
 from tests.bench.client import OURS
 from tests.engine.loop import ROOT
 from tests.sweep.runner import Case
@@ -128,6 +128,8 @@ class Editor:
         if not data:
             raise Violation(Kind.DEAF, f"the server has ended: {self._why()}")
         for body in self._frames.feed(data):
+            if not isinstance(body, bytes):
+                raise Violation(Kind.WRONG, f"the server sent what is no frame: {body}")
             message = json.loads(body)
             if "method" in message:
                 if "id" in message:

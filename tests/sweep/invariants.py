@@ -49,7 +49,7 @@ def at_rest(project: Project, user: User, *, is_torn: bool = False) -> None:
     repository_is_sound(project.repository)
     users_work_is_untouched(project, user)
     plan_lost_nothing(project)
-    state_is_private(project.folder / "state")
+    state_is_private()
 
 
 def at_end(project: Project, user: User, exit_code: int) -> None:
@@ -68,7 +68,7 @@ def at_end(project: Project, user: User, exit_code: int) -> None:
 
 def journals() -> list[Path]:
     """The journals of every run of the case, oldest first, whatever became of its repository."""
-    found = Path(os.environ["RALPH_STATE_DIR"]).glob("worktrees/*/runs/*/journal.jsonl")
+    found = _state().glob("worktrees/*/runs/*/journal.jsonl")
     return sorted((path for path in found if path.is_file()), key=lambda path: path.parent.name)
 
 
@@ -267,9 +267,9 @@ def complete_is_complete(project: Project, user: User) -> None:
 # ---------------------------------------------------------------------------------------- privacy
 
 
-def state_is_private(state: Path) -> None:
+def state_is_private() -> None:
     """Nobody else may read what the loop keeps."""
-    for path in _files(state):
+    for path in _files(_state()):
         mode = path.lstat().st_mode
         require(
             stat.S_ISLNK(mode) or not mode & 0o077, Kind.WRONG, f"{path} has mode {mode & 0o777:o}"
@@ -279,13 +279,17 @@ def state_is_private(state: Path) -> None:
 def secret_is_in_no_file(project: Project) -> None:
     """A secret of the environment that the agent printed is in nothing that the loop wrote."""
     secret = project.secret.encode()
-    places = [project.folder / "state", project.repository / ".ralph", project.repository / "ralph"]
+    places = [_state(), project.repository / ".ralph", project.repository / "ralph"]
     for place in places:
         for path in _files(place):
             if path.is_file() and secret in path.read_bytes():
                 raise Violation(Kind.LOSS, f"the secret is in {path}")
     log = _git(project.repository, "log", "--all", "--format=%B")
     require(secret.decode() not in log, Kind.LOSS, "the secret is in a commit message")
+
+
+def _state() -> Path:
+    return Path(os.environ["RALPH_STATE_DIR"])
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -76,7 +76,8 @@ def _mutate(value: Any, rng: random.Random) -> Any:
             case 0:
                 del value[key]
             case 1:
-                value[rng.choice(["", "x", "__proto__", key + "x", key.upper()])] = value[key]
+                name = rng.choice(["", "x", "__proto__", key + "x", key.upper()])
+                value[name] = copy.deepcopy(value[key])
             case _:
                 value[key] = _mutate(value[key], rng)
         return value
@@ -94,7 +95,7 @@ def _mutate(value: Any, rng: random.Random) -> Any:
         return mutate_text(value, rng)
     if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.5:
         return value + rng.choice([-1, 1, 1000, -(10**9), 2**40])
-    return deep(rng.choice([50, 400])) if rng.random() < 0.02 else rng.choice(VALUES)
+    return deep(rng.choice([50, 400])) if rng.random() < 0.02 else copy.deepcopy(rng.choice(VALUES))
 
 
 def mutate_text(text: str, rng: random.Random) -> str:

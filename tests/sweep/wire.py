@@ -10,7 +10,7 @@ import json
 import random
 from typing import Any
 
-from ralph_ls.editor.codec import frame
+from ralph_ls.editor.framing import frame
 from tests.engine.loop import ROOT, make_repository
 from tests.sweep.editors import Editor
 from tests.sweep.mutations import URIS, encoded, mutate_bytes, mutate_json
@@ -20,6 +20,8 @@ from tests.sweep.violations import Kind, require
 GOLDEN = ROOT / "tests" / "golden" / "methods"
 NOT_SENT = {"ralph/start", "ralph/proposePlan"}
 """Requests that start programs by design; they are swept by ``kills`` and ``agents``."""
+SLOW = {"ralph/setupChoices", "ralph/rollback", "ralph/answer"}
+"""Requests that take a second each, for they look for programs or ask git; sent less often."""
 ENDS = {"shutdown", "exit", "initialize"}
 BATCH = 100
 MESSAGES = 4000
@@ -66,6 +68,8 @@ def _batch(case: Case, templates: list[dict[str, Any]]) -> tuple[bytes, list[int
     numbers: list[int | str] = []
     for _ in range(BATCH):
         message = rng.choice(templates)
+        if message.get("method") in SLOW and rng.random() < 0.95:
+            message = templates[0]
         way = rng.randrange(10)
         if way == 0:
             # Good messages between the bad ones: none may be lost.

@@ -30,6 +30,9 @@ from ralph_ls.store.git_command import run_git
 
 SHOWN_PATHS = 5
 
+RACES = 5
+"""How often a commit is tried that failed since somebody else committed at the same moment."""
+
 _SECRET_FILES = re.compile(
     r"(\.env(\..+)?|.+\.env|\.envrc|\.netrc|\.pypirc|\.pgpass|\.git-credentials"
     r"|id_(rsa|dsa|ecdsa|ed25519)|.+\.(pem|p12|pfx|keystore))",
@@ -90,7 +93,13 @@ class Committing:
         if what := under_way(workspace.worktree.git_dir):
             problem = f"a {what} is under way in {workspace.root}; finish or abort it"
             return WorkCommitted(problem=problem, notices=notices)
-        return await self._commit(order, chosen.paths, notices)
+        for _ in range(RACES):
+            before = await asyncio.to_thread(self._head)
+            done = await self._commit(order, chosen.paths, notices)
+            is_race = bool(done.problem) and await asyncio.to_thread(self._head) != before
+            if not is_race or self.hands.is_stopping():
+                break
+        return done
 
     async def _commit(
         self, order: CommitWork, paths: Sequence[str], notices: tuple[Notice, ...]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from ralph_ls.core.loop.commit_base import base_of, is_owed
 from ralph_ls.protocol.evidence import Baseline
 
-KNOWN = Baseline(head="1", dirty={"notes": "n1", "draft": "d1"}, own={"plan": "p1"})
+KNOWN = Baseline(
+    head="1", dirty={"notes": "n1", "draft": "d1"}, own={"plan": "p1"}, fingerprint="1"
+)
 FOUND = Baseline(
     head="1",
     dirty={"notes": "n1", "draft": "d2", "code": "c1", "users": "u1", "touched": "t2"},
     own={"plan": "p2", "log": "l1"},
+    fingerprint="2",
 )
 OWED = {"draft": "d2", "code": "c1", "touched": "t1", "plan": "p2", "log": "l1"}
 
@@ -32,7 +35,12 @@ def test_a_journal_that_did_not_keep_it_goes_by_the_earlier_base() -> None:
 
 
 def test_work_is_owed_for_as_long_as_it_is_in_the_tree_as_it_was() -> None:
-    assert is_owed({"code": "c1"}, FOUND)
-    assert is_owed({"plan": "p2"}, FOUND)
-    assert not is_owed({"touched": "t1", "gone": "g"}, FOUND)
-    assert not is_owed(None, FOUND)
+    assert is_owed(KNOWN, {"code": "c1"}, FOUND)
+    assert is_owed(KNOWN, {"plan": "p2"}, FOUND)
+    assert not is_owed(KNOWN, {"touched": "t1", "gone": "g"}, FOUND)
+
+
+def test_where_nobody_knows_which_work_it_is_whatever_changed_may_be_owed() -> None:
+    assert is_owed(KNOWN, None, FOUND)
+    assert not is_owed(FOUND, None, FOUND)
+    assert not is_owed(None, None, FOUND)

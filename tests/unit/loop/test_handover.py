@@ -21,6 +21,7 @@ from tests.unit.loop.world import (
     is_blocked,
     no_progress,
     progress,
+    promise,
     timeout,
     turn,
 )
@@ -180,6 +181,21 @@ class TestCommitted:
             "the work of iteration 1 is not committed, it is still in the work tree: line 7 is ugly"
         )
         assert (second.outcome.value, second.uncommitted) == ("noProgress", True)
+
+    def test_a_run_whose_last_commit_failed_is_not_complete(self) -> None:
+        """Exit code 0 would leave work of the loop behind that is in no commit."""
+        finishing = turn(files=1, ticks=("write the letter",), promises=(promise("complete"),))
+        world = World(
+            script=[finishing] * 3, tasks={"write the letter": "todo"}, hook="line 7 is ugly"
+        )
+        played = play(world=world, gate_rule="verified", **LOOP)
+        assert played.exit_code == 5
+        assert played.run.end is not None
+        assert "the work of iteration 1 is not committed" in played.run.end.message
+        world.hook = ""
+        played.resume()
+        assert played.exit_code == 0
+        assert len(world.commits) == 1
 
     def test_what_is_left_out_is_told(self) -> None:
         played = held(Awaits.COMMIT)

@@ -251,7 +251,7 @@ STORIES = {
     ),
     "a hook refuses every commit": Story(
         [edits_only, edits_only, turn(files=1, ticks=ONE_TASK), no_progress],
-        ("complete", 0),
+        ("fatal", 5),
         settings={"commits": "loop", "push": True},
         damages=UNREAD,
         around={"hook": "line 7 is ugly"},

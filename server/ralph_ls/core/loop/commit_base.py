@@ -30,10 +30,14 @@ def base_of(known: Baseline | None, owed: Mapping[str, str] | None, found: Basel
     )
 
 
-def is_owed(owed: Mapping[str, str] | None, found: Baseline) -> bool:
-    """Whether some of that work is still in the tree and in no commit."""
+def is_owed(known: Baseline | None, owed: Mapping[str, str] | None, found: Baseline) -> bool:
+    """Whether some of that work is still in the tree and in no commit; for the arguments see
+    ``base_of``. Where nobody knows which work it is, whatever differs from its base may be.
+    """
+    if owed is None:
+        return known is not None and known.fingerprint != found.fingerprint
     now = {**found.dirty, **found.own}
-    return any(now.get(path) == value for path, value in (owed or {}).items())
+    return any(now.get(path) == value for path, value in owed.items())
 
 
 def _without(

@@ -51,6 +51,7 @@ from ralph_ls.core.loop.rehearsal import (
     facts_of,
 )
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.loop.verdict import COMMIT_FAILED
 from ralph_ls.core.loop.verification import verification_of
 from ralph_ls.protocol.config import Config, OptionalTasks
 from ralph_ls.protocol.events import (
@@ -78,6 +79,7 @@ from ralph_ls.protocol.events import (
     RunStarted,
     Validated,
     WaitStarted,
+    Warned,
 )
 from ralph_ls.protocol.evidence import Baseline, Evidence
 from ralph_ls.protocol.report import AgentFailure
@@ -322,9 +324,11 @@ def _undone(chapter: _Chapter, ended: IterationEnded, config: Config) -> WorkUnd
 
 
 def _committed(chapter: _Chapter) -> WorkCommitted | None:
-    """The commit that the loop made; None where it made none, or had none to make."""
-    told = chapter.find(Committed)
-    return None if told is None else WorkCommitted(commit=told.commit, files=told.files)
+    """The commit that the loop made, or that failed; None where it had none to make."""
+    if (told := chapter.find(Committed)) is not None:
+        return WorkCommitted(commit=told.commit, files=told.files)
+    failed = [one for one in chapter.all(Warned) if one.code == COMMIT_FAILED]
+    return WorkCommitted(problem=failed[0].message) if failed else None
 
 
 def _pushed(chapter: _Chapter) -> WorkPushed:

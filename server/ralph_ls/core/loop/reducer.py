@@ -245,7 +245,7 @@ def _prepared(draft: Draft, given: Prepared) -> None:
         return
     given = replace(given, mode=course.mode_of(draft.run, given.plan, given.mode))
     given = invalid.taken_again(draft.run, given, left_out=course.left_out(draft.run))
-    owes = is_owed(draft.run.owed, given.baseline)
+    owes = is_owed(draft.run.commit_base, draft.run.owed, given.baseline)
     if course.hold(draft) or course.end_before_iteration(draft, given.plan, given.mode, owes=owes):
         return
     task = given.plan.next_task

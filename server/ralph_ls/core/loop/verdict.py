@@ -16,7 +16,7 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop import budget, confirming
 from ralph_ls.core.loop.failing import LIMITS_OF_ITS_OWN, Hold, needs_person_words
-from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.fold import active_seconds, warning_name
 from ralph_ls.core.loop.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.invalid import fatal_words, is_invalid
@@ -33,6 +33,9 @@ from ralph_ls.protocol.state import CurrentIteration, RunState
 
 NO_REASON = "the agent reports BLOCKED and gives no reason"
 """Why a task is set aside, or a run blocked, whose agent does not say."""
+
+COMMIT_FAILED = "commit-failed"
+"""The warning that the loop could not commit the work of an iteration."""
 
 CRASHES_TO_FATAL = 3
 """SPEC §9.3: three failed iterations in a row are fatal."""
@@ -167,7 +170,7 @@ def exit_words(exit_event: AgentExited) -> str:
 
 def completion(run: RunState, settlement: Settlement) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
-    is_held = bool(settlement.read.plan.committed_offence)
+    is_held = settlement.read.plan.committed_offence or _commit_failed(settlement)
     return None if is_held else _completion_in_tree(run, settlement)
 
 
@@ -175,6 +178,22 @@ def held_back(run: RunState, settlement: Settlement) -> str | None:
     """Why a run that is complete in the work tree is not accepted; None where it is not that."""
     offence = settlement.read.plan.committed_offence
     return offence if offence and _completion_in_tree(run, settlement) is not None else None
+
+
+def _commit_failed(settlement: Settlement) -> bool:
+    """Whether work of the loop is in the tree alone, where the next commit would take it along."""
+    return warning_name(COMMIT_FAILED) in settlement.current.told
+
+
+def _not_committed(run: RunState, settlement: Settlement) -> str | None:
+    """That the last commit of a run that is complete in the work tree failed."""
+    if not _commit_failed(settlement) or _completion_in_tree(run, settlement) is None:
+        return None
+    return (
+        f"every task is done, but the work of iteration {settlement.current.started.iteration} is "
+        f"not committed, as the warning {COMMIT_FAILED} says; when nothing keeps it from being "
+        "committed any more, go on with: ralph run --resume"
+    )
 
 
 def _completion_in_tree(run: RunState, settlement: Settlement) -> str | None:
@@ -220,7 +239,7 @@ def verdict(run: RunState, settlement: Settlement, now: datetime) -> Verdict | N
     stop = run.stop_requested
     if stop is not None and settlement.stopped:
         return _stopped(stop)
-    if message := fatal(run, settlement):
+    if message := fatal(run, settlement) or _not_committed(run, settlement):
         return Verdict(reason=EndReason.FATAL, message=message)
     for reason in ORDERS[run.config.gate.rule]:
         if message := _meaning(reason, run, settlement, now):
