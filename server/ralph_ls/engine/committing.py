@@ -30,8 +30,8 @@ from ralph_ls.store.git_command import run_git
 
 SHOWN_PATHS = 5
 
-RACES = 5
-"""How often a commit is tried that failed since somebody else committed at the same moment."""
+RACES = 4
+"""How often a commit is tried again that failed since somebody committed at the same moment."""
 
 _SECRET_FILES = re.compile(
     r"(\.env(\..+)?|.+\.env|\.envrc|\.netrc|\.pypirc|\.pgpass|\.git-credentials"
@@ -98,8 +98,8 @@ class Committing:
             done = await self._commit(order, chosen.paths, notices)
             is_race = bool(done.problem) and await asyncio.to_thread(self._head) != before
             if not is_race or self.hands.is_stopping():
-                break
-        return done
+                return done
+        return await self._commit(order, chosen.paths, notices)
 
     async def _commit(
         self, order: CommitWork, paths: Sequence[str], notices: tuple[Notice, ...]
