@@ -195,7 +195,7 @@ class TestFiles:
         for params in ({"path": "b/c"}, {"path": "b", "content": "x"}):
             with pytest.raises(files.Refused):
                 files.write_text(root, params)
-        with pytest.raises(files.Refused, match="cannot be read"):
+        with pytest.raises(files.Refused, match="is a folder, no regular file"):
             files.read_text(root, {"path": "b"})
 
 

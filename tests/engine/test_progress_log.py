@@ -95,7 +95,7 @@ def test_what_cannot_be_written_ends_no_run(tree: Path) -> None:
     (tree / "PROGRESS-archive.md").mkdir()
     (said,), written = moved(tree)
     assert written == ()
-    assert "PROGRESS-archive.md is no regular file" in said
+    assert "PROGRESS-archive.md is a folder, no regular file" in said
 
 
 def test_what_somebody_writes_meanwhile_is_kept(

@@ -83,7 +83,11 @@ class Place:
 
     def _find_plan(self, config: Config) -> str | None:
         names = _plan_names(config)
-        return next((name for name in names if (self.worktree.root / name).is_file()), None)
+        files = [self.worktree.root / name for name in names]
+        found = [name for name, file in zip(names, files, strict=True) if file.is_file()]
+        # What is there and no file: reading it says what it is.
+        found += [name for name, file in zip(names, files, strict=True) if file.exists()]
+        return found[0] if found else None
 
     def _settings(self) -> Config:
         from ralph_ls.store.config_file import load_settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import itertools
 import os
 import re
@@ -33,10 +34,12 @@ from ralph_ls.engine.usage_files import mapping_of
 from ralph_ls.protocol.agent_config import Adapter, Dialect
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config import Config, GateRule, ProfileName
-from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
+from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run_words import PlanCountsView
 from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.files import read_regular, size_in_words
+from ralph_ls.store.plan_file import read_plan_file
 from ralph_ls.store.plan_places import PlanPlace, text_of_plan
 
 STATE_MARKS = {
@@ -49,6 +52,9 @@ STATE_MARKS = {
 
 PLAIN = ("command", "demo")
 """Agents that print plain text, where the settings do not say otherwise."""
+
+LARGEST_OUTPUT = 256 << 20
+"""Bytes of an agent's output that are read at once."""
 
 SHOWN_OVERLOOKED = 20
 """Lines of one kind; a log may hold many words."""
@@ -152,10 +158,10 @@ def _plan_text(place: PlanPlace, file: Path | None) -> str:
     if file is None and place.kind is PlanKind.BEADS:
         return text_of_plan(here().worktree.root, place)
     path = here().worktree.root / place.path if file is None else file
-    try:
-        return path.read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        raise PlanMissing(f"the plan {path} cannot be read: {error.strerror or error}") from error
+    data = read_plan_file(path)
+    if data is None:
+        raise PlanMissing(f"the plan {path} cannot be read: {os.strerror(errno.ENOENT)}")
+    return data.decode("utf-8", errors="replace")
 
 
 def _place_of_file(file: Path, config: Config) -> PlanPlace:
@@ -194,11 +200,18 @@ def _show_plan(parsed: Parsed) -> None:
 
 def _input_of(file: str) -> bytes:
     if file == "-":
-        return sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(LARGEST_OUTPUT + 1)
+        if len(data) > LARGEST_OUTPUT:
+            size = size_in_words(LARGEST_OUTPUT)
+            raise UsageError(f"standard input is larger than {size}; give the end of it")
+        return data
     try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror or error}") from error
+        found = read_regular(Path(file), LARGEST_OUTPUT)
+    except StateUnusable as error:
+        raise UsageError(f"{error.message}; a pipe is read with: ralph parse -") from error
+    if found is None:
+        raise UsageError(f"{file} cannot be read: {os.strerror(errno.ENOENT)}")
+    return found
 
 
 def _show_reading(found: reading.Reading, dialect: Dialect) -> None:

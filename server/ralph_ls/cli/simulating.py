@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, time
 from itertools import chain, count
-from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import typer
@@ -32,6 +31,7 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.events import EVENT_KINDS, EventBase, parse_event
 from ralph_ls.store.config_file import DEFAULT, changed_settings, settings_of
+from ralph_ls.store.files import open_regular
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line; a longer one is left out and told, whatever it holds."""
@@ -186,7 +186,7 @@ _Line = tuple[int, bytes]
 
 def _open(path: str) -> BinaryIO:
     try:
-        return Path(path).open("rb")
+        return open_regular(path)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 

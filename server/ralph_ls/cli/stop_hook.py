@@ -123,10 +123,13 @@ def _plan_in(root: Path) -> str:
 
     from ralph_ls.core.loop.profiles import STORIES
     from ralph_ls.protocol.config import CONFIG_FILE
+    from ralph_ls.protocol.errors import RalphError
+    from ralph_ls.store.files import read_regular
 
     try:
-        paths = tomllib.loads((root / CONFIG_FILE).read_text(encoding="utf-8")).get("paths")
-    except (OSError, ValueError):
+        data = read_regular(root / CONFIG_FILE) or b""
+        paths = tomllib.loads(data.decode("utf-8")).get("paths")
+    except (RalphError, ValueError, RecursionError):
         paths = None
     chosen = paths.get("plan") if isinstance(paths, dict) else None
     if isinstance(chosen, str):
@@ -166,13 +169,14 @@ def _uncommitted(root: Path, stops: Stops) -> list[str]:
 
 def _halts(given: HookInput) -> bool:
     from ralph_ls.core.agent.last_words import last_words, promises_to_halt
+    from ralph_ls.store.files import open_regular
 
     if given.last_assistant_message is not None:
         return promises_to_halt(given.last_assistant_message)
     if not given.transcript_path:
         return False
     try:
-        with Path(given.transcript_path).expanduser().open("rb") as file:
+        with open_regular(Path(given.transcript_path).expanduser()) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TRANSCRIPT_END))
             end = file.read().decode("utf-8", errors="replace")
     except OSError:

@@ -18,7 +18,7 @@ from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.existing import RC_FILE, Existing, find_existing
-from ralph_ls.store.files import make_folders_below, read_if_there, resolve_inside, write_atomic
+from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 
 PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
 
@@ -74,7 +74,7 @@ def _writes(root: Path, found: Existing) -> list[_Write]:
         source = RC_FILE if found.settings else found.plan
         writes.append(_Write(path=CONFIG_FILE, data=_config(found).encode(), source=source))
     if found.prompt is not None and not (root / PROMPT).exists():
-        data = read_if_there(resolve_inside(root, found.prompt))
+        data = read_regular(resolve_inside(root, found.prompt))
         if data is not None:
             writes.append(_Write(path=PROMPT, data=data, source=found.prompt))
     return writes

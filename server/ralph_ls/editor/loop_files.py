@@ -17,10 +17,11 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.picture import Paths
 from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.request import STDIN
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import StateFolder, Worktree, state_folder, state_root
 
 logger = logging.getLogger(__name__)
@@ -118,8 +119,8 @@ def signature_of(path: Path) -> Signature | None:
 def issue_signature(root: Path) -> tuple[object, ...]:
     """What differs when ``bd`` has changed an issue; empty where it keeps none here."""
     try:
-        names = sorted(os.listdir(root / ISSUE_FOLDER))
-    except OSError:
+        names = names_in(root / ISSUE_FOLDER)
+    except StateUnusable:
         return ()
     wanted = (root / ISSUE_FOLDER / name for name in names)
     return tuple(

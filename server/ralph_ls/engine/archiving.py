@@ -26,7 +26,13 @@ from ralph_ls.protocol.config import Config, LogForm
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
 from ralph_ls.protocol.setup import SetupParams
 from ralph_ls.protocol.statistics import RunMetrics
-from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
+from ralph_ls.store.files import (
+    make_folders_below,
+    names_in,
+    read_regular,
+    resolve_inside,
+    write_atomic,
+)
 from ralph_ls.store.journals import read_runs
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.lock import EngineLock
@@ -220,10 +226,11 @@ def _begin_anew(
 def _runs_since(worktree: Worktree, state: StateFolder) -> list[RunMetrics]:
     """The runs that no earlier archive tells of."""
     told: list[str] = []
-    with suppress(OSError):
-        for one in sorted((worktree.root / ARCHIVE).iterdir()):
+    with suppress(StateUnusable):
+        for name in names_in(worktree.root / ARCHIVE):
             with suppress(StateUnusable):
-                data = read_regular(one / SUMMARY, LARGEST_FILE) or b""
+                summary = worktree.root / ARCHIVE / name / SUMMARY
+                data = read_regular(summary, LARGEST_FILE) or b""
                 told.append(data.decode("utf-8", errors="replace"))
     known = "\n".join(told)
     return [run for run in read_runs(worktree, state) if run.run not in known]

@@ -17,9 +17,10 @@ from ralph_ls.core.loop import churn
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import blob_value
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
+from ralph_ls.store.files import read_regular
 from ralph_ls.store.git_command import run_git
 
 FILES_LIMIT = 50
@@ -153,12 +154,9 @@ def _committed(root: Path, head: str | None, paths: Collection[str]) -> dict[str
 
 
 def _read(path: Path) -> bytes | None:
-    size = _size(path)
-    if size is None or size > FILE_BYTES:
-        return None
     try:
-        return path.read_bytes()
-    except OSError:
+        return None if path.is_symlink() else read_regular(path, FILE_BYTES)
+    except StateUnusable:
         return None
 
 

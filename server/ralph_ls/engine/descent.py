@@ -18,7 +18,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_regular
 
 TARGET = "GIT_TRACE2_EVENT"
 
@@ -117,10 +118,10 @@ def read_descent(folder: Path, *, began: datetime, read_at: datetime) -> Descent
     """What was traced in ``folder``; None where nothing was, or more than can be read."""
     path = folder / _ONE_FILE
     try:
-        if path.stat().st_size > LARGEST_TRACE:
-            return None
-        data = path.read_bytes()
-    except OSError:
+        data = read_regular(path, LARGEST_TRACE)
+    except StateUnusable:
+        return None
+    if data is None:
         return None
     starts: dict[str, float] = {}
     ends: dict[str, float] = {}

@@ -26,7 +26,7 @@ from ralph_ls.engine.git_status import (
 )
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
 from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.store.files import ChangedMeanwhile, read_if_there, write_atomic
+from ralph_ls.store.files import ChangedMeanwhile, read_regular, write_atomic
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree, find_worktree
 
@@ -176,7 +176,7 @@ def exclude(root: Path, common_dir: Path, patterns: Sequence[str]) -> tuple[str,
     """
     file = common_dir / "info" / "exclude"
     while True:
-        content = read_if_there(file)
+        content = read_regular(file)
         lines = {told(line.strip()) for line in (content or b"").split(b"\n")}
         missing = [pattern for pattern in dict.fromkeys(patterns) if pattern not in lines]
         ignored = find_ignored(root, [pattern.removeprefix("/") for pattern in missing])
@@ -229,12 +229,16 @@ def is_traced(root: Path) -> bool:
     return bool(run_git(root, "config", "--get", "trace2.eventTarget", accept=(0, 1)).strip())
 
 
+_LARGEST_REFS = 64 << 20
+"""Bytes of git's packed refs, of which a repository may have hundreds of thousands."""
+
+
 def _read_small(path: Path) -> bytes:
-    return (read_if_there(path) or b"").strip()
+    return (read_regular(path) or b"").strip()
 
 
 def _packed(common_dir: Path, ref: bytes) -> bytes:
-    packed = read_if_there(common_dir / "packed-refs") or b""
+    packed = read_regular(common_dir / "packed-refs", _LARGEST_REFS) or b""
     found = re.search(rb"^([0-9a-f]{40,64}) %s$" % re.escape(ref), packed, re.MULTILINE)
     return found.group(1) if found else b""
 

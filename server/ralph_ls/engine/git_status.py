@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph_ls.store.files import IrregularFile, open_regular, read_at_most
 from ralph_ls.store.git_command import run_git
 
 DELETED = "deleted"
@@ -107,7 +108,14 @@ def disk_value(path: Path, *, algorithm: str) -> str:
         mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
         if status.st_size > WHOLE_FILE_LIMIT:
             return f"{mode} {_sample_hash(path, status)}"
-        return f"{mode} {_blob_hash(_read_regular(path), algorithm)}"
+        with open_regular(path) as file:
+            data = read_at_most(file, WHOLE_FILE_LIMIT + 1)
+        if len(data) > WHOLE_FILE_LIMIT:
+            # It grew meanwhile.
+            return f"{mode} {_sample_hash(path, status)}"
+        return f"{mode} {_blob_hash(data, algorithm)}"
+    except IrregularFile:
+        return DELETED
     except (FileNotFoundError, NotADirectoryError):
         return DELETED
     except OSError:
@@ -119,13 +127,6 @@ def blob_value(data: bytes, *, algorithm: str) -> str:
     return _blob_hash(data, algorithm)
 
 
-def _read_regular(path: Path) -> bytes:
-    # Should it have become a pipe since, it must not be waited for.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
-        return file.readall()
-
-
 def _blob_hash(data: bytes, algorithm: str) -> str:
     digest = hashlib.new(algorithm, b"blob %d\0" % len(data), usedforsecurity=False)
     digest.update(data)
@@ -134,7 +135,7 @@ def _blob_hash(data: bytes, algorithm: str) -> str:
 
 def _sample_hash(path: Path, status: os.stat_result) -> str:
     digest = hashlib.blake2b(f"{status.st_size} {status.st_mtime_ns} ".encode(), digest_size=8)
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         digest.update(file.read(SAMPLE))
         file.seek(-SAMPLE, os.SEEK_END)
         digest.update(file.read(SAMPLE))

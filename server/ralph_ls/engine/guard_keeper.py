@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.store.files import PRIVATE_FILE, make_folders_below, make_private_folder, write_atomic
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    kind_of_irregular,
+    make_folders_below,
+    make_private_folder,
+    write_atomic,
+)
 
 SHOWN_CHARACTERS = 4000
 
@@ -36,9 +43,7 @@ class Keeper:
         if is_copied or target.is_symlink():
             target.unlink()
         else:
-            place = self._place(target.name)
-            shutil.move(target, place)
-            _make_private(place)
+            _move(target, self._place(target.name))
 
     def clear_way(self, target: Path) -> None:
         """Move away what stands where folders were, or leads elsewhere than into the tree."""
@@ -74,6 +79,22 @@ def _make_private(place: Path) -> None:
     for path in files:
         if not path.is_symlink():
             path.chmod(PRIVATE_FILE)
+
+
+def _move(target: Path, place: Path) -> None:
+    """Move a file or a folder; a pipe, a socket or a device holds nothing, and is only removed."""
+    mode = target.lstat().st_mode
+    if kind_of_irregular(mode) is not None and not stat.S_ISDIR(mode):
+        target.unlink()
+    else:
+        shutil.move(target, place, copy_function=_copy_regular)
+        _make_private(place)
+
+
+def _copy_regular(source: str, target: str) -> None:
+    """Copy what a folder that moves to another file system holds, where it has content."""
+    if kind_of_irregular(os.lstat(source).st_mode) is None:
+        shutil.copy2(source, target)
 
 
 def sayable(path: str) -> str:

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.inputs import Reverted
@@ -25,7 +26,7 @@ from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import CONFIG_FILE
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.store.files import read_regular, write_atomic
+from ralph_ls.store.files import names_in, read_regular, write_atomic
 from ralph_ls.store.saves import text_hash
 from ralph_ls.store.trust import LARGEST_FILE
 from ralph_ls.store.validation_files import validation_files, validation_folder
@@ -172,7 +173,7 @@ class GuardedFiles:
         """What must not change, also where it is not there."""
         workspace = self._workspace
         folder = workspace.root / workspace.config.paths.prompts
-        prompts = folder.glob("PROMPT_*.md") if folder.is_dir() else ()
+        prompts = [folder / name for name in names_in(folder) if fnmatch(name, "PROMPT_*.md")]
         here = {os.path.relpath(path, workspace.root).replace(os.sep, "/") for path in prompts}
         scripts = validation_files(workspace.root, workspace.config)
         return sorted({CONFIG_FILE, *workspace.guarded_files, *scripts, *here})
@@ -192,7 +193,11 @@ class GuardedFiles:
         signature = (status.st_dev, status.st_ino, status.st_size, *times)
         if known is not None and known.signature == signature and known.link == link:
             return known
-        data = read_regular(target, LARGEST_FILE) or b""
+        try:
+            data = read_regular(target, LARGEST_FILE) or b""
+        except StateUnusable:
+            # Larger than any that is allowed, or replaced meanwhile: nothing that could be kept.
+            return None
         return _Known(data=data, mode=mode, link=link, signature=signature)
 
 

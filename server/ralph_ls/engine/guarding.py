@@ -25,6 +25,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice, Reverted
 from ralph_ls.core.plan.comparing.pairing import is_unfinished
+from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.engine.clock import Clock
@@ -37,7 +38,7 @@ from ralph_ls.engine.persons import saves_of
 from ralph_ls.engine.restoration_commits import RestorationCommits, same_lines
 from ralph_ls.engine.sources.source import Guarded, Watched
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable
 from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.run_words import TaskRef
 from ralph_ls.store.files import (
@@ -46,6 +47,7 @@ from ralph_ls.store.files import (
     read_regular,
     write_atomic,
 )
+from ralph_ls.store.plan_file import read_plan_file
 from ralph_ls.store.saves import text_hash
 from ralph_ls.store.trust import LARGEST_FILE
 
@@ -53,6 +55,11 @@ SHOWN_TASKS = 50
 
 SHOWN_WHY = 1000
 """Characters of what is said of one kind of offence."""
+
+UNREADABLE_PLAN = (
+    f"the plan must stay a regular file of at most {LARGEST_PLAN >> 20} MB and {MOST_LINES:,} lines"
+)
+"""What an agent broke that left something in the plan's place that cannot be read as one."""
 
 MERGES = 20
 """How often the plan is guarded anew because somebody else was quicker."""
@@ -251,6 +258,7 @@ class Guarding:
         return data.decode("utf-8", errors="replace") if data is not None and is_whole else None
 
     def _whole_plan_back(self, keeper: Keeper, target: Path, before: bytes) -> Reverted:
+        was_replaced = os.path.lexists(target)
         try:
             keeper.clear_way(target)
             if os.path.lexists(target):
@@ -265,9 +273,10 @@ class Guarding:
         tasks = [task for task in plan.tasks if is_unfinished(task)]
         return Reverted(
             path=sayable(self._workspace.plan_path),
-            what=Forbidden.DELETED,
+            what=Forbidden.CHANGED if was_replaced else Forbidden.DELETED,
             tasks=_references(tasks),
             n_tasks=len(tasks),
+            why=UNREADABLE_PLAN if was_replaced else None,
         )
 
     def _told(self, guarded: Guarded, keeper: Keeper, kept: str | None) -> PutBack:
@@ -298,9 +307,10 @@ class Guarding:
         return not real.is_relative_to(os.path.realpath(root))
 
     def _read_plan(self) -> bytes | None:
+        """None where there is no plan, or nothing that can be read as one."""
         try:
-            return (self._workspace.root / self._workspace.plan_path).read_bytes()
-        except OSError:
+            return read_plan_file(self._workspace.root / self._workspace.plan_path)
+        except PlanMissing:
             return None
 
     def _read_progress(self) -> str:

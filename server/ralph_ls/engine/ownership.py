@@ -32,6 +32,7 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.bd import FOLDER
+from ralph_ls.store.files import names_in
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.runs import FoundRun
@@ -209,7 +210,8 @@ def are_issues_touched(workspace: Workspace) -> bool:
     if profile_of(workspace.config.profile).plan_kind is not PlanKind.BEADS or not folder.is_dir():
         return False
     look = workspace.last_look
-    times = [_written_at(path) or 0.0 for path in folder.iterdir() if path.suffix in _DATABASES]
+    paths = [folder / name for name in names_in(folder)]
+    times = [_written_at(path) or 0.0 for path in paths if path.suffix in _DATABASES]
     return look is None or any(time > look.looked_at for time in times)
 
 

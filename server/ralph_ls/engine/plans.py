@@ -29,11 +29,17 @@ _NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
-    """Where the plan lies, relative to the root; raises ``PlanMissing``."""
+    """Where the plan lies, relative to the root; raises ``PlanMissing``.
+
+    ``PlanUnusable`` where something else than a file is there by that name.
+    """
     paths = [chosen] if chosen is not None else list(candidates)
     for path in paths:
         if (root / path).is_file():
             return path
+        if (root / path).exists():
+            # A pipe, or a folder: reading it says what it is.
+            read_plan(root, path)
     raise PlanMissing(
         f"there is no plan in {root}: looked for {', '.join(paths)}; "
         "make one with ralph init, or name yours with --plan"

@@ -20,6 +20,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from ralph_ls.store.files import open_regular
+
 KEPT_BYTES = 256 << 10
 """The newest bytes that are remembered, and that are looked at in a file."""
 
@@ -103,7 +105,7 @@ class EngineOutput:
                 self._found.add(real)
 
     def _ends_like_output(self, path: Path) -> bool:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(0, os.SEEK_END)
             file.seek(-min(file.tell(), KEPT_BYTES), os.SEEK_END)
             tail = file.read(KEPT_BYTES)

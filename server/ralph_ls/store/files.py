@@ -1,22 +1,54 @@
-"""Writing files so that nobody ever sees half of one, and never outside the work tree.
+"""Files: bounded reading that never blocks, and atomic writing that stays in the work tree.
 
-SPEC §10, atomic writing: a temporary file beside the resolved target (symlinks are kept), the
-mode kept, the content compared just before the rename where the caller asks for it.
+Every file that a repository may have brought, or whose path a user gave, is read with
+``read_regular`` (or in parts, with ``open_regular``): regular files only, up to a limit. A folder
+is listed with ``names_in``. Files of the state folder are read with ``read_if_there``.
+
+Writing is atomic: a temporary file beside the resolved target (symlinks are kept), the mode kept,
+the content compared just before the rename where the caller asks for it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import itertools
 import os
 import secrets
 import stat
+import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from ralph_ls.protocol.errors import StateUnusable
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+
+LARGEST_FILE = 16 << 20
+"""Bytes of a file of a repository that is read; a larger one is refused by name, never cut off."""
+
+MOST_NAMES = 10_000
+"""Entries of a folder that are listed; nobody keeps more scripts, prompts or plans in one."""
+
+_CHUNK = 1 << 20
+
+_APPEND_FLAGS = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_APPEND
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+_READ_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 class ChangedMeanwhile(Exception):
@@ -50,7 +82,7 @@ def write_atomic(
             os.close(descriptor)
         wanted = kept_mode if kept_mode is not None else (0o644 if mode is None else mode)
         temporary.chmod(wanted)
-        if expected is not None and read_if_there(target) != expected:
+        if expected is not None and not _holds(target, expected):
             raise ChangedMeanwhile(str(path))
         temporary.replace(target)
     except OSError as error:
@@ -71,39 +103,161 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def read_if_there(path: Path) -> bytes | None:
-    """The file's bytes, or None where there is no such file."""
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for reading; neither opening nor reading it ever waits.
+
+    Whatever else the path names (a pipe, a device, a socket, a folder) raises ``OSError``, whose
+    words say what it is. It is looked at before it is opened, since opening a device may have
+    effects, and again afterwards, since it may have been replaced meanwhile.
+    """
+    _require_regular(Path(path).stat().st_mode, path)
+    descriptor = os.open(path, _READ_FLAGS)
     try:
-        return path.read_bytes()
+        _require_regular(os.fstat(descriptor).st_mode, path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def open_to_append(path: Path, *, mode: int) -> int:
+    """Open a regular file to write at its end, made with ``mode`` where there is none.
+
+    Neither a link nor anything else in its place is followed or waited for: raises ``OSError``.
+    """
+    descriptor = os.open(path, _APPEND_FLAGS, mode)
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_at_most(file: BinaryIO, limit: int | None = None) -> bytes:
+    """What a file holds, up to so many bytes, without room being made for all of them first."""
+    left = sys.maxsize if limit is None else limit
+    wanted = min(os.fstat(file.fileno()).st_size + 1, left)
+    parts: list[bytes] = []
+    while wanted > 0:
+        parts.append(file.read(wanted))
+        if len(parts[-1]) < wanted:
+            break
+        left -= wanted
+        wanted = min(left, _CHUNK)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def kind_of_irregular(mode: int) -> str | None:
+    """What a file of this mode is, in words, where it is not a regular one."""
+    if stat.S_ISREG(mode):
+        return None
+    return next((words for is_one, words in _KINDS if is_one(mode)), "a special file")
+
+
+def read_if_there(path: Path) -> bytes | None:
+    """All bytes of one of our own files, or None where there is none; raises ``OSError``.
+
+    For the state folder. What a repository may have brought is read with ``read_regular``.
+    """
+    try:
+        with open_regular(path) as file:
+            return read_at_most(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def read_regular(path: Path, limit: int) -> bytes | None:
+def read_regular(path: Path, limit: int = LARGEST_FILE) -> bytes | None:
     """The bytes of a file that a repository may have brought, or None where there is none.
 
-    Raises ``StateUnusable`` where it is no regular file (a pipe would be waited for, a device be
-    read for ever), is larger than ``limit`` bytes, or cannot be read.
+    Raises ``StateUnusable`` with what to do where it is no regular file (a pipe would be waited
+    for, a device be read for ever), is larger than ``limit`` bytes, or cannot be read.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise StateUnusable(f"{path} is no regular file; remove it, or put a file there")
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                data = file.read(limit + 1)
-        finally:
-            os.close(descriptor)
+        with open_regular(path) as file:
+            data = read_at_most(file, limit + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:
-        raise StateUnusable(
-            f"{path} cannot be read: {error.strerror or error}; mend that, or remove it"
-        ) from error
+    except (OSError, ValueError) as error:
+        # ValueError: a path with a NUL in it.
+        why = getattr(error, "strerror", None) or error
+        if isinstance(error, IrregularFile):
+            raise StateUnusable(f"{path} {why}; remove it, or put a file there") from error
+        raise StateUnusable(f"{path} cannot be read: {why}; mend that, or remove it") from error
     if len(data) > limit:
-        raise StateUnusable(f"{path} is larger than {limit} bytes; make it smaller, or remove it")
+        raise StateUnusable(
+            f"{path} is larger than {size_in_words(limit)}; make it smaller, or remove it"
+        )
     return data
+
+
+def size_in_words(size: int) -> str:
+    """A limit in bytes, as users read it: ``16 MB``."""
+    return f"{size >> 20} MB" if size >= 1 << 20 and not size % (1 << 20) else f"{size:,} bytes"
+
+
+def names_in(folder: Path, limit: int = MOST_NAMES) -> list[str]:
+    """The names in a folder that a repository may have brought, sorted; none where it is missing.
+
+    Raises ``StateUnusable`` where it cannot be listed, or holds more than ``limit`` of them.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry.name for entry in itertools.islice(entries, limit + 1)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        why = error.strerror or error
+        raise StateUnusable(
+            f"the folder {folder} cannot be read: {why}; mend that, or remove it"
+        ) from error
+    if len(found) > limit:
+        raise _too_many(folder, limit)
+    return sorted(found)
+
+
+def files_below(folder: Path, limit: int = MOST_NAMES) -> list[Path]:
+    """All that is below a folder and no folder itself, sorted; links to folders are not followed.
+
+    Raises ``StateUnusable`` where there are more than ``limit`` entries. What cannot be listed
+    holds nothing.
+    """
+    found: list[Path] = []
+    to_list, left = [folder], limit
+    while to_list:
+        with contextlib.suppress(OSError), os.scandir(to_list.pop()) as entries:
+            for entry in entries:
+                left -= 1
+                if left < 0:
+                    raise _too_many(folder, limit)
+                is_folder = entry.is_dir(follow_symlinks=False)
+                (to_list if is_folder else found).append(Path(entry.path))
+    return sorted(found)
+
+
+class IrregularFile(OSError):
+    """The path names no regular file; ``strerror`` says what it is."""
+
+
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def _too_many(folder: Path, limit: int) -> StateUnusable:
+    return StateUnusable(
+        f"the folder {folder} holds more than {limit:,} files; remove some of them"
+    )
+
+
+def _require_regular(mode: int, path: str | os.PathLike[str]) -> None:
+    kind = kind_of_irregular(mode)
+    if kind is not None:
+        raise IrregularFile(errno.EINVAL, f"is {kind}, no regular file", os.fspath(path))
 
 
 def content_hash(data: bytes) -> str:
@@ -156,6 +310,15 @@ def _discard(temporary: Path) -> None:
     # Where not even the folder can be reached there is nothing to remove; the first error counts.
     with contextlib.suppress(OSError):
         temporary.unlink()
+
+
+def _holds(path: Path, expected: bytes) -> bool:
+    """Whether the file has this content; what is larger has not, and need not be read."""
+    try:
+        with open_regular(path) as file:
+            return read_at_most(file, len(expected) + 1) == expected
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _mode_of(path: Path) -> int | None:

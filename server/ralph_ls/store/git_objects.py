@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.row_methods import ChangeStatus, CommitView, FileAtResult, FileChange
+from ralph_ls.store.files import open_regular
 from ralph_ls.store.git_command import run_git
 
 LARGEST_FILE = 5_000_000
@@ -174,9 +175,9 @@ def _changes_in(printed: bytes) -> dict[str, FileChange]:
 
 def _is_binary_file(path: Path) -> bool:
     try:
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink():
             return False
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return is_binary(file.read(_SEEN_AS_BINARY))
     except OSError:
         return False

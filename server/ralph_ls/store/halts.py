@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +14,6 @@ from ralph_ls.protocol.config import PathsConfig
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import (
     make_folders_below,
-    read_if_there,
     read_regular,
     resolve_inside,
     write_atomic,
@@ -20,17 +21,14 @@ from ralph_ls.store.files import (
 
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
-LARGEST_FILE = 16 << 20
-"""Bytes; nobody asks or answers at such a length."""
-
 
 def look_at_halt_files(root: Path, paths: PathsConfig) -> HaltFiles:
     """What the two files say now; bytes that are no UTF-8 are replaced.
 
     Raises ``StateUnusable`` where one leads out of the tree, or is nothing that can be read.
     """
-    decide = read_regular(resolve_inside(root, paths.decide), LARGEST_FILE)
-    blocked = read_regular(resolve_inside(root, paths.blocked), LARGEST_FILE)
+    decide = read_regular(resolve_inside(root, paths.decide))
+    blocked = read_regular(resolve_inside(root, paths.blocked))
     return read_halt_files(_text(decide), _text(blocked))
 
 
@@ -48,7 +46,7 @@ def write_decide(
     What stands there from another iteration is no answer to this one, though the words be the same.
     """
     path = resolve_inside(root, paths.decide)
-    known = read_if_there(path)
+    known = read_regular(path)
     if answer is None and known is not None and _holds(known, question, iteration):
         return path
     _make_folder_of(path, root)
@@ -75,7 +73,7 @@ def make_folders(root: Path, paths: PathsConfig) -> list[Path]:
 def remove_decide(root: Path, paths: PathsConfig) -> None:
     """Remove the file if it is answered; a new, open question stays."""
     path = resolve_inside(root, paths.decide)
-    data = read_if_there(path)
+    data = read_regular(path)
     if data is not None and parse_decide(_text(data) or "")[1] is not None:
         path.unlink(missing_ok=True)
 
@@ -91,7 +89,9 @@ def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
     Raises FileNotFoundError where there is no question.
     """
     path = resolve_inside(root, paths.decide)
-    data = path.read_bytes()
+    data = read_regular(path)
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     text = data.decode("utf-8", errors="surrogateescape")
     newline = "\r\n" if "\r\n" in text else "\n"
     if not text.endswith("\n"):

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.core.setup.hooks import PLACES, hook_in, launcher, words_of_hook
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import read_regular
 from ralph_ls.store.own_python import own_command
 from ralph_ls.store.programs import find_outside, run_program
 
@@ -36,9 +38,12 @@ def check_hook(root: Path, agent: str, environment: Mapping[str, str]) -> str | 
     if place is None:
         return None
     try:
-        text = (root / place.path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        data = read_regular(root / place.path)
+    except StateUnusable:
         return None
+    if data is None:
+        return None
+    text = data.decode("utf-8", errors="replace")
     command = hook_in(text, place)
     words = None if command is None else words_of_hook(command)
     if words is None:

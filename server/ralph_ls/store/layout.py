@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ralph_ls.protocol.errors import WorkspaceMissing
+from ralph_ls.protocol.errors import StateUnusable, WorkspaceMissing
+from ralph_ls.store.files import read_regular
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 
@@ -153,14 +154,19 @@ def new_run_id(now: datetime) -> str:
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
+_LARGEST_POINTER = 1 << 16
+"""Bytes of a file that holds one path of git's."""
+
+
 def _git_dir_of(folder: Path) -> Path | None:
     dot_git = folder / ".git"
     if dot_git.is_dir():
         return dot_git if (dot_git / "HEAD").exists() else None
     try:
-        first_line = dot_git.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[0]
-    except OSError:
+        data = read_regular(dot_git, _LARGEST_POINTER)
+    except StateUnusable:
         return None
+    first_line = os.fsdecode(data or b"").split("\n")[0]
     if not first_line.startswith("gitdir:"):
         return None
     git_dir = (folder / first_line.removeprefix("gitdir:").strip()).resolve()
@@ -169,7 +175,7 @@ def _git_dir_of(folder: Path) -> Path | None:
 
 def _common_dir_of(git_dir: Path) -> Path:
     try:
-        text = (git_dir / "commondir").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
+        data = read_regular(git_dir / "commondir", _LARGEST_POINTER)
+    except StateUnusable:
         return git_dir
-    return (git_dir / text.strip()).resolve()
+    return git_dir if data is None else (git_dir / os.fsdecode(data).strip()).resolve()

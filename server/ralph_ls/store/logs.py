@@ -8,6 +8,7 @@ first failure is kept and told.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat
@@ -20,9 +21,12 @@ from ralph_ls.protocol.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import Mode
-from ralph_ls.store.files import make_folders_below, write_all
+from ralph_ls.store.files import make_folders_below, names_in, open_to_append, write_all
 from ralph_ls.store.held_files import remove_unheld
 from ralph_ls.store.summary_file import SummaryFile
+
+MOST_LOGS = 100_000
+"""Names in the folder of the logs that are looked at."""
 
 _OUR_LOGS = re.compile(
     r"(iteration-\d{3,}|\d{4}-\d\d-\d\d_\d{3,}|\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)\.log"
@@ -106,9 +110,7 @@ class RunLog:
             self._file = self.folder / f"iteration-{start:03d}.log"
         elif self._file is None:
             self._file = _next_of_the_day(self.folder, self._started)
-        # A link would lead the agent's output somewhere else.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        self._descriptor = os.open(self._file, flags, 0o644)
+        self._descriptor = open_to_append(self._file, mode=0o644)
 
     def _write(self, data: bytes) -> None:
         if self._descriptor is None:
@@ -129,8 +131,8 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
     Raises ``StateUnusable`` where it cannot be moved: it would be written over.
     """
     try:
-        names = sorted(name for name in os.listdir(folder) if _OLD_FILES.fullmatch(name))
-    except OSError:
+        names = [name for name in names_in(folder, MOST_LOGS) if _OLD_FILES.fullmatch(name)]
+    except StateUnusable:
         # Nothing there, or nothing that can be written into: the log itself tells that.
         return None
     if not names:
@@ -198,13 +200,17 @@ def remove_logs(paths: Iterable[Path]) -> int:
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(folder.iterdir())
-    except OSError:
+        return [folder / name for name in names_in(folder, MOST_LOGS)]
+    except StateUnusable:
         return []
 
 
 def _next_of_the_day(folder: Path, started: datetime) -> Path:
     day = f"{started:%Y-%m-%d}"
     pattern = re.compile(rf"{day}_(\d{{3,}})\.log")
-    numbers = [int(match[1]) for name in os.listdir(folder) if (match := pattern.fullmatch(name))]
+    try:
+        names = names_in(folder, MOST_LOGS)
+    except StateUnusable as error:
+        raise OSError(errno.EFBIG, error.message) from error
+    numbers = [int(match[1]) for name in names if (match := pattern.fullmatch(name))]
     return folder / f"{day}_{max(numbers, default=0) + 1:03d}.log"

@@ -6,14 +6,16 @@ never know which edits there are.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.protocol.errors import PlanMissing, StateUnusable
-from ralph_ls.store.files import ChangedMeanwhile, resolve_inside, write_atomic
+from ralph_ls.core.plan.limits import LARGEST_PLAN, why_too_large
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, StateUnusable
+from ralph_ls.store.files import ChangedMeanwhile, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.saves import Saved, record_save, text_hash
 
@@ -22,14 +24,30 @@ MERGES = 20
 
 
 def read_plan(root: Path, path: str) -> bytes:
-    """The plan's bytes; raises ``PlanMissing`` where it is gone or unreadable."""
-    try:
-        return (root / path).read_bytes()
-    except OSError as error:
+    """The plan's bytes; raises ``PlanMissing`` where it is gone, else as ``read_plan_file``."""
+    data = read_plan_file(root / path)
+    if data is None:
         raise PlanMissing(
-            f"the plan {root / path} cannot be read: {error.strerror or error}; put it back, "
+            f"the plan {root / path} cannot be read: {os.strerror(errno.ENOENT)}; put it back, "
             "for example with: git checkout -- " + path
-        ) from error
+        )
+    return data
+
+
+def read_plan_file(path: Path) -> bytes | None:
+    """The bytes of a plan, None where there is no such file.
+
+    Raises ``PlanUnusable`` with what to do where it is no regular file, cannot be read, or is
+    larger than a plan may be.
+    """
+    try:
+        data = read_regular(path, LARGEST_PLAN)
+    except StateUnusable as error:
+        raise PlanUnusable(f"the plan {error.message}") from error
+    why = None if data is None else why_too_large(len(data), data.count(b"\n"))
+    if why is not None:
+        raise PlanUnusable(f"the plan {path} is {why}; make it smaller, or remove it")
+    return data
 
 
 def edit_plan(

@@ -15,7 +15,6 @@ from ralph_ls.protocol.setup import SetupFile, SetupFileAction
 from ralph_ls.store.files import (
     ChangedMeanwhile,
     make_folders_below,
-    read_if_there,
     read_regular,
     resolve_inside,
     write_atomic,
@@ -96,7 +95,7 @@ def _write(root: Path, file: FileToWrite) -> None:
     target = resolve_inside(root, file.path)
     try:
         make_folders_below(root, Path(root / file.path).parent)
-        if file.before is None and read_if_there(target) is not None:
+        if file.before is None and read_regular(target) is not None:
             raise ChangedMeanwhile(file.path)
         write_atomic(target, file.after, mode=file.mode, expected=file.before)
     except ChangedMeanwhile as error:
@@ -116,5 +115,5 @@ def _put_back(root: Path, file: FileToWrite) -> None:
     with contextlib.suppress(OSError, StateUnusable, ChangedMeanwhile):
         if file.before is not None:
             write_atomic(target, file.before, expected=file.after)
-        elif read_if_there(target) == file.after:
+        elif read_regular(target) == file.after:
             target.unlink()

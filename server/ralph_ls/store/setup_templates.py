@@ -14,7 +14,7 @@ from pathlib import Path
 from ralph_ls.core.setup.templates import OWN_PREFIX, read_template
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.setup import TemplateChoice, TemplateSource
-from ralph_ls.store.files import read_regular
+from ralph_ls.store.files import names_in, read_regular
 
 BUILT_IN = (
     "bug-fix",
@@ -55,12 +55,10 @@ def load_templates(environment: Mapping[str, str]) -> Templates:
     choices = [choice for name in BUILT_IN if (choice := _built_in(name)) is not None]
     problems: list[str] = []
     try:
-        names = sorted(name for name in os.listdir(folder) if _is_template(name))
-    except (FileNotFoundError, NotADirectoryError):
+        names = [name for name in names_in(folder) if _is_template(name)]
+    except StateUnusable as error:
         names = []
-    except OSError as error:
-        names = []
-        problems.append(f"the templates in {folder} cannot be read: {error.strerror or error}")
+        problems.append(f"the templates were left out: {error.message}")
     if len(names) > MOST_OWN:
         problems.append(f"of the {len(names)} templates in {folder} the first {MOST_OWN} are read")
     for name in names[:MOST_OWN]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ralph_ls.protocol.config import Config, LogForm
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import Mode
-from ralph_ls.store.files import make_folders_below, write_atomic
+from ralph_ls.store.files import make_folders_below, open_to_append, write_all, write_atomic
 from ralph_ls.store.layout import RunFiles
 
 NAME = "summary.csv"
@@ -63,8 +64,11 @@ class SummaryFile:
             make_folders_below(self._root, self.path.parent)
             size = self.path.stat().st_size if self.path.exists() else -1
             if size == len(before) and len(self._rows) > 1:
-                with self.path.open("ab") as file:
-                    file.write(whole[len(before) :])
+                descriptor = open_to_append(self.path, mode=self._mode)
+                try:
+                    write_all(descriptor, whole[len(before) :])
+                finally:
+                    os.close(descriptor)
             elif size != len(whole):
                 write_atomic(self.path, whole, mode=self._mode)
         except OSError as error:

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import NotAllowed
 from ralph_ls.store.files import (
     PRIVATE_FILE,
+    files_below,
     make_private_folder,
+    names_in,
     read_if_there,
     read_regular,
     write_atomic,
@@ -204,13 +207,11 @@ def _record_path(state: StateFolder) -> Path:
 def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
     found = validation_files(root, config)
     prompts = root / config.paths.prompts
-    if prompts.is_dir():
-        found += [path.relative_to(root).as_posix() for path in sorted(prompts.glob("PROMPT_*.md"))]
+    names = [name for name in names_in(prompts) if fnmatch(name, "PROMPT_*.md")]
+    found += [(prompts / name).relative_to(root).as_posix() for name in names]
     if profile_of(config.profile).plan_kind is PlanKind.BEADS:
         # bd runs them by itself whenever an issue changes, also when the loop changes one.
-        found += [
-            path.relative_to(root).as_posix() for path in sorted((root / BD_HOOKS).rglob("*"))
-        ]
+        found += [path.relative_to(root).as_posix() for path in files_below(root / BD_HOOKS)]
     return [path for path in found if (root / path).is_file()]
 
 

@@ -10,6 +10,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.protocol.config import Config
+from ralph_ls.store.files import names_in
 
 
 def validation_folder(config: Config) -> str:
@@ -20,14 +21,12 @@ def validation_folder(config: Config) -> str:
 def validation_files(root: Path, config: Config) -> list[str]:
     """The validation scripts that are there, executable or not, in the order they are run in.
 
-    Hidden files and an editor's copies, whose names end with ``~``, are none.
+    Hidden files and an editor's copies, whose names end with ``~``, are none. Raises
+    ``StateUnusable`` where the folder cannot be listed.
     """
     script, folder = config.paths.validate_script, validation_folder(config)
     found = [script] if (root / script).is_file() else []
-    try:
-        names = sorted(path.name for path in (root / folder).iterdir() if path.is_file())
-    except OSError:
-        return found
+    names = [name for name in names_in(root / folder) if (root / folder / name).is_file()]
     kept = [name for name in names if not name.startswith(".") and not name.endswith("~")]
     return [*found, *(f"{folder}/{name}" for name in kept)]
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 REFUSALS: Mapping[str, tuple[tuple[str, ...], str, int, str]] = {
     "nothing-is-named": (("--profile", "issue"), "", 5, "give one with --issue"),
     "no-file": (("--issue", "lost.md"), "", 5, "there is no request at"),
-    "a-folder": (("--issue", "."), "", 5, "is no regular file"),
+    "a-folder": (("--issue", "."), "", 5, "no regular file"),
     "empty": (("--issue", "empty.md"), "", 5, "the request in empty.md is empty"),
     "no-utf-8": (("--issue", "latin.md"), "", 5, "is not UTF-8 (byte 3)"),
     "too-large": (("--issue", "large.md"), "", 5, "larger than 262144 bytes"),

@@ -90,7 +90,10 @@ class TestInit:
     @pytest.mark.parametrize(
         ("name", "words"),
         [
-            (".gitignore", ".gitignore is no regular file; remove it, or put a file there"),
+            (
+                ".gitignore",
+                ".gitignore is a folder, no regular file; remove it",
+            ),
             (".ralph", "the folder {root}/.ralph/logs cannot be made: Not a directory"),
         ],
     )

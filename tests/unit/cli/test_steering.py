@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ralph_ls.store import halts
+from ralph_ls.store.files import write_atomic
 from tests.engine.loop import start_ralph, wait_for, write_agent
 from tests.unit.cli.agents import ASKER, BLOCKED, IDLER, WORKER
 from tests.unit.cli.calling import Ralph
@@ -122,15 +124,12 @@ class TestWithoutAnEngine:
     ) -> None:
         run(ralph, repository, ASKER, 3)
         path = repository / ".ralph/decide.txt"
-        read = Path.read_bytes
 
-        def read_and_save(self: Path) -> bytes:
-            data = read(self)
-            if self == path:
-                path.write_text("theirs\n", encoding="utf-8")
-            return data
+        def save_and_write(file: Path, data: bytes, *, expected: bytes | None = None) -> None:
+            path.write_text("theirs\n", encoding="utf-8")
+            write_atomic(file, data, expected=expected)
 
-        monkeypatch.setattr(Path, "read_bytes", read_and_save)
+        monkeypatch.setattr(halts, "write_atomic", save_and_write)
         said = ralph(repository, "answer", "Postgres")
         monkeypatch.undo()
         assert said.code == 5

@@ -1,22 +1,29 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import (
+    LARGEST_FILE,
     ChangedMeanwhile,
     content_hash,
+    files_below,
     make_folders_below,
     make_private_folder,
+    open_regular,
+    open_to_append,
+    read_at_most,
     read_if_there,
     read_regular,
     resolve_inside,
     write_all,
     write_atomic,
 )
+from ralph_ls.store.files import names_in as list_names
 from tests.unit.store.helpers import start_python
 
 
@@ -146,12 +153,14 @@ class TestReadRegular:
 
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "config.toml")
-        with pytest.raises(StateUnusable, match=r"config\.toml is no regular file; remove it"):
+        with pytest.raises(
+            StateUnusable, match=r"config\.toml is a named pipe, no regular file; remove it"
+        ):
             read_regular(tmp_path / "config.toml", 10)
 
     def test_a_device_is_not_read_for_ever(self, tmp_path: Path) -> None:
         (tmp_path / "config.toml").symlink_to("/dev/zero")
-        with pytest.raises(StateUnusable, match="is no regular file"):
+        with pytest.raises(StateUnusable, match="no regular file"):
             read_regular(tmp_path / "config.toml", 10)
 
     def test_one_that_is_too_large_is_refused(self, tmp_path: Path) -> None:
@@ -160,13 +169,136 @@ class TestReadRegular:
             read_regular(tmp_path / "config.toml", 10)
 
     def test_a_folder_in_its_place_is_told(self, tmp_path: Path) -> None:
-        with pytest.raises(StateUnusable, match="is no regular file"):
+        with pytest.raises(StateUnusable, match="no regular file"):
             read_regular(tmp_path, 10)
+
+    def test_a_socket_is_not_connected_to(self, tmp_path: Path) -> None:
+        path = tmp_path / "s"
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(os.fspath(path))
+            with pytest.raises(StateUnusable, match="is a socket, no regular file"):
+                read_regular(path)
+
+    def test_one_that_becomes_a_pipe_while_it_is_opened_is_not_waited_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "plan.md"
+        path.write_bytes(b"here")
+        really_open = os.open
+
+        def swap_and_open(named: Path, flags: int) -> int:
+            named.unlink()
+            os.mkfifo(named)
+            return really_open(named, flags)
+
+        monkeypatch.setattr(os, "open", swap_and_open)
+        n_open = len(os.listdir("/proc/self/fd"))
+        with pytest.raises(StateUnusable, match="is a named pipe, no regular file"):
+            read_regular(path)
+        assert len(os.listdir("/proc/self/fd")) == n_open
+
+    def test_what_a_file_of_the_system_holds_is_read_although_it_has_no_size(self) -> None:
+        assert (read_regular(Path("/proc/self/status")) or b"").startswith(b"Name:")
+
+    def test_a_path_that_no_file_can_have_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(StateUnusable, match="cannot be read: embedded null byte"):
+            read_regular(tmp_path / "a\0b")
+
+    def test_the_limit_is_told_in_megabytes(self, tmp_path: Path) -> None:
+        with (tmp_path / "plan.md").open("wb") as file:
+            file.truncate(LARGEST_FILE + 1)
+        with pytest.raises(StateUnusable, match="is larger than 16 MB; make it smaller"):
+            read_regular(tmp_path / "plan.md")
+        with (tmp_path / "plan.md").open("wb") as file:
+            file.truncate(LARGEST_FILE)
+        assert read_regular(tmp_path / "plan.md") == bytes(LARGEST_FILE)
 
     def test_one_that_cannot_be_opened_is_told_with_the_reason(self, tmp_path: Path) -> None:
         (tmp_path / "config.toml").symlink_to("config.toml")
         with pytest.raises(StateUnusable, match="cannot be read: Too many levels of symbolic"):
             read_regular(tmp_path / "config.toml", 10)
+
+
+class TestOwnFiles:
+    def test_a_pipe_in_the_place_of_one_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "snapshot.json")
+        with pytest.raises(OSError, match="is a named pipe, no regular file"):
+            read_if_there(tmp_path / "snapshot.json")
+
+    def test_one_that_grows_while_it_is_read_is_read_to_its_end(self, tmp_path: Path) -> None:
+        path = tmp_path / "log"
+        path.write_bytes(b"a" * 10)
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno())
+            with path.open("ab") as more:
+                more.write(b"b" * (3 << 20))
+            assert size.st_size == 10
+            assert len(read_at_most(file)) == 10 + (3 << 20)
+            file.seek(0)
+            assert read_at_most(file, 11) == b"a" * 10 + b"b"
+
+
+class TestAppending:
+    def test_what_is_there_stays(self, tmp_path: Path) -> None:
+        for part in (b"one\n", b"two\n"):
+            descriptor = open_to_append(tmp_path / "log", mode=0o640)
+            write_all(descriptor, part)
+            os.close(descriptor)
+        assert (tmp_path / "log").read_bytes() == b"one\ntwo\n"
+
+    @pytest.mark.parametrize("has_reader", [False, True], ids=["no-reader", "with-a-reader"])
+    def test_a_pipe_is_neither_waited_for_nor_written_to(
+        self, tmp_path: Path, has_reader: bool
+    ) -> None:
+        path = tmp_path / "log"
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if has_reader else None
+        with pytest.raises(OSError, match=r"No such device|named pipe"):
+            open_to_append(path, mode=0o644)
+        if reader is not None:
+            os.close(reader)
+
+    def test_a_link_is_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "log").symlink_to("elsewhere")
+        with pytest.raises(OSError, match="Too many levels"):
+            open_to_append(tmp_path / "log", mode=0o644)
+
+
+class TestFolders:
+    def test_names_are_sorted_and_a_missing_folder_has_none(self, tmp_path: Path) -> None:
+        for name in "cab":
+            (tmp_path / name).touch()
+        assert list_names(tmp_path) == ["a", "b", "c"]
+        assert list_names(tmp_path / "none") == list_names(tmp_path / "a") == []
+
+    def test_more_than_the_limit_are_refused_and_not_listed(self, tmp_path: Path) -> None:
+        for name in "abc":
+            (tmp_path / name).touch()
+        assert len(list_names(tmp_path, 3)) == len(files_below(tmp_path, 3)) == 3
+        for listing in (list_names, files_below):
+            with pytest.raises(StateUnusable, match="holds more than 2 files; remove some"):
+                listing(tmp_path, 2)
+
+    def test_one_that_leads_to_itself_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "loop").symlink_to("loop")
+        with pytest.raises(StateUnusable, match="cannot be read: Too many levels"):
+            list_names(tmp_path / "loop")
+
+    def test_files_below_are_found_without_following_links(self, tmp_path: Path) -> None:
+        (tmp_path / "a" / "b").mkdir(parents=True)
+        (tmp_path / "a" / "b" / "file").touch()
+        (tmp_path / "a" / "up").symlink_to(tmp_path)
+        assert files_below(tmp_path) == [tmp_path / "a" / "b" / "file", tmp_path / "a" / "up"]
+        assert files_below(tmp_path / "none") == []
+
+
+def test_writing_over_a_pipe_waits_for_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "plan.md"
+    os.mkfifo(path)
+    with pytest.raises(StateUnusable, match="is a named pipe, no regular file"):
+        write_atomic(path, b"new", expected=b"old")
+    write_atomic(path, b"new")
+    assert path.read_bytes() == b"new"
 
 
 def test_the_hash_of_a_content_is_short_and_its_own() -> None:

@@ -10,7 +10,8 @@ import pytest
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config import PathsConfig
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.files import ChangedMeanwhile
+from ralph_ls.store import halts
+from ralph_ls.store.files import ChangedMeanwhile, read_regular
 from ralph_ls.store.halts import (
     look_at_halt_files,
     make_folders,
@@ -85,7 +86,7 @@ class TestLooking:
         self, tmp_path: Path, make: Any, name: str
     ) -> None:
         make(decide(tmp_path).with_name(name))
-        with pytest.raises(StateUnusable, match="is no regular file"):
+        with pytest.raises(StateUnusable, match="no regular file"):
             look_at_halt_files(tmp_path, PATHS)
 
 
@@ -185,15 +186,13 @@ class TestAnswer:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = ask(tmp_path)
-        read = Path.read_bytes
 
-        def read_and_save(self: Path) -> bytes:
-            data = read(self)
-            if self == path:
-                path.write_text("theirs\n", encoding="utf-8")
+        def read_and_save(file: Path) -> bytes | None:
+            data = read_regular(file)
+            path.write_text("theirs\n", encoding="utf-8")
             return data
 
-        monkeypatch.setattr(Path, "read_bytes", read_and_save)
+        monkeypatch.setattr(halts, "read_regular", read_and_save)
         with pytest.raises(ChangedMeanwhile):
             write_answer(tmp_path, PATHS, "This")
         monkeypatch.undo()

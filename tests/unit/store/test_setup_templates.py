@@ -79,8 +79,8 @@ def test_bad_ones_are_told_and_the_others_are_there(tmp_path: Path) -> None:
     (tmp_path / "g-profile.md").write_text("---\nprofile: x\n---\nGood", encoding="utf-8")
     found = load(tmp_path)
     assert [one.id for one in found.choices[len(BUILT_IN) :]] == ["own:e-good", "own:g-profile"]
-    words = ["is no regular file", "is not UTF-8", "it is empty", "is larger than"]
-    words += ["is no regular file", "the profile 'x' is not known"]
+    words = ["no regular file", "is not UTF-8", "it is empty", "is larger than"]
+    words += ["no regular file", "the profile 'x' is not known"]
     assert len(found.problems) == len(words)
     for said, wanted in zip(found.problems, words, strict=True):
         assert said.startswith(f"the template {tmp_path}")

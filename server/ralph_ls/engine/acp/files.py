@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LONGEST_FILE = 64 << 20
-"""Bytes of a file that is read for an agent."""
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import read_regular, write_atomic
 
 
 class Refused(Exception):
@@ -22,11 +22,12 @@ def read_text(root: Path, params: Mapping[str, Any]) -> str:
     """The text of a file, or so many of its lines from one of them; raises ``Refused``."""
     path = inside(root, params.get("path"))
     try:
-        if path.stat().st_size > LONGEST_FILE:
-            raise Refused(f"{path} is larger than {LONGEST_FILE >> 20} MB")
-        text = path.read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror or error}") from error
+        data = read_regular(path)
+    except StateUnusable as error:
+        raise Refused(error.message) from error
+    if data is None:
+        raise Refused(f"{path} cannot be read: No such file or directory")
+    text = data.decode("utf-8", errors="replace")
     first, count = params.get("line"), params.get("limit")
     if not isinstance(first, int) and not isinstance(count, int):
         return text
@@ -43,7 +44,9 @@ def write_text(root: Path, params: Mapping[str, Any]) -> Path:
         raise Refused(f"there is no text to be written to {path}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode("utf-8", errors="replace"))
+        write_atomic(path, content.encode("utf-8", errors="replace"))
+    except StateUnusable as error:
+        raise Refused(error.message) from error
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror or error}") from error
     return path

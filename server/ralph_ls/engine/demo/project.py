@@ -13,7 +13,8 @@ from pathlib import Path
 from ralph_ls.engine.demo.repository import run_git
 from ralph_ls.engine.demo.suite import SuiteResult, run_suite
 from ralph_ls.engine.demo.workspace import PLAN_NAME, mark_sample
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import StateUnusable, UsageError
+from ralph_ls.store.files import read_regular
 
 _NAMES_ON_DISK = {"gitignore": ".gitignore"}
 """A dot file among the package's data would be read by git as a rule about the package."""
@@ -64,9 +65,10 @@ def required_tasks_done(folder: Path) -> bool:
     from ralph_ls.protocol.plan import TaskState
 
     try:
-        text = (folder / PLAN_NAME).read_bytes().decode("utf-8", "replace")
-    except OSError:
+        data = read_regular(folder / PLAN_NAME) or b""
+    except StateUnusable:
         return False
+    text = data.decode("utf-8", "replace")
     required = [task for task in parse(text).plan.tasks if not task.optional]
     return bool(required) and all(task.state is TaskState.DONE for task in required)
 

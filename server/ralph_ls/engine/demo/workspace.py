@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.engine.demo.repairs import REPAIRS, EditState, Repair, fold_title
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.files import open_regular, read_regular
 
 PLAN_NAME = "@fix_plan.md"
 """I, "@fix_plan.md Structure"."""
@@ -70,12 +71,12 @@ def read_text(root: Path, file: str) -> str | None:
         # A link could lead out of the project, and a pipe could keep us waiting for ever.
         if Path(os.path.realpath(path)) != Path(os.path.realpath(root)) / file:
             return None
-        if not path.is_file():
-            return None
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            return None
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        data = read_regular(path, LARGEST_FILE_BYTES)
+    except (OSError, StateUnusable):
+        return None
+    try:
+        return None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError:
         return None
 
 
@@ -148,9 +149,13 @@ def _git_folder(root: Path) -> Path:
     """The git folder of a work tree, of a linked one that of its repository."""
     if (root / ".git").is_dir():
         return root / ".git"
-    linked = (root / ".git").read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-    folder = root / linked
-    return folder / (folder / "commondir").read_text(encoding="utf-8").strip()
+    folder = root / _path_in(root / ".git").removeprefix("gitdir:").strip()
+    return folder / _path_in(folder / "commondir")
+
+
+def _path_in(file: Path) -> str:
+    with open_regular(file) as opened:
+        return opened.read(LARGEST_FILE_BYTES).decode("utf-8").strip()
 
 
 def _temporary_for(root: Path, path: Path) -> Path:

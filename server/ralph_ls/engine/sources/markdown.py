@@ -65,7 +65,7 @@ from ralph_ls.engine.specifications import (
     unplanned_notice,
 )
 from ralph_ls.protocol.config import Config, FirstMode
-from ralph_ls.protocol.errors import PlanMissing
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
 from ralph_ls.protocol.run_words import Mode, PlanCountsView, RemovedTask, TaskRef
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.config_file import Settings
@@ -100,6 +100,8 @@ class MarkdownSource(PlanSource):
             path = find_plan(root, profile_of(config.profile).plan_files, config.paths.plan)
             require_text(root, path)
             found = PlanFound(path=path, text=read_plan_text(root, path))
+        except PlanUnusable:
+            raise
         except PlanMissing:
             instead = _without_plan(root, settings, resume=resume)
             if instead is None:

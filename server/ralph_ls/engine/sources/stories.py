@@ -94,6 +94,8 @@ class StoriesSource(PlanSource):
         names = profile_of(config.profile).plan_files
         try:
             path = find_plan(root, names, config.paths.plan)
+        except PlanUnusable:
+            raise
         except PlanMissing:
             if not plans or "paths.plan" in settings.overrides:
                 raise

@@ -1,0 +1,109 @@
+"""Every file that a repository may have brought is read with ``store.files`` alone.
+
+Whatever opens a file or lists a folder in another way could wait for a pipe, read a device for
+ever, or take a file of any size. Those that may are named here, each with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import ralph_ls
+
+PACKAGE = Path(ralph_ls.__file__).parent
+
+DIRECT = {
+    "copy2",
+    "copyfile",
+    "copytree",
+    "file_digest",
+    "fdopen",
+    "glob",
+    "iterdir",
+    "listdir",
+    "open",
+    "read_bytes",
+    "read_text",
+    "rglob",
+    "scandir",
+    "walk",
+    "write_bytes",
+    "write_text",
+}
+"""Names of functions and methods that open a file or list a folder."""
+
+OURS = "a file of the run or of the state folder, which no repository brings"
+NULL = "the null device"
+SHIPPED = "a file that comes with the program"
+ALLOWED: dict[str, tuple[set[str], str]] = {
+    "cli/live.py": ({"open"}, NULL),
+    "cli/main.py": ({"open", "fdopen"}, NULL),
+    "editor/loop_files.py": ({"glob"}, "the user's own pattern for plans; opens no file"),
+    "editor/transport_stdio.py": ({"open"}, NULL),
+    "engine/acp/__main__.py": ({"open"}, NULL),
+    "engine/acp/conversation.py": (
+        {"read_text", "write_text"},
+        "those of engine/acp/files.py, which reads and writes with store.files",
+    ),
+    "engine/demo/agent.py": ({"open", "read_text"}, f"{OURS}; engine/demo/workspace.py reads"),
+    "engine/demo/project.py": (
+        {"iterdir", "read_bytes", "write_bytes"},
+        f"{SHIPPED}, and a folder that was found empty",
+    ),
+    "engine/demo/workspace.py": (
+        {"read_text", "write_bytes", "write_text"},
+        "its own read_text; writes into the git folder of the sample it laid out",
+    ),
+    "engine/guard_keeper.py": ({"copy2"}, "a file that was found to be a regular one"),
+    "engine/health.py": ({"scandir"}, "looks whether the folder opens, and lists nothing"),
+    "engine/hearing.py": ({"open"}, OURS),
+    "engine/keeper.py": ({"open", "fdopen"}, f"{NULL}, and a pipe of our own"),
+    "engine/messages.py": ({"open"}, OURS),
+    "engine/ownership.py": ({"glob"}, OURS),
+    "engine/process.py": ({"open", "fdopen"}, f"{OURS}, and a pipe of our own"),
+    "engine/process_tree.py": ({"open"}, "what the system tells of a process"),
+    "engine/proposing.py": ({"write_text"}, OURS),
+    "store/attempts_file.py": ({"glob"}, OURS),
+    "store/files.py": ({"open", "fdopen", "scandir"}, "the one reader itself"),
+    "store/follow.py": ({"open"}, OURS),
+    "store/held_files.py": ({"open"}, f"{OURS}; never waits"),
+    "store/inbox.py": ({"read_bytes", "scandir"}, OURS),
+    "store/inside.py": ({"iterdir"}, OURS),
+    "store/journal.py": ({"open", "read_bytes"}, OURS),
+    "store/jsonl_log.py": ({"open"}, f"{OURS}; opens only what it makes"),
+    "store/launch.py": ({"open"}, OURS),
+    "store/layout.py": ({"listdir"}, OURS),
+    "store/notes.py": ({"glob"}, OURS),
+    "store/programs.py": ({"scandir"}, "the user's own PATH"),
+    "store/prompt_texts.py": ({"glob", "read_text"}, SHIPPED),
+    "store/saves.py": ({"open"}, OURS),
+    "store/setup_templates.py": ({"read_text"}, SHIPPED),
+    "store/specs.py": ({"walk"}, "counts what it looks at, and opens no file"),
+}
+"""Module: which of these it uses, and why none of them reads what a repository brought."""
+
+
+def test_only_these_open_files_by_themselves() -> None:
+    found: dict[str, set[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        names = {name for name in called(path) if name in DIRECT}
+        if names and not path.is_relative_to(PACKAGE / "core"):
+            found[path.relative_to(PACKAGE).as_posix()] = names
+    assert found == {module: names for module, (names, _) in ALLOWED.items()}
+
+
+def test_the_core_opens_nothing() -> None:
+    """Its own ``read_text`` takes a text."""
+    for path in (PACKAGE / "core").rglob("*.py"):
+        assert not {"open", "read_bytes", "listdir", "scandir", "walk"} & called(path), path
+
+
+def called(path: Path) -> set[str]:
+    """The names of all functions and methods that are called in a module."""
+    calls = (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call))
+    return {
+        call.func.id if isinstance(call.func, ast.Name) else call.func.attr
+        for call in calls
+        if isinstance(call.func, ast.Name | ast.Attribute)
+    }
