@@ -67,7 +67,18 @@ class TestPlan:
         (event,) = reverted(ran)
         assert (event.what, event.n_tasks) == (Forbidden.DELETED, 2)
 
-    @pytest.mark.parametrize("instead", ["mkdir @fix_plan.md", "ln -s /dev/null @fix_plan.md"])
+    @pytest.mark.parametrize(
+        "instead",
+        [
+            "mkdir @fix_plan.md",
+            "ln -s /dev/null @fix_plan.md",
+            "ln -s /dev/zero @fix_plan.md",
+            "mkfifo @fix_plan.md",
+            "mkdir @fix_plan.md; mkfifo @fix_plan.md/pipe",
+            "head -c 17000000 /dev/zero >@fix_plan.md",
+            "yes | head -n 200001 >@fix_plan.md",
+        ],
+    )
     def test_a_plan_that_is_no_file_any_more_comes_back(self, scene: Scene, instead: str) -> None:
         scene.plan(*TWO)
         scene.agent(f"rm @fix_plan.md; {instead}; {IDLES}")
@@ -76,6 +87,7 @@ class TestPlan:
         assert scene.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ]") == 2
         assert not scene.file("@fix_plan.md").is_symlink()
         assert what(ran) == [("@fix_plan.md", Forbidden.DELETED)]
+        assert "must stay a regular file of at most 16 MB" in (reverted(ran)[0].why or "")
 
     def test_a_plan_that_is_binary_comes_back_whole(self, scene: Scene) -> None:
         scene.plan(*TWO)

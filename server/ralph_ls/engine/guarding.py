@@ -31,6 +31,7 @@ from ralph_ls.core.plan.titles import make_sayable
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.commit_owners import IterationCommits
 from ralph_ls.engine.committed_plan import CommittedPlan
+from ralph_ls.engine.git_files import GitFiles
 from ralph_ls.engine.guard_keeper import Keeper, sayable
 from ralph_ls.engine.guarded_files import GuardedFiles
 from ralph_ls.engine.guarding_history import HistoryGuard, PlanKnown, Told
@@ -101,6 +102,8 @@ class Guarding:
         self._history = HistoryGuard(workspace, RestorationCommits(workspace))
         self._files = GuardedFiles(workspace, self._history)
         self._committed = CommittedPlan(workspace)
+        self._git_files = GitFiles(workspace.root)
+        self._unblocked: tuple[Reverted, ...] = ()
         self._since: datetime | None = None
         """What people save later is new."""
         self._plan: bytes | None = None
@@ -120,6 +123,17 @@ class Guarding:
         self._plan = None if self._leads_out() else self._read_plan()
         self._committed.begin(text)
         self._progress = self._read_progress()
+        self._git_files.remember()
+
+    def unblock_git(self, start: int) -> PutBack:
+        """Take out of git's way what it would wait for, before it is asked anything.
+
+        Raises ``StateUnusable`` where that cannot be done.
+        """
+        if not self._workspace.config.guard.enabled:
+            return PutBack()
+        self._unblocked = self._git_files.restore(Keeper(self._workspace, start))
+        return PutBack(reverted=self._unblocked)
 
     def became(self, text: str) -> None:
         """The plan's text became this by our own hand, before the agent began."""
@@ -155,7 +169,7 @@ class Guarding:
             (*reverted, *recalled),
         )
         return PutBack(
-            reverted=done.reverted,
+            reverted=(*self._unblocked, *done.reverted),
             notices=(*plan.notices, *done.notices),
             undone=done.undone,
         )
@@ -273,7 +287,7 @@ class Guarding:
         tasks = [task for task in plan.tasks if is_unfinished(task)]
         return Reverted(
             path=sayable(self._workspace.plan_path),
-            what=Forbidden.CHANGED if was_replaced else Forbidden.DELETED,
+            what=Forbidden.DELETED,
             tasks=_references(tasks),
             n_tasks=len(tasks),
             why=UNREADABLE_PLAN if was_replaced else None,

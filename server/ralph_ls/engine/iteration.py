@@ -253,6 +253,7 @@ class IterationWork:
         self._exit = None if run.current is None else run.current.exit
         heard = await asyncio.to_thread(self._hearing.read, effect, run)
         said = heard.reading
+        put_back = await asyncio.to_thread(self._guarding.unblock_git, effect.start)
         inherited = await self._inherit(effect, run, heard.touched)
         if inherited is not None and inherited.ownership.is_disputed:
             return IterationRead(ownership=inherited.ownership)
@@ -260,7 +261,6 @@ class IterationWork:
         # What is put back is neither evidence nor progress, so that comes first.
         as_watched = watched(run, said.promises)
         descent = await asyncio.to_thread(self._looking.listen, effect, run)
-        put_back = PutBack()
         if not is_plan_users:
             put_back = await self._guard(
                 effect, run, as_watched, descent, inherited, touched=heard.touched

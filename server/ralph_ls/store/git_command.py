@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ralph_ls.protocol.errors import GitMissing, RalphError, WorkspaceMissing
+from ralph_ls.store.git_inputs import find_what_git_waits_for, require_git_can_read
 from ralph_ls.store.git_programs import NO_TRANSPORT, quieting_settings
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.programs import find_outside
@@ -84,6 +85,7 @@ def run_git(
     in ``accept``, takes too long, or is ended with the run.
     """
     program = git_program(root)
+    require_git_can_read(root)
     place = [] if git_dir is None else [f"--git-dir={git_dir}"]
     try:
         done = run(
@@ -130,9 +132,12 @@ def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphEr
     """What to look at where git hangs: it waits for something that it was told to run or read."""
     shown = " ".join(["git", *arguments])
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    ended = f"{shown} did not end in {seconds:g} s in {root}, so it was ended"
+    waits_for = find_what_git_waits_for(root)
+    if waits_for is not None:
+        return RalphError(f"{ended}: {waits_for}")
     return RalphError(
-        f"{shown} did not end in {seconds:g} s in {root}, so it was ended with all that it had "
-        "started; look whether it hangs for you as well: a filter in .gitattributes (such as "
+        f"{ended} with all that it had started; look whether it hangs for you as well: a filter in .gitattributes (such as "
         "git-lfs), a network file system, or a file that is a pipe"
     )
 

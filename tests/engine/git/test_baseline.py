@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_read_is_told_as_such(
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(git_status, "_read_regular", refuse)
+    monkeypatch.setattr(git_status, "open_regular", refuse)
     repository.write("secret")
     assert repository.look().dirty == {"secret": "unreadable"}
 

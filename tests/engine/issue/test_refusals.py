@@ -20,7 +20,7 @@ REFUSALS: Mapping[str, tuple[tuple[str, ...], str, int, str]] = {
     "a-folder": (("--issue", "."), "", 5, "no regular file"),
     "empty": (("--issue", "empty.md"), "", 5, "the request in empty.md is empty"),
     "no-utf-8": (("--issue", "latin.md"), "", 5, "is not UTF-8 (byte 3)"),
-    "too-large": (("--issue", "large.md"), "", 5, "larger than 262144 bytes"),
+    "too-large": (("--issue", "large.md"), "", 5, "larger than 262,144 bytes"),
     "nothing-on-stdin": (("--issue", "-"), "", 5, "the request in standard input is empty"),
     "another-profile": (("--issue", "issue.md", "--profile", "spec"), "", 64, "leave --profile"),
     "a-url-of-nothing": (("--issue", "https://example.com/x"), "", 64, "names no issue on GitHub"),
