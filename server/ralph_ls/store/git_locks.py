@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_ls.store.files import make_private_folder
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import make_private_folder, read_regular
 from ralph_ls.store.layout import Worktree
 
 if TYPE_CHECKING:
@@ -209,8 +210,8 @@ def _places_of(place: Worktree) -> tuple[Path, ...]:
         found.add(place.common_dir.parent)
     with contextlib.suppress(OSError):
         for linked in (place.common_dir / "worktrees").iterdir():
-            with contextlib.suppress(OSError):
-                text = (linked / "gitdir").read_text(encoding="utf-8", errors="surrogateescape")
+            with contextlib.suppress(OSError, StateUnusable):
+                text = os.fsdecode(read_regular(linked / "gitdir") or b"")
                 found.add(Path(text.strip()).parent)
     return tuple({Path(os.path.realpath(one)) for one in found})
 
