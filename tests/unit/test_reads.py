@@ -72,6 +72,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"copyfile", "iterdir", "listdir", "walk"},
         "looks at names; copies a lock file that was found to be a regular one",
     ),
+    "store/supervisor.py": ({"fdopen"}, "a pipe of our own"),
     "store/snapshots.py": ({"open"}, OURS),
     "store/git_inputs.py": ({"scandir"}, "counts what it looks at, and opens no file"),
     "store/held_files.py": ({"open"}, f"{OURS}; never waits"),

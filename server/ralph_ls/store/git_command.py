@@ -137,8 +137,8 @@ def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphEr
     if waits_for is not None:
         return RalphError(f"{ended}: {waits_for}")
     return RalphError(
-        f"{ended} with all that it had started; look whether it hangs for you as well: a filter in .gitattributes (such as "
-        "git-lfs), a network file system, or a file that is a pipe"
+        f"{ended} with all that it had started; look whether it hangs for you as well: a filter in "
+        ".gitattributes (such as git-lfs), or a network file system"
     )
 
 

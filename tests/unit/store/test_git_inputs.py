@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store import git_command
 from ralph_ls.store.files import LARGEST_FILE
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.git_inputs import (
@@ -93,3 +94,17 @@ def test_a_pipe_that_git_does_not_read_is_none_of_them(root: Path) -> None:
     assert find_what_git_waits_for(root) is None
     assert run_git(root, "status", "--porcelain") == b""
     assert find_what_git_waits_for(root / "none") is None
+
+
+def test_git_that_does_not_answer_is_ended_and_what_it_waits_for_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_command, "LOOK_SECONDS", 0.5)
+    replace_by_pipe(root / "src/.gitignore")
+    with pytest.raises(RalphError) as failed:
+        run_git(root, "status", "--porcelain", "--untracked-files=all")
+    assert failed.value.message == (
+        f"git status --porcelain --untracked-files=all did not end in 0.5 s in {root}, so it was "
+        f"ended: {root / 'src/.gitignore'} is a named pipe, no regular file, and git cannot work "
+        "with it; remove it, or put a file there"
+    )
