@@ -56,7 +56,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"read_text", "write_bytes", "write_text"},
         "its own read_text; writes into the git folder of the sample it laid out",
     ),
-    "engine/guard_keeper.py": ({"copy2"}, "a file that was found to be a regular one"),
+    "engine/guard_keeper.py": (
+        {"copy2", "walk"},
+        "what was found to be a regular file; our own copies",
+    ),
     "engine/health.py": ({"scandir"}, "looks whether the folder opens, and lists nothing"),
     "engine/hearing.py": ({"open"}, OURS),
     "engine/keeper.py": ({"open", "fdopen"}, f"{NULL}, and a pipe of our own"),
