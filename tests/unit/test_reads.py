@@ -58,7 +58,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "engine/guard_keeper.py": (
         {"copy2", "walk"},
-        "what was found to be a regular file; our own copies",
+        "regular files; our own copies",
     ),
     "engine/health.py": ({"scandir"}, "looks whether the folder opens, and lists nothing"),
     "engine/hearing.py": ({"open"}, OURS),
