@@ -5,7 +5,7 @@ Slow, for git is asked: call it in threads. This module must never judge what it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from ralph_ls.engine.committing import find_commit
 from ralph_ls.engine.descent import Descent, forget_trace, read_descent, traced
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.engine.git_history import IsPersons, Made, commits_between, is_ancestor, nobody
+from ralph_ls.engine.own_commits import OwnCommits
 from ralph_ls.engine.restoration_commits import RestorationCommits
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Committer, EvidenceKind
@@ -42,6 +43,7 @@ class Looking:
         self.workspace = workspace
         self._clock = clock
         self._restorations = RestorationCommits(workspace)
+        self._own_commits = OwnCommits(workspace)
         self._cache = git.Cache()
         self._may_trace: bool | None = None
         """Whether the agent's git may be traced; None: nobody has looked yet."""
@@ -102,6 +104,7 @@ class Looking:
         descent = read_descent(folder, began=began, read_at=self._clock.now())
         if descent is not None and descent.writes:
             self._trace_reaches = True
+            self._own_commits.remember(effect.start, descent)
         return descent if self._trace_reaches else None
 
     def commits(
@@ -134,6 +137,9 @@ class Looking:
             later |= {one.seen.hash for one in found if one.made_at > until}
         ours = self._restorations.hashes()
         owned = owners_of(found, descent, place.common_dir / "objects")
+        doubtful = [one.seen.hash for owner, one in owned if owner is not Owner.AGENT]
+        own = self._made_before(doubtful, run) - later
+        owned = [(Owner.AGENT if one.seen.hash in own else owner, one) for owner, one in owned]
         return IterationCommits(
             base=base.head,
             head=head.commit,
@@ -183,6 +189,7 @@ class Looking:
             is_persons=_is_persons(descent, until),
             touched=touched,
         )
+        found = self._with_own_commits(found, run, until)
         found = self._with_output(found, effect.baseline, after)
         ours = self._ours(found, effect)
         commits = [one for one in found.commits if one.repository or one.hash not in ours]
@@ -191,6 +198,25 @@ class Looking:
             for one in commits
         ]
         return replace(found, commits=tuple(marked))
+
+    def _made_before(self, commits: Sequence[str], run: RunState) -> frozenset[str]:
+        """Those of the commits that an agent made before the iteration began."""
+        if run.current is None:
+            return frozenset()
+        started = run.current.started
+        return self._own_commits.among(commits, start=started.start, began=started.at)
+
+    def _with_own_commits(self, found: Changes, run: RunState, until: float | None) -> Changes:
+        """The same changes, in which no commit is a person's that the agent has made before."""
+        doubtful = [one.hash for one in found.commits if one.by_person and not one.repository]
+        if until is not None or not doubtful:
+            return found
+        own = self._made_before(doubtful, run)
+        commits = [
+            one.model_copy(update={"by_person": False}) if one.hash in own else one
+            for one in found.commits
+        ]
+        return replace(found, commits=tuple(commits))
 
     def _with_output(self, found: Changes, before: Baseline, after: Baseline) -> Changes:
         """The same changes, beside the files that changed for our own output."""
