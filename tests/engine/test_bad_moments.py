@@ -164,9 +164,9 @@ class TestGone:
         remove_at_once(scene.repository)
         scene.open_gate()
         done = running.wait()
-        message = f"the work tree {scene.repository} was removed; get it back, or begin anew"
-        assert done.exit_code == 5
-        assert f"Ended: fatal: {message}" in done.stdout
+        message = f"the work tree {scene.repository} was removed or renamed; get it back"
+        assert done.exit_code == 2
+        assert f"Ended: blocked: {message}" in done.stdout
         assert (done.stderr, scene.repository.exists()) == ("", False)
         assert marked_processes(found.state.run) == []
 

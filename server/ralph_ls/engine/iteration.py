@@ -230,6 +230,10 @@ class IterationWork:
             base = run.current.started.baseline
             await asyncio.to_thread(self._undoing.remember, effect.start, base)
 
+    def damage(self, message: str) -> str | None:
+        """What is wrong with the repository, in words; ``message`` is what failed there."""
+        return self._looking.repository.damage(message)
+
     def stop(self) -> None:
         """End whatever runs now, with all its children."""
         if not self._stopping:

@@ -23,9 +23,11 @@ from ralph_ls.engine.descent import Descent, forget_trace, read_descent, traced
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.engine.git_history import IsPersons, Made, commits_between, is_ancestor, nobody
 from ralph_ls.engine.own_commits import OwnCommits
+from ralph_ls.engine.repository_damage import Repository
 from ralph_ls.engine.restoration_commits import RestorationCommits
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config import Committer, EvidenceKind
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.engine_output import OUTPUT
@@ -44,6 +46,7 @@ class Looking:
         self._clock = clock
         self._restorations = RestorationCommits(workspace)
         self._own_commits = OwnCommits(workspace)
+        self.repository = Repository(workspace.worktree)
         self._cache = git.Cache()
         self._may_trace: bool | None = None
         """Whether the agent's git may be traced; None: nobody has looked yet."""
@@ -54,7 +57,9 @@ class Looking:
         """The trace has been seen to reach the agent's own git in this run."""
 
     def look(self) -> Baseline:
-        """The tree as it is now."""
+        """The tree as it is now; raises a ``RalphError`` where its repository is another one."""
+        if (replaced := self.repository.replaced()) is not None:
+            raise RalphError(replaced)
         if self._may_trace is None:
             self._may_trace = not git.is_traced(self.workspace.root)
         seen = self._take_baseline()

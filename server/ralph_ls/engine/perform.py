@@ -127,14 +127,14 @@ class Performer:
                 try:
                     self._watch_halt_files()
                 except RalphError as error:
-                    self._deliver(EffectFailed(message=error.message))
+                    self._deliver(self.failure(error.message))
             case CloseIteration(ended=ended):
                 self._work.close_iteration(ended)
                 self._closed = self._journal.size
                 self._save_soon(run, self._journal.size)
             case _:
                 if problem := self._write(effect):
-                    self._deliver(EffectFailed(message=problem))
+                    self._deliver(self.failure(problem))
 
     def _check_and_hand_over(
         self, effect: Validate | UndoWork | CommitWork | PushWork, run: RunState
@@ -162,6 +162,13 @@ class Performer:
         """Write what has to lie there before the journal tells of it; the first problem, if any."""
         problems = (self._write(effect) for effect in effects)
         return next((problem for problem in problems if problem is not None), None)
+
+    def failure(self, message: str) -> EffectFailed:
+        """That an effect failed; where the repository is damaged, what has become of it."""
+        damage = self._work.damage(message)
+        if damage is None:
+            return EffectFailed(message=message)
+        return EffectFailed(message=damage, blocked=True)
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Write the summary's rows of an earlier engine again, should they be gone."""
@@ -259,10 +266,7 @@ class Performer:
             return
         if not isinstance(error, RalphError | OSError):
             traceback.print_exception(error)
-        message = _in_words(task.get_name(), error)
-        if self._workspace.is_gone():
-            message = self._workspace.tell_gone()
-        self._deliver(EffectFailed(message=message))
+        self._deliver(self.failure(_in_words(task.get_name(), error)))
 
     async def _answer(self, work: Coroutine[Any, Any, Input]) -> None:
         self._deliver(await work)
@@ -277,7 +281,7 @@ class Performer:
         """Write a halt file or the plan, at once; the problem in words, if there is one."""
         root, paths = self._workspace.root, self._workspace.config.paths
         if self._workspace.is_gone():
-            return self._workspace.tell_gone()
+            return f"the work tree {root} cannot be written"
         try:
             match effect:
                 case SetTaskAside():

@@ -134,7 +134,7 @@ class Engine:
             if self._state.awaits is Awaits.START:
                 raise StateUnusable(problem)
             # Nobody may be told of a file that is not there.
-            taken = step(self._state, EffectFailed(message=problem), self._clock.now())
+            taken = step(self._state, self._performer.failure(problem), self._clock.now())
         try:
             self._journal.append(taken.events)
         except StateUnusable as error:
@@ -196,7 +196,7 @@ class Engine:
         if self._state.run.phase in WAITS_FOR_PEOPLE and self._workspace.is_gone():
             root = self._workspace.root
             message = f"the work tree {root} is gone, so nobody can answer there any more"
-            self.deliver(EffectFailed(message=message))
+            self.deliver(self._performer.failure(message))
 
     def _hold_on(self) -> None:
         """Bring back the run's own files that somebody deleted while it is live."""

@@ -71,10 +71,6 @@ class Workspace:
             return False
         return False
 
-    def tell_gone(self) -> str:
-        """The same in words."""
-        return f"the work tree {self.root} was removed; get it back, or begin anew in another one"
-
     @property
     def plan_path(self) -> str:
         """Relative to the root; where the plan is no file, what it is called."""

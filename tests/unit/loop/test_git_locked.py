@@ -1,7 +1,8 @@
-"""Lock files of git that stay: the run is blocked before an agent works in vain."""
+"""Git that can do nothing: the run is blocked, and goes on when the user has put that right."""
 
 from __future__ import annotations
 
+from ralph_ls.core.loop.inputs import EffectFailed
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.protocol.run_words import EndReason, Phase
@@ -38,3 +39,15 @@ def test_a_run_that_is_to_pause_pauses_first() -> None:
     played.go_on()
     assert played.run.phase is Phase.PAUSED
     assert played.warnings() == []
+
+
+def test_a_repository_that_is_damaged_blocks_the_run_until_it_is_resumed() -> None:
+    world = World(script=[finishes])
+    played = Play(world=world, config=settings()).until(Awaits.READ)
+    played.queue.clear()
+    played.go_on(EffectFailed(message="HEAD is gone", blocked=True))
+    assert played.exit_code == 2
+    (ended,) = played.told("runEnded")
+    assert (ended.reason, ended.message) == (EndReason.BLOCKED, "HEAD is gone")
+    played.resume()
+    assert played.exit_code == 0

@@ -386,6 +386,8 @@ class EffectFailed:
     """Something the loop ordered could not be done; the message says what and why."""
 
     message: str
+    blocked: bool = False
+    """The user can put it right, and the run then goes on."""
 
 
 Input = (

@@ -126,8 +126,8 @@ def _dispatch(draft: Draft, given: Input) -> None:  # noqa: PLR0912 - one branch
             steering.interrupt(draft, by)
         case Announced():
             _announced(draft, given)
-        case EffectFailed(message=message):
-            _effect_failed(draft, message)
+        case EffectFailed():
+            _effect_failed(draft, given)
         case _:  # pragma: no cover
             assert_never(given)
 
@@ -408,7 +408,8 @@ def _time_came(draft: Draft) -> None:
     course.prepare(draft, reuse=False)
 
 
-def _effect_failed(draft: Draft, message: str) -> None:
+def _effect_failed(draft: Draft, given: EffectFailed) -> None:
+    message = given.message
     if draft.run.current is not None:
         draft.order(StopAgent())
     by = draft.run.stop_requested
@@ -416,4 +417,4 @@ def _effect_failed(draft: Draft, message: str) -> None:
         # Whoever wants an end at once ends with it whatever is being asked; that is no failure.
         course.end(draft, EndReason.STOPPED, f"stopped by {by}; {message}", by=by)
     else:
-        course.end(draft, EndReason.FATAL, message)
+        course.end(draft, EndReason.BLOCKED if given.blocked else EndReason.FATAL, message)
