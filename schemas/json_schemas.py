@@ -63,6 +63,13 @@ def commands_schema() -> Json:
 def config_schema() -> Json:
     """``.ralph/config.toml``: snake_case keys, durations also as text; no null, TOML has none."""
     schema = _without_null(Config.model_json_schema(by_alias=False))
+    # A word alone is the table's kind.
+    table = schema["properties"]["sandbox"]
+    word = {"$ref": "#/$defs/SandboxKind"}
+    schema["properties"]["sandbox"] = {
+        "anyOf": [word, {"$ref": table.pop("$ref")}],
+        **table,
+    }
     return _finish(schema, "Config", "Every setting of a run: .ralph/config.toml.")
 
 

@@ -2010,6 +2010,13 @@ export interface RunChoices {
   readonly overshoots?: boolean;
   /** True: nobody can tell what an agent of the run uses of such a limit. */
   readonly unmetered?: boolean;
+  /**
+   * What the agent is kept in: a kind of the settings, `command` for a prefix, or `none`;
+   * Absent: a run of before there was one to choose.
+   */
+  readonly sandbox?: string;
+  /** Why there is none, where the settings want one if possible. */
+  readonly sandboxProblem?: string;
 }
 
 /** The run is over, for one named reason. */
@@ -2203,7 +2210,7 @@ export interface RunState {
   readonly end?: End;
 }
 
-/** Where the agent works: with none of it, here. */
+/** Where the agent works: with none of it, here. A word alone is its `kind`. */
 export interface SandboxConfig {
   /** Absent: no sandbox, or `docker` where there is a name. */
   readonly kind?: SandboxKind;
@@ -2218,14 +2225,31 @@ export interface SandboxConfig {
    * `kind` and `name` that program's own `stop`, else nothing.
    */
   readonly stop?: readonly string[];
+  /** Whether the network can be reached from inside (`bwrap`). */
+  readonly network: boolean;
+  /** Files and folders that are hidden otherwise, such as `~/.npmrc`, to be read (`bwrap`). */
+  readonly show: readonly string[];
+  /** Files and folders besides the work tree that may be written (`bwrap`). */
+  readonly writable: readonly string[];
+  /**
+   * Whether validation scripts and closing commands run in it too (`bwrap`): they run code that
+   * the agent wrote.
+   */
+  readonly checks: boolean;
 }
 
-/** Programs that run an agent in a sandbox of their own, and know how it is called there. */
+/** What keeps an agent to its work tree. */
 export const SANDBOX_KINDS = [
+  /** `bwrap` where it works; elsewhere none, which the header of the run says. */
+  "auto",
+  /** Bubblewrap, on Linux: the agent of this machine, with this work tree and little else. */
+  "bwrap",
   /** `docker sandbox run NAME -- ARGUMENTS`. */
   "docker",
   /** `sbx run NAME -- ARGUMENTS`. */
   "sbx",
+  /** No sandbox. */
+  "none",
 ] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.request import FORMS, STDIN, read_reference
+from ralph_ls.protocol.sandbox_config import SandboxKind
 from ralph_ls.protocol.setting_types import to_seconds
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
@@ -69,6 +71,47 @@ Issue = Annotated[
         help="Work on a request: a file, - for standard input, 123, owner/name#123, or a URL.",
     ),
 ]
+
+
+Sandbox = Annotated[
+    str | None,
+    typer.Option(
+        "--sandbox",
+        metavar="[KIND]",
+        help="Keep the agent to the work tree: auto (also without a word), bwrap, docker, none.",
+    ),
+]
+NoNetwork = Annotated[
+    bool,
+    typer.Option("--no-network", help="In a sandbox without any network; implies --sandbox."),
+]
+
+
+def with_sandbox_word(arguments: list[str]) -> list[str]:
+    """A command line in which ``--sandbox`` without a kind has the kind ``auto``."""
+    kinds = set(SandboxKind)
+    found: list[str] = []
+    for word, following in itertools.zip_longest(arguments, arguments[1:]):
+        is_bare = word == "--sandbox" and following not in kinds
+        found.append(f"--sandbox={SandboxKind.AUTO}" if is_bare else word)
+    return found
+
+
+def sandbox_overrides(kind: str | None, *, no_network: bool) -> dict[str, Any]:
+    """What the flags set; raises ``UsageError`` for a kind that there is not.
+
+    A flag is a promise: without a network means in a sandbox that can keep it off.
+    """
+    if kind is not None and kind not in set(SandboxKind):
+        raise UsageError(f"--sandbox {kind!r}: there is {', '.join(SandboxKind)}")
+    if no_network and kind not in {None, SandboxKind.AUTO, SandboxKind.BWRAP}:
+        raise UsageError(
+            f"--no-network does not go with --sandbox {kind}; it needs bwrap, or leave it out"
+        )
+    return {
+        "sandbox.kind": SandboxKind.AUTO.value if no_network and kind is None else kind,
+        "sandbox.network": False if no_network else None,
+    }
 
 
 def budget_overrides(

@@ -15,6 +15,9 @@ from ralph_ls.cli.output import complain
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.own_python import keep_search_path_absolute
 
+BARE_SANDBOX = "--sandbox"
+"""A flag whose word may be left out."""
+
 USAGE = 64
 """SPEC §7: bad flags."""
 
@@ -86,6 +89,10 @@ def _answer(arguments: list[str]) -> object:
     from ralph_ls.store.supervisor import end_programs_with_process
 
     end_programs_with_process()
+    if BARE_SANDBOX in arguments:
+        from ralph_ls.cli.flags import with_sandbox_word
+
+        arguments = with_sandbox_word(arguments)
     return command_for(arguments).main(args=arguments, prog_name="ralph", standalone_mode=False)
 
 

@@ -27,10 +27,13 @@ from ralph_ls.cli.flags import (
     MaxTime,
     MaxTokens,
     Model,
+    NoNetwork,
+    Sandbox,
     agent_words,
     budget_overrides,
     duration,
     issue_overrides,
+    sandbox_overrides,
 )
 from ralph_ls.cli.live import Viewer, choose_own_renderer
 from ralph_ls.cli.output import emit_json, say
@@ -89,6 +92,8 @@ def run_verb(
         bool | None,
         typer.Option("--push/--no-push", help="Push the branch after each iteration, or never."),
     ] = None,
+    sandbox: Sandbox = None,
+    no_network: NoNetwork = False,
     on_halt: Annotated[
         str | None, typer.Option(help="exit or wait when a person is needed.")
     ] = None,
@@ -146,6 +151,7 @@ def run_verb(
         "on_halt": on_halt,
         "review_points.every": review_every,
         "models.every": model,
+        **sandbox_overrides(sandbox, no_network=no_network),
         "tools.allow": allow_tool or None,
         "tools.deny": deny_tool or None,
         **_agent_command(agent_command, agent_prompt, agent),
@@ -182,6 +188,8 @@ def replan_verb(
     ] = None,
     agent_prompt: AgentPrompt = None,
     plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    sandbox: Sandbox = None,
+    no_network: NoNetwork = False,
     max_iterations: MaxIterations = None,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -198,6 +206,8 @@ def replan_verb(
         agent_command=agent_command,
         agent_prompt=agent_prompt,
         plan=plan,
+        sandbox=sandbox,
+        no_network=no_network,
         max_iterations=max_iterations,
         max_time=max_time,
         max_cost=max_cost,

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph_ls.protocol.hook_socket import VARIABLE
+
 if TYPE_CHECKING:
     from ralph_ls.protocol.stop_hook import HookAnswer, HookInput
     from ralph_ls.store.active_run import Stops
@@ -60,12 +62,20 @@ def _answer() -> HookAnswer | None:
     given, active = read_hook_input(text), read_at(root)
     if given is None or active is None:
         return None
-    git_dir = find_worktree(root).git_dir
-    if not lives(active, git_dir):
-        return None
-    stops = read_stops(git_dir, active)
-    if given.stop_hook_active:
-        stops = count_stop(git_dir, stops)
+    if (socket := os.environ.get(VARIABLE)) is not None:
+        from ralph_ls.store.hook_client import ask_engine
+
+        asked = ask_engine(socket, goes_on=given.stop_hook_active)
+        if asked is None or not asked.is_about(active):
+            return None
+        stops = asked
+    else:
+        git_dir = find_worktree(root).git_dir
+        if not lives(active, git_dir):
+            return None
+        stops = read_stops(git_dir, active)
+        if given.stop_hook_active:
+            stops = count_stop(git_dir, stops)
     path = stops.plan or _plan_in(root)
     before, kept = snapshot_text(active), snapshot_path(active)
     if kept is not None:

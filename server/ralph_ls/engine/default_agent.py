@@ -38,7 +38,7 @@ def with_agent(
     if earlier is not None and earlier.agent in {*DESCRIPTIONS, *acp.COMMANDS, *config.agents}:
         return _choosing(settings, earlier.agent, Origin.RUN)
     # What is in a sandbox cannot be looked for from outside.
-    if config.sandbox.is_on or _is_here(config.agent, config, environment, root):
+    if config.sandbox.is_elsewhere or _is_here(config.agent, config, environment, root):
         return _choosing(settings, config.agent, Origin.PROFILE)
     found = [name for name in DESCRIPTIONS if _is_here(name, config, environment, root)]
     if not found:

@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
 from ralph_ls.store.files import IrregularFile, open_regular, read_at_most
 from ralph_ls.store.git_command import run_git
+from ralph_ls.store.layout import find_worktree
 
 DELETED = "deleted"
 UNREADABLE = "unreadable"
@@ -44,7 +46,11 @@ class DirtyPath:
 
 
 def dirty_paths(root: Path) -> Iterator[DirtyPath]:
-    """Every path that differs from HEAD in index or work tree, each once; one git process."""
+    """Every path that differs from HEAD in index or work tree, each once; one git process.
+
+    Git itself does not look into submodules: it would do there what their own settings say, and an
+    agent can make a repository in the tree whose settings name programs.
+    """
     printed = run_git(
         root,
         "status",
@@ -52,7 +58,7 @@ def dirty_paths(root: Path) -> Iterator[DirtyPath]:
         "-z",
         "--untracked-files=all",
         "--no-renames",
-        "--ignore-submodules=none",
+        "--ignore-submodules=dirty",
     )
     committed: dict[bytes, str] = {}
     repositories: set[bytes] = set()
@@ -72,6 +78,10 @@ def dirty_paths(root: Path) -> Iterator[DirtyPath]:
         committed.setdefault(path.rstrip(b"/"), tree_value(mode, commit_hash))
         if submodule.startswith(b"S") or path.endswith(b"/"):
             repositories.add(path.rstrip(b"/"))
+    for path, full_hash in _submodules(root).items():
+        if path not in committed and _is_changed(root / os.fsdecode(path)):
+            committed[path] = tree_value(GITLINK.encode(), full_hash)
+            repositories.add(path)
     for path, value in committed.items():
         yield DirtyPath(
             name=told(path),
@@ -79,6 +89,38 @@ def dirty_paths(root: Path) -> Iterator[DirtyPath]:
             committed=value,
             is_repository=path in repositories,
         )
+
+
+_GITLINK_IN_INDEX = (0o160000).to_bytes(4, "big")
+
+
+def _submodules(root: Path) -> dict[bytes, bytes]:
+    """The commit that the index has of each submodule, by its path.
+
+    Git is asked only where the bytes of the index may hold one.
+    """
+    try:
+        index = (find_worktree(root).git_dir / "index").read_bytes()
+    except (OSError, WorkspaceMissing):
+        return {}
+    if _GITLINK_IN_INDEX not in index and b"link" not in index[-4096:]:
+        return {}
+    found: dict[bytes, bytes] = {}
+    for record in run_git(root, "ls-files", "--stage", "-z").split(b"\0"):
+        described, _, path = record.partition(b"\t")
+        if described.startswith(GITLINK.encode()):
+            found[path] = described.split(b" ")[1]
+    return found
+
+
+def _is_changed(submodule: Path) -> bool:
+    """Whether a submodule that is checked out differs from its own commit."""
+    if not (submodule / ".git").exists():
+        return False
+    try:
+        return any(True for _ in dirty_paths(submodule))
+    except RalphError:
+        return False
 
 
 def told(path: bytes) -> str:

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.loop import attempts
@@ -66,6 +68,8 @@ from ralph_ls.engine.notices import Notices
 from ralph_ls.engine.ownership import Inheritance, Inheriting
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
 from ralph_ls.engine.plan_memory import PlanMemory, PlanSteps
+from ralph_ls.engine.sandbox.hook_socket import HookSocket
+from ralph_ls.engine.sandbox.starting import LeaveBox
 from ralph_ls.engine.shared_attempts import SharedAttempts
 from ralph_ls.engine.sources.source import Watched, Written
 from ralph_ls.engine.task_names import TaskNames
@@ -77,6 +81,7 @@ from ralph_ls.protocol.events import AgentExited, IterationEnded
 from ralph_ls.protocol.evidence import Baseline
 from ralph_ls.protocol.run_words import Mode, TaskRef
 from ralph_ls.protocol.state import RunState
+from ralph_ls.store.active_run import stop_state
 from ralph_ls.store.halts import look_at_halt_files
 from ralph_ls.store.jsonl_log import STDOUT
 from ralph_ls.store.supervisor import current
@@ -137,6 +142,7 @@ class IterationWork:
         self._steps = PlanSteps()
         self._keeper = Keeper() if keeper is None else keeper
         self._inheriting = Inheriting(workspace, workspace.last_look)
+        self._hook_socket: HookSocket | None = None
         self._inherited: Inheritance | None = None
         """The open iteration as its own engine left it, where that is not this one."""
 
@@ -200,7 +206,8 @@ class IterationWork:
         prompt = prompt_of(workspace, effect, self._plan.text)
         if prompt.passed_over is not None:
             self._notices.add("prompt-passed-over", prompt.passed_over)
-        launch = launch_of(workspace, effect, prompt, self._looking)
+        hook = await self._listen_to_hooks()
+        launch, leave_box = launch_of(workspace, effect, prompt, self._looking, hook=hook)
         if effect.attempt == 1:
             await self._remember_tree(effect, run)
             await asyncio.to_thread(self._source.started, effect, run, self._plan.open_text)
@@ -222,8 +229,27 @@ class IterationWork:
         self._keeper.started(started.pid, started.start_time)
         self._process = started
         self._end_if_overspent()
-        ending = self._end_of(started, effect.start)
+        ending = self._end_of(started, effect.start, leave_box)
         return tell_launch(workspace, effect, prompt, started), ending
+
+    async def _listen_to_hooks(self) -> Path | None:
+        """Answer what a boxed agent's stop hook asks; None where the agent is in no box."""
+        workspace = self._workspace
+        if workspace.sandbox.box is None:
+            return None
+
+        def answer(goes_on: bool) -> dict[str, Any]:  # noqa: FBT001
+            return stop_state(workspace.root, workspace.worktree.git_dir, goes_on=goes_on)
+
+        self._hook_socket = HookSocket(workspace.files.folder / "hook", answer)
+        try:
+            await self._hook_socket.open()
+        except OSError as error:
+            self._notices.add(
+                "hook-not-heard", f"hooks of the agent are not answered in its sandbox: {error}"
+            )
+            return None
+        return self._hook_socket.folder
 
     async def _remember_tree(self, effect: LaunchAgent, run: RunState) -> None:
         if run.current is not None:
@@ -535,8 +561,18 @@ class IterationWork:
         self._hearing.close()
         self.log.close()
 
-    async def _end_of(self, started: process.RunningProcess, start: int) -> AgentFinished:
+    async def _end_of(
+        self, started: process.RunningProcess, start: int, leave_box: LeaveBox
+    ) -> AgentFinished:
         ended = await started.wait()
+        if self._hook_socket is not None:
+            await self._hook_socket.close()
+        if problem := await asyncio.to_thread(leave_box):
+            self._notices.add("sandbox-config-changed", problem)
+        if self._workspace.sandbox.box is not None:
+            # The system ends all that is in a box with its first process; what is still seen of it
+            # was ended already.
+            ended = replace(ended, leftovers=0)
         self._keeper.ended()
         self._process = None
         await asyncio.to_thread(self._approvals.check)

@@ -5,16 +5,22 @@ Nothing is started here, so that ``iteration`` has every running process in one 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
-from ralph_ls.engine import process
+from ralph_ls.engine import descent, process
 from ralph_ls.engine.agent_choice import fill_argv, flags_for, prompt_for
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.prompts import fill_template, which_wins
-from ralph_ls.engine.sandbox import end_in_sandbox
+from ralph_ls.engine.sandbox.box import Files
+from ralph_ls.engine.sandbox.choice import agent_in_box
+from ralph_ls.engine.sandbox.commands import end_in_sandbox
+from ralph_ls.engine.sandbox.home import agent_of
+from ralph_ls.engine.sandbox.starting import LeaveBox, in_box
 from ralph_ls.engine.usage_files import asking_for_usage
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.agent_config import Dialect, PromptBy
@@ -48,10 +54,17 @@ def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Prompt:
 
 
 def launch_of(
-    workspace: Workspace, effect: LaunchAgent, prompt: Prompt, looking: Looking
-) -> process.Launch:
-    """What to start; writes the prompt where the agent may read it as a file.
+    workspace: Workspace,
+    effect: LaunchAgent,
+    prompt: Prompt,
+    looking: Looking,
+    *,
+    hook: Path | None = None,
+) -> tuple[process.Launch, LeaveBox]:
+    """What to start, and what to call when it has ended; writes the prompt where the agent may read
+    it as a file.
 
+    ``hook`` is the folder of the socket that a boxed agent's hooks ask.
     Raises ``AgentUnavailable`` where there is no such program.
     """
     prompt_file = workspace.files.prompt(effect.start)
@@ -69,12 +82,15 @@ def launch_of(
     )
     # Some agents go by it, not by their own folder; the caller's may be anywhere.
     environment["PWD"] = str(workspace.root)
-    environment = looking.traced(environment, effect.start)
+    traced = looking.traced(environment, effect.start)
+    trace = _own_trace(environment, traced)
+    environment = traced
     more = flags_for(agent, session=effect.session, model=effect.model)
-    asks = asking_for_usage(agent, workspace.files.usage(effect.start, effect.attempt))
+    usage = workspace.files.usage(effect.start, effect.attempt)
+    asks = asking_for_usage(agent, usage)
     argv = fill_argv(asks, prompt.text, prompt_file, more)
     program = find_program(argv[0], environment, workspace.root)
-    return process.Launch(
+    launch = process.Launch(
         argv=(str(program), *argv[1:]),
         cwd=workspace.root,
         environment=environment,
@@ -86,6 +102,20 @@ def launch_of(
         idle_timeout_seconds=workspace.config.idle_timeout or None,
         grace_seconds=process.GRACE_SECONDS,
     )
+    files = Files(
+        readable=(prompt_file,),
+        writable=tuple(path for path in (workspace.files.scratch, usage, *trace) if path.exists()),
+        hook=hook,
+    )
+    name = agent_of(agent_in_box((*argv, *agent.tail), agent.dialect))
+    return in_box(workspace.sandbox.box, launch, agent=name, files=files)
+
+
+def _own_trace(before: Mapping[str, str], traced: Mapping[str, str]) -> tuple[Path, ...]:
+    """The folder that the agent's git writes what it does to, if it is the loop that has it."""
+    if descent.TARGET in before or descent.TARGET not in traced:
+        return ()
+    return (Path(traced[descent.TARGET]).parent,)
 
 
 def tell_launch(

@@ -56,7 +56,8 @@ from ralph_ls.engine.ownership import (
 )
 from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.run_choices import choices_of
-from ralph_ls.engine.sandbox import end_in_sandbox
+from ralph_ls.engine.sandbox.choice import choose_sandbox
+from ralph_ls.engine.sandbox.commands import end_in_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
@@ -134,7 +135,10 @@ def prepare_start(
     run_trust = read_run_trust(state, claims)
     trust_git_settings(worktree.root)
     require_able_to_hand_over(worktree, config)
-    agents = _agents(settings, request.environment, worktree)
+    agents, sandbox = (
+        _agents(settings, request.environment, worktree),
+        choose_sandbox(settings, worktree, earlier[0] if earlier else state, request.environment),
+    )
     redactor = Redactor(secrets=secrets_around(request.environment, agents))
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
@@ -166,6 +170,7 @@ def prepare_start(
         claims=claims,
         trust=run_trust,
         project=project,
+        sandbox=sandbox,
         written_at_start=archived[1],
         last_look=read_last_look(earlier[0].run(run).folder) if earlier else None,
     )
@@ -314,7 +319,9 @@ def _facts(
         branch=head.branch,
         head=head.commit,
         halt=look_at_halt_files(workspace.root, config.paths),
-        choices=choices_of(settings, workspace.agents, workspace.root, head.branch),
+        choices=choices_of(
+            settings, workspace.agents, workspace.root, head.branch, workspace.sandbox
+        ),
         notices=tuple(notices),
         notes=tuple(PendingNote(text=text, by=by) for text, by in take_notes(workspace.state)),
         resets=tuple(

@@ -24,6 +24,7 @@ from ralph_ls.engine.git import read_head
 from ralph_ls.engine.preparation import RunRequest, claims_here
 from ralph_ls.engine.prompts import fill_template, which_wins
 from ralph_ls.engine.run_choices import choices_of
+from ralph_ls.engine.sandbox.choice import choose_sandbox
 from ralph_ls.engine.shared_attempts import look_at_attempts
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.sources.source import PlanFound
@@ -125,12 +126,13 @@ def _about(
 ) -> RunState:
     worktree, settings = place.worktree, place.settings
     branch = read_head(worktree.git_dir, worktree.common_dir).branch
+    sandbox = choose_sandbox(settings, worktree, place.state, place.request.environment)
     return RunState(
         config=settings.config,
         plan=plan.path,
         request=request,
         branch=branch,
-        choices=choices_of(settings, agents, worktree.root, branch),
+        choices=choices_of(settings, agents, worktree.root, branch, sandbox),
     )
 
 

@@ -65,10 +65,11 @@ def _told(why: str) -> Notice:
 def _changed(root: Path, paths: tuple[str, ...]) -> list[str]:
     """Those that git shows a change of, or does not know yet."""
     literally = [f":(literal){path}" for path in paths]
+    look = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
     return [
         path
         for path, literal in zip(paths, literally, strict=True)
-        if run_git(root, "status", "--porcelain", "--untracked-files=all", "--", literal)
+        if run_git(root, *look, "--", literal)
     ]
 
 

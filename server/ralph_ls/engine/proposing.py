@@ -32,6 +32,10 @@ from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import dirty_paths, disk_value
 from ralph_ls.engine.preparation import claims_here, require_program
+from ralph_ls.engine.sandbox.box import Files
+from ralph_ls.engine.sandbox.choice import ChosenSandbox, agent_in_box, choose_sandbox
+from ralph_ls.engine.sandbox.home import agent_of
+from ralph_ls.engine.sandbox.starting import LeaveBox, in_box
 from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.config import Config, SessionConfig
 from ralph_ls.protocol.errors import RalphError, WorkspaceBusy
@@ -100,6 +104,7 @@ def propose(
     if agent.program:
         require_program(agent.program, request.environment, worktree, settings)
     program = require_program(agent.argv[0], request.environment, worktree, settings)
+    sandbox = choose_sandbox(settings, worktree, state, request.environment)
     before = _look(worktree)
     folder = make_private_folder(_folder(state, name))
     try:
@@ -111,6 +116,7 @@ def propose(
             program=program,
             folder=folder,
             marker=f"{name}/1",
+            sandbox=sandbox,
             decoder=decoder_for(agent.dialect, folder=str(worktree.root)),
         )
         ended, reading = asyncio.run(asking.ask(on_stopper))
@@ -139,6 +145,7 @@ class _Asking:
     folder: Path
     """For the question alone, outside the tree."""
     marker: str
+    sandbox: ChosenSandbox
     decoder: Decoder
     errors: bytes = b""
 
@@ -152,16 +159,27 @@ class _Asking:
             example=self.request.example,
         )
         secrets = secrets_of({**self.request.environment, **self.agent.env})
+        launch, leave_box = self._in_box(self._launch(prompt))
         running = await process.start(
-            self._launch(prompt), redactor=Redactor(secrets=secrets), on_output=self._take
+            launch, redactor=Redactor(secrets=secrets), on_output=self._take
         )
         if on_stopper is not None:
             loop = asyncio.get_running_loop()
             on_stopper(partial(_stop_soon, loop, running))
         ended = await running.wait()
+        leave_box()
         self.decoder.finish()
         errors = self.errors.decode("utf-8", errors="replace")
         return ended, read_final(self.decoder.final(), errors)
+
+    def _in_box(self, launch: process.Launch) -> tuple[process.Launch, LeaveBox]:
+        agent = self.agent
+        return in_box(
+            self.sandbox.box,
+            launch,
+            agent=agent_of(agent_in_box((*agent.argv, *agent.tail), agent.dialect)),
+            files=Files(readable=(self.folder / "prompt.md",), writable=(self.folder / "scratch",)),
+        )
 
     def _launch(self, prompt: str) -> process.Launch:
         agent, config = self.agent, self.config

@@ -252,7 +252,7 @@ def _require_clean(worktree: Worktree, found: RollbackResult) -> None:
         "--porcelain=v1",
         "-z",
         "--untracked-files=normal",
-        "--ignore-submodules=none",
+        "--ignore-submodules=dirty",
         "--no-renames",
     )
     paths = [entry[3:].decode("utf-8", "replace") for entry in printed.split(b"\0") if entry]

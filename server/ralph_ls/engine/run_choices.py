@@ -9,13 +9,18 @@ from ralph_ls.core.agent.metering import Metering
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents_of_run import metering_of
 from ralph_ls.engine.pushing import find_remote
+from ralph_ls.engine.sandbox.choice import ChosenSandbox
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.run_words import Origin, RunChoices
 from ralph_ls.store.config_file import Settings
 
 
 def choices_of(
-    settings: Settings, agents: Mapping[str, Agent], root: Path, branch: str | None
+    settings: Settings,
+    agents: Mapping[str, Agent],
+    root: Path,
+    branch: str | None,
+    sandbox: ChosenSandbox,
 ) -> RunChoices:
     """What the header of a run says beside its settings."""
     config = settings.config
@@ -26,6 +31,8 @@ def choices_of(
         agent=settings.agent_by or Origin.PROFILE,
         remote=_remote(config, root, branch),
         overshoots=Metering.AT_END in metered or None,
+        sandbox=sandbox.kind,
+        sandbox_problem=sandbox.problem,
         unmetered=Metering.NEVER in metered or None,
     )
 

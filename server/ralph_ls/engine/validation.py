@@ -9,6 +9,7 @@ module must never judge what a failure means for the loop.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from ralph_ls.core.loop.effects import Validate
@@ -17,6 +18,7 @@ from ralph_ls.core.loop.validation_scripts import asks_for, globs_of
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_work import Hands
+from ralph_ls.engine.sandbox.starting import in_box
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store import trust
 from ralph_ls.store.files import read_regular
@@ -172,7 +174,9 @@ class Validating:
             printed.extend(data)
             del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
+        launch, leave_box = in_box(workspace.box_for_checks, launch)
         started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
         self._hands.on_start(started)
         ended = await started.wait()
+        await asyncio.to_thread(leave_box)
         return ended, printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]

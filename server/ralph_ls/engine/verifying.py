@@ -28,6 +28,8 @@ from ralph_ls.core.plan.closing.checks import (
 from ralph_ls.core.words import count_of
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.sandbox.box import Files
+from ralph_ls.engine.sandbox.starting import in_box
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.sources.source import Written
 from ralph_ls.engine.workspace import Workspace
@@ -151,9 +153,13 @@ class Verifying:
             del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
         self._on_output(f"$ {check.command}\n".encode("utf-8", errors="replace"))
+        launch, leave_box = in_box(
+            workspace.box_for_checks, launch, files=Files(writable=(workspace.files.scratch,))
+        )
         started = await process.start(launch, redactor=workspace.redactor, on_output=keep)
         self._on_start(started)
         ended = await started.wait()
+        await asyncio.to_thread(leave_box)
         return Checked(
             check=check,
             exit_code=None if ended.timed_out or ended.stopped else ended.exit_code,

@@ -12,6 +12,8 @@ from ralph_ls.core.redact import Redactor
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.git import OwnFiles
 from ralph_ls.engine.last_look import LastLook
+from ralph_ls.engine.sandbox.box import Box
+from ralph_ls.engine.sandbox.choice import ChosenSandbox, box_for_checks
 from ralph_ls.engine.sources.source import PlanSource
 from ralph_ls.protocol.config import Config, LogForm
 from ralph_ls.store.engine_output import OUTPUT
@@ -49,12 +51,19 @@ class Workspace:
     """The tree when the engine before this one and its agent were both gone."""
     issues_touched: bool = False
     """The issues of ``bd`` may have been changed since, so that what differs is not the agent's."""
+    sandbox: ChosenSandbox = field(default_factory=lambda: ChosenSandbox(kind="none"))
+    """What the run is kept in."""
     written_at_start: tuple[str, ...] = ()
     """The loop's own files that this start has written; the first commit takes them along."""
 
     def agent_for(self, name: str | None) -> Agent:
         """The agent of that name in the settings; None: the run's own."""
         return self.agent if name is None else self.agents.get(name, self.agent)
+
+    @property
+    def box_for_checks(self) -> Box | None:
+        """The box that validation scripts and closing commands run in; None: in none."""
+        return box_for_checks(self.sandbox.box, self.config)
 
     @property
     def root(self) -> Path:

@@ -96,6 +96,11 @@ class RunChoices(WireModel):
     """True: what an iteration uses of a limit is known after it alone, so one may pass it."""
     unmetered: bool | None = None
     """True: nobody can tell what an agent of the run uses of such a limit."""
+    sandbox: str | None = None
+    """What the agent is kept in: a kind of the settings, ``command`` for a prefix, or ``none``;
+    None: a run of before there was one to choose."""
+    sandbox_problem: str | None = None
+    """Why there is none, where the settings want one if possible."""
 
 
 class TaskRef(WireModel):

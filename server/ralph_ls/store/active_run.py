@@ -9,8 +9,10 @@ It must never know what a hook decides.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -114,6 +116,21 @@ def count_stop(git_dir: Path, stops: Stops) -> Stops:
     counted = stops.model_copy(update={"n_active": stops.n_active + 1})
     _write(git_dir / STOPS_FILE, counted)
     return counted
+
+
+def stop_state(root: Path, git_dir: Path, *, goes_on: bool) -> dict[str, Any]:
+    """What an agent's hook has to know that cannot look at the engine itself, as JSON.
+
+    It is the engine that calls this, so what the work tree says to be active is: nothing of it is
+    believed but that the iteration is the engine's own.
+    """
+    active = read_at(root)
+    if active is None or active.pid != os.getpid():
+        return {"stops": None}
+    stops = read_stops(git_dir, active)
+    if goes_on:
+        stops = count_stop(git_dir, stops)
+    return {"stops": stops.model_dump(mode="json", by_alias=True)}
 
 
 def _write(path: Path, model: WireModel) -> None:

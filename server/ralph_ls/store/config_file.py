@@ -20,6 +20,7 @@ from ralph_ls.core.loop.profiles import PROFILES, profile_of, to_tables
 from ralph_ls.protocol.config import CONFIG_FILE, Config, LogForm, ProfileName
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
 from ralph_ls.protocol.run_words import INFERRED, Origin
+from ralph_ls.protocol.sandbox_config import with_table
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.detecting import Detected, detect_profiles
 from ralph_ls.store.files import read_regular
@@ -79,6 +80,9 @@ def load_settings(
     from_file = read_config_file(root / CONFIG_FILE)
     from_environment = read_environment(environment)
     given = {key: value for key, value in overrides.items() if value is not None}
+    if any(_chooses_sandbox(layer) for layer in (from_environment, to_tables(given))):
+        # A sandbox that the user asked for is not the repository's to open.
+        from_file.pop("sandbox", None)
     # An agent given with the run replaces the file's whole table: nothing of a table that was
     # never allowed, such as its environment, may reach a command that a person typed.
     file_layer = dict(from_file)
@@ -88,7 +92,7 @@ def load_settings(
             for name, table in from_file["agents"].items()
             if f"agents.{name}" not in given
         }
-    names = _merge(_merge(file_layer, from_environment), to_tables(given))
+    names = _merge(_merge(file_layer, from_environment), with_table(to_tables(given)))
     layers = {
         Origin.GIVEN: to_tables(given),
         Origin.ENVIRONMENT: from_environment,
@@ -136,6 +140,10 @@ def careful(preset: Mapping[str, Any]) -> dict[str, Any]:
     """What holds of a profile that was only found: it does not push, and its run is bounded."""
     most = preset.get("max_iterations") or CAREFUL_ITERATIONS
     return {**preset, "push": False, "max_iterations": min(most, CAREFUL_ITERATIONS)}
+
+
+def _chooses_sandbox(layer: Mapping[str, Any]) -> bool:
+    return not {"kind", "name", "prefix"}.isdisjoint(with_table(layer).get("sandbox", {}))
 
 
 def earlier_choice(run: RunState) -> EarlierChoice:
@@ -218,7 +226,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
         line = _line_of(text, keys)
         where = f"{path}, line {line}" if line else str(path)
         raise ConfigError(f"{where}: {'.'.join(keys)}: {_advice(first)}") from error
-    return tables
+    return with_table(tables)
 
 
 def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
@@ -245,7 +253,7 @@ def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
 def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """The settings in ``RALPH_*`` variables, such as ``RALPH_BREAKER_NO_PROGRESS_OPEN``."""
     found: dict[str, Any] = {}
-    for key, is_list in _leaves(Config):
+    for key, is_list in (("sandbox", False), *_leaves(Config)):
         name = "RALPH_" + key.replace(".", "_").upper()
         value = environment.get(name, "")
         if not value:
@@ -258,7 +266,7 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 f"the environment variable {name}={value!r}: "
                 f"{_advice(error.errors(include_url=False)[0])}"
             ) from error
-        found = _merge(found, to_tables({key: given}))
+        found = _merge(found, with_table(to_tables({key: given})))
     return found
 
 

@@ -34,7 +34,7 @@ STATUSES = {
     "T": ChangeStatus.TYPE_CHANGED,
 }
 
-_PLAINLY = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+_PLAINLY = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

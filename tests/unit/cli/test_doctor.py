@@ -80,7 +80,7 @@ class TestWell:
             assert set(check) == {"code", "status", "message"}
         assert list(checks(said)) == [
             *("python", "git", "repository", "state-folder", "disk", "branch", "settings"),
-            *("agent", "allowed", "validation", "plan", "agents", "last-run"),
+            *("agent", "bubblewrap", "allowed", "validation", "plan", "agents", "last-run"),
         ]
 
     def test_the_state_of_earlier_runs_is_well(

@@ -32,9 +32,10 @@ class TestForeground:
             "▸ Profile: fixplan (found by @fix_plan.md)   Agent: command   Plan: @fix_plan.md"
         )
         assert told[2:4] == ["▸ Branch: main", "▸ Pushes: no"]
-        assert told[5] == "▸ Limits: at most 20 iterations, 30m an iteration"
-        assert "ralph init --profile fixplan" in told[7]
-        assert "ralph rollback 1" in told[7]
+        assert told[5] == "▸ Sandbox: none"
+        assert told[6] == "▸ Limits: at most 20 iterations, 30m an iteration"
+        assert "ralph init --profile fixplan" in told[8]
+        assert "ralph rollback 1" in told[8]
         begun = "▸ Iteration 1 of 20: First task (0/2 tasks done, mode build, "
         first = next(place for place, line in enumerate(lines) if line.startswith(begun))
         assert lines[first + 1] == "I did the task. 漢字"
@@ -148,9 +149,10 @@ class TestDryRun:
         assert said.code == 0
         lines = said.out.splitlines()
         assert lines[0].startswith("Profile: fixplan (found by @fix_plan.md)   Agent: command   ")
-        assert lines[1:4] == [
+        assert lines[1:5] == [
             "Branch: main",
             "Pushes: no",
+            "Sandbox: none",
             "Limits: at most 7 iterations, 30m an iteration",
         ]
         first = lines.index("Plan: @fix_plan.md")
@@ -172,7 +174,7 @@ class TestDryRun:
         assert set(shown) == {*told, "agent", "model", "notAllowed", "branch", "choices"}
         assert (shown["branch"], shown["choices"]) == (
             "main",
-            {"profile": "found", "sign": "@fix_plan.md", "agent": "given"},
+            {"profile": "found", "sign": "@fix_plan.md", "agent": "given", "sandbox": "none"},
         )
         assert (shown["agent"], shown["model"]) == ("demo", None)
         assert (shown["template"], shown["instead"]) == (None, None)

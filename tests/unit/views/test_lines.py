@@ -166,6 +166,26 @@ class TestHeader:
     def test_it_says_where_it_pushes(self, push: bool, remote: str | None, words: str) -> None:
         assert f"Pushes: {words}" in header_lines(chosen(remote=remote, config={"push": push}))
 
+    @pytest.mark.parametrize(
+        ("known", "network", "words"),
+        [
+            ({"sandbox": "none"}, True, "none"),
+            ({"sandbox": "none", "sandbox_problem": "why"}, True, "none (why)"),
+            ({"sandbox": "bwrap"}, True, "bubblewrap"),
+            ({"sandbox": "bwrap"}, False, "bubblewrap, no network"),
+            ({"sandbox": "docker"}, True, "docker sandbox"),
+            ({"sandbox": "command"}, True, "the prefix of its settings"),
+        ],
+    )
+    def test_it_says_what_keeps_the_agent_to_its_tree(
+        self, known: dict[str, Any], network: bool, words: str
+    ) -> None:
+        settings = {"sandbox": {"network": network}}
+        assert f"Sandbox: {words}" in header_lines(chosen(config=settings, **known))
+
+    def test_of_an_earlier_version_no_sandbox_is_known(self) -> None:
+        assert not any(line.startswith("Sandbox") for line in header_lines(chosen()))
+
     def test_of_an_earlier_version_only_whether_it_pushes_is_known(self) -> None:
         assert "Pushes: yes" in header_lines(state_after(run_started(push=True)))
 

@@ -43,6 +43,7 @@ from ralph_ls.protocol.run_words import (
     Phase,
     RunChoices,
 )
+from ralph_ls.protocol.sandbox_config import SandboxKind
 from ralph_ls.protocol.state import RunState
 
 
@@ -96,6 +97,7 @@ def about_lines(state: RunState) -> list[str]:
         f"Profile: {profile}   Agent: {agent}   {_works_on(state)}",
         f"Branch: {state.branch or '(detached HEAD)'}",
         f"Pushes: {_pushes(state)}",
+        *_sandbox(state),
         f"Limits: {', '.join(_limits(state))}",
         *_careful(state),
         f"Complete: {_completing(config)}",
@@ -136,6 +138,27 @@ def _pushes(state: RunState) -> str:
     if choices.remote is None:
         return "no, since there is no remote"
     return f"{choices.remote}/{state.branch}"
+
+
+def _sandbox(state: RunState) -> Iterator[str]:
+    """What keeps the agent to its work tree; nothing of a run that does not say."""
+    choices = state.choices
+    if choices is None or choices.sandbox is None:
+        return
+    words = _SANDBOXES.get(choices.sandbox, choices.sandbox)
+    if choices.sandbox == SandboxKind.BWRAP and not state.config.sandbox.network:
+        words += ", no network"
+    if choices.sandbox_problem is not None:
+        words += f" ({choices.sandbox_problem})"
+    yield f"Sandbox: {words}"
+
+
+_SANDBOXES = {
+    "bwrap": "bubblewrap",
+    "docker": "docker sandbox",
+    "sbx": "sbx",
+    "command": "the prefix of its settings",
+}
 
 
 def _careful(state: RunState) -> Iterator[str]:

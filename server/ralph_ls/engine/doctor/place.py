@@ -111,7 +111,9 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
 
 def _dirty(worktree: Worktree) -> tuple[str, ...]:
     """Tracked and untracked files that are in no commit."""
-    printed = run_git(worktree.root, "status", "--porcelain", "-z", "--no-renames")
+    printed = run_git(
+        worktree.root, "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"
+    )
     entries = printed.decode("utf-8", "backslashreplace").split("\0")
     return tuple(entry[3:] for entry in entries if entry)
 

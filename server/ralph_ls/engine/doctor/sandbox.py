@@ -1,24 +1,44 @@
-"""What a sandbox around the agent means for the loop (SPEC §10)."""
+"""What a sandbox around the agent means for the loop, and whether it can be had."""
 
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Mapping
 
-from ralph_ls.core.views.doctor.results import warning, well
+from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.sandbox import stop_command
+from ralph_ls.engine.sandbox.available import find_bubblewrap
+from ralph_ls.engine.sandbox.commands import stop_command
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.doctor import CheckResult
+from ralph_ls.protocol.sandbox_config import SandboxKind
 
 ABSENT = (
     "hooks, state and the agent's environment are absent inside, so the loop's own checks stand"
 )
 
 
+def check_box(environment: Mapping[str, str], config: Config) -> list[CheckResult]:
+    """Whether bubblewrap works here, found out by starting it; nothing on other systems."""
+    found = find_bubblewrap(environment.get("PATH", ""))
+    if found.works:
+        is_used = config.sandbox.wants_box
+        use = "the agent works in it" if is_used else "use it with: ralph run --sandbox"
+        return [well("bubblewrap", f"{found.program} works; {use}")]
+    if config.sandbox.wants_box:
+        is_required = config.sandbox.kind is SandboxKind.BWRAP
+        result = problem if is_required else warning
+        return [result("bubblewrap", f"{found.problem}, so the agent has no sandbox", found.remedy)]
+    if not sys.platform.startswith("linux"):
+        return []
+    return [well("bubblewrap", f"{found.problem}; for ralph run --sandbox, {found.remedy}")]
+
+
 def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
     """How the agent is started in it, what is not there, and what ends it; empty without one."""
     sandbox = config.sandbox
-    if not sandbox.is_on:
+    if not sandbox.is_elsewhere:
         return []
     around = agent.tail[1:] if agent.tail[:1] == ("--",) else agent.argv
     shown = shlex.join(around[: len(sandbox.prefix) or around.index("--")])

@@ -17,7 +17,7 @@ from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.agents_of_run import require_metered
 from ralph_ls.engine.doctor.agents import check_commits_of
-from ralph_ls.engine.doctor.sandbox import check_sandbox
+from ralph_ls.engine.doctor.sandbox import check_box, check_sandbox
 from ralph_ls.engine.health import require_specs
 from ralph_ls.engine.hook_check import ask_hook
 from ralph_ls.engine.preparation import claims_here, require_program
@@ -42,6 +42,7 @@ def check_start(
     """All that a start with these settings would find."""
     return [
         *_agent(worktree, settings, environment),
+        *check_box(environment, settings.config),
         *check_commits_of(worktree, settings.config),
         *_hook(worktree, settings, environment),
         *_allowed(worktree, state, settings),

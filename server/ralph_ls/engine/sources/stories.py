@@ -143,7 +143,7 @@ class StoriesSource(PlanSource):
             timestamp=None if current is None else current.started.at,
             pid=os.getpid(),
             max_iterations=config.max_iterations,
-            mode="sandbox" if config.sandbox.is_on else "direct",
+            mode="sandbox" if config.sandbox.is_elsewhere or config.sandbox.wants_box else "direct",
             skip_review=config.skip_review,
             review_cap=config.review_cap,
             iteration_mode=self.mode_word(order.context.mode),

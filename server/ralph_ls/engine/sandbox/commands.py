@@ -42,7 +42,7 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
     Raises ``ConfigError`` for an agent that the sandbox's program does not know.
     """
     sandbox = config.sandbox
-    if not sandbox.is_on:
+    if not sandbox.is_elsewhere:
         return agent
     # Of an agent of the Agent Client Protocol our own client stays outside.
     is_behind = agent.dialect is Dialect.ACP and agent.tail[:1] == ("--",)

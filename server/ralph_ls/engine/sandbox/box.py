@@ -1,0 +1,275 @@
+"""A box: one program in a mount and process namespace of its own, by bubblewrap.
+
+It sees the system read-only, the work tree writable but for what git runs, a home folder of its own
+(``home``), and of the loop's files those that its command is given. It sees no other process, has
+no terminal, and ends when the engine does. What it may do is decided here and nowhere else; what
+the engine itself starts for the user (git, the commands of ``on_*``) is not in it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import ralph_ls
+from ralph_ls.engine.sandbox.home import Copied, Mount, lay_out_home
+from ralph_ls.engine.sandbox.places import (
+    KEPT_OF_RUN,
+    SYSTEM_SECRETS,
+    TEMPORARY,
+    VARIABLES,
+)
+from ralph_ls.engine.sandbox.repository import hooks_in_tree, leave_repository, protect_repository
+from ralph_ls.engine.sandbox.tokens import Taken, copy_in, take_back
+from ralph_ls.protocol import hook_socket
+from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.protocol.sandbox_config import SandboxConfig
+from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.layout import StateFolder, Worktree
+
+PRIVATE = "sandbox"
+"""The folder in the state of a work tree that holds what its boxes have for themselves."""
+
+IGNORE_TERM = ("/bin/sh", "-c", 'trap "" TERM; exec "$@"', "sh")
+"""Bubblewrap would die of a TERM and take the agent with it, before the agent has ended itself."""
+
+TAKE_TERM = ("env", "--default-signal=TERM")
+"""The agent takes a TERM as ever."""
+
+_ISOLATION = (
+    *("--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
+    *("--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Files of the run that a boxed program needs at their own paths."""
+
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    hook: Path | None = None
+    """The folder of the socket that the agent's hooks ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boxed:
+    """A command as it is started, and what it takes to clear up after it."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    copies: tuple[Taken, ...] = ()
+    settings: tuple[int, int] | None = None
+    """The repository's settings when it was started, as ``_identity`` has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """How programs of one work tree are kept to it."""
+
+    program: str
+    """Bubblewrap's."""
+    config: SandboxConfig
+    worktree: Worktree
+    state: StateFolder
+    state_root: Path
+    resets_signals: bool = True
+    """Whether this system's ``env`` can restore the handling of a signal."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """The caller's: where the home folder is."""
+
+    @property
+    def homes(self) -> tuple[Path, ...]:
+        """The user's home folders, that of ``HOME`` first: it may differ from the system's."""
+        named = (self.environment.get("HOME", ""), _home_of_user())
+        real = (Path(os.path.realpath(one)) for one in named if one.startswith("/"))
+        return tuple(dict.fromkeys(one for one in real if one != Path("/") and one.is_dir()))
+
+    @property
+    def private(self) -> Path:
+        return self.state.folder / PRIVATE
+
+    def around(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        agent: str | None = None,
+        files: Files | None = None,
+    ) -> Boxed:
+        """The command in the box; ``agent`` names the agent whose own files it may use.
+
+        Copies of its tokens are made, so call ``leave`` when the command has ended.
+        """
+        inner = {name: value for name, value in environment.items() if name not in VARIABLES}
+        inner["TMPDIR"] = "/tmp"  # noqa: S108
+        if files is not None and files.hook is not None:
+            inner[hook_socket.VARIABLE] = f"{hook_socket.INSIDE}/{hook_socket.NAME}"
+        mounts: list[Mount] = [*_system(), *_other_homes(self.homes)]
+        mounts += self._programs(argv, inner)
+        copied: list[Copied] = []
+        for number, home in enumerate(self.homes):
+            layout = lay_out_home(
+                home,
+                make_private_folder(self.private / str(number)),
+                environment if number == 0 else {},
+                agent=agent,
+                shown=self._named(self.config.show),
+            )
+            mounts += layout.mounts
+            copied += layout.copies
+            inner.update(layout.variables)
+        copies = copy_in(copied)
+        mounts += [Mount.read_only(path) for path in self._named(self.config.show)]
+        mounts += [Mount.writable(path) for path in self._named(self.config.writable)]
+        mounts += self._tree()
+        mounts += self._run(files or Files())
+        words = [self.program, *_ISOLATION]
+        if not self.config.network:
+            words.append("--unshare-net")
+        for mount in mounts:
+            words += (mount.option, *mount.arguments)
+        words += ("--chdir", str(self.worktree.root), "--", *self._start(argv))
+        started = (*IGNORE_TERM, *words) if self.resets_signals else tuple(words)
+        return Boxed(
+            argv=started,
+            environment=inner,
+            copies=copies,
+            settings=_identity(self.worktree.common_dir / "config"),
+        )
+
+    def leave(self, boxed: Boxed) -> str | None:
+        """Take back renewed tokens, and remove what was made to be mounted.
+
+        What a user should know of it, in words: git outside replaces its settings by rename, which
+        takes the mount over them away, so that what was in the box could write the new ones.
+        """
+        take_back(boxed.copies)
+        leave_repository(self.worktree)
+        config = self.worktree.common_dir / "config"
+        if _identity(config) == boxed.settings:
+            return None
+        return (
+            f"{config} was changed from outside while the agent worked, and from then on the agent "
+            "could have written it too; look at it before you go on: git config --local --list"
+        )
+
+    def _start(self, argv: Sequence[str]) -> tuple[str, ...]:
+        return (*TAKE_TERM, *argv) if self.resets_signals else tuple(argv)
+
+    def _tree(self) -> Iterable[Mount]:
+        yield Mount.writable(self.worktree.root)
+        yield from protect_repository(self.worktree)
+        for folder in hooks_in_tree(self.worktree):
+            yield Mount.read_only(folder)
+
+    def _run(self, files: Files) -> Iterable[Mount]:
+        """The loop's state is an empty folder that nobody can write, but for these files."""
+        root = Path(os.path.realpath(self.state_root))
+        if root.is_dir():
+            yield Mount.empty(root)
+        yield from (Mount.read_only(path) for path in files.readable)
+        yield from (Mount.writable(path) for path in files.writable)
+        if files.hook is not None:
+            yield Mount.read_only(files.hook, Path(hook_socket.INSIDE))
+        if root.is_dir():
+            yield Mount("--remount-ro", (str(root),))
+
+    def _named(self, paths: Iterable[str]) -> Iterable[Path]:
+        for path in paths:
+            is_in_home = path.startswith("~/") and self.homes
+            full = self.homes[0] / path.removeprefix("~/") if is_in_home else Path(path)
+            if full.exists():
+                yield full
+
+    def _programs(self, argv: Sequence[str], environment: Mapping[str, str]) -> Iterable[Mount]:
+        """What has to be run and is in a folder that the box has for itself."""
+        wanted = [sys.prefix, sys.base_prefix, str(Path(ralph_ls.__file__).parents[1])]
+        wanted += [path for path in environment.get("PATH", "").split(os.pathsep) if path]
+        for word in argv:
+            if word.startswith("/") and Path(word).is_file():
+                wanted += _package_of(Path(word))
+        root = self.worktree.root
+        for path in dict.fromkeys(Path(os.path.abspath(one)) for one in wanted):
+            if path.exists() and not path.is_relative_to(root) and self._is_hidden(path):
+                yield Mount.read_only(path)
+
+    def _is_hidden(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path))
+        if any(real.is_relative_to(home) for home in self.homes):
+            return False
+        if any(real == Path(one) or path == Path(one) for one in _PARENTS):
+            return False
+        return any(real.is_relative_to(one) for one in (*TEMPORARY, *_PARENTS))
+
+
+_PARENTS = ("/home", "/root")
+
+
+def _system() -> Iterable[Mount]:
+    yield Mount.read_only(Path("/"))
+    yield Mount("--dev", ("/dev",))
+    yield Mount("--proc", ("/proc",))
+    kept = [Path(path) for path in KEPT_OF_RUN if Path(path).exists()]
+    resolver = Path(os.path.realpath("/etc/resolv.conf"))
+    if resolver.is_file() and resolver.is_relative_to("/run"):
+        kept.append(resolver)
+    for name in TEMPORARY:
+        folder = Path(name)
+        if folder.is_dir() and not folder.is_symlink() and not folder.is_relative_to("/dev"):
+            yield Mount.empty(folder)
+    yield from (Mount.read_only(path) for path in kept)
+    for name in SYSTEM_SECRETS:
+        if Path(name).is_file():
+            yield Mount.read_only(Path(os.devnull), Path(name))
+
+
+def _other_homes(homes: Sequence[Path]) -> Iterable[Mount]:
+    """Nobody else's home folder is there."""
+    for name in _PARENTS:
+        folder = Path(name)
+        if folder.is_dir() and not folder.is_symlink() and folder not in homes:
+            yield Mount.empty(folder)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is, and when it was changed."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _home_of_user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+def _package_of(program: Path) -> list[str]:
+    """A program and what a link leads to, or the packages that it belongs to."""
+    real = Path(os.path.realpath(program))
+    modules = [parent for parent in real.parents if parent.name == "node_modules"]
+    return [str(program), str(modules[-1] if modules else real)]
+
+
+def require_usable(box: Box) -> None:
+    """Raise ``ConfigError`` where the work tree cannot be kept apart from what is to be hidden."""
+    root = box.worktree.root
+    if any(home.is_relative_to(root) for home in box.homes):
+        raise ConfigError(
+            f"sandbox: the work tree {root} holds your home folder, which a sandbox hides; "
+            "work in a repository below it, or start without a sandbox"
+        )
+    if (root / ".git").is_symlink():
+        raise ConfigError(
+            f"sandbox: {root / '.git'} is a link, which a program in the sandbox could replace; "
+            "put the git directory in its place, or make a linked work tree with git worktree add"
+        )

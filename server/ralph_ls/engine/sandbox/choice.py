@@ -1,0 +1,99 @@
+"""The sandbox of a run, by its settings and by what this machine has.
+
+A sandbox that the user asked for with the run is a promise: without it nothing starts. With
+``auto`` in the settings a machine that has none runs without, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ralph_ls.engine.sandbox.available import Bubblewrap, find_bubblewrap
+from ralph_ls.engine.sandbox.box import Box, require_usable
+from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.errors import AgentUnavailable
+from ralph_ls.protocol.sandbox_config import SandboxConfig, SandboxKind
+from ralph_ls.store.config_file import Settings
+from ralph_ls.store.layout import StateFolder, Worktree, state_root
+
+KIND = "sandbox.kind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenSandbox:
+    """What a run is kept in."""
+
+    kind: str
+    """As the header of a run has it: a kind, ``command`` for a prefix, or ``none``."""
+    problem: str | None = None
+    """Why there is none, where one was wanted if possible."""
+    box: Box | None = None
+
+
+def choose_sandbox(
+    settings: Settings,
+    worktree: Worktree,
+    state: StateFolder,
+    environment: Mapping[str, str],
+) -> ChosenSandbox:
+    """The sandbox of a run; raises a ``RalphError`` for one that was asked for and cannot be."""
+    sandbox = settings.config.sandbox
+    if not sandbox.wants_box:
+        return ChosenSandbox(kind=kind_elsewhere(sandbox))
+    found = find_bubblewrap(environment.get("PATH", ""))
+    if not found.works:
+        if is_required(settings):
+            raise AgentUnavailable(
+                f"the sandbox that was asked for cannot be had: {found.problem}; {found.remedy}, "
+                "or start without one: --sandbox none"
+            )
+        return ChosenSandbox(kind=SandboxKind.NONE, problem=f"{found.problem}; {found.remedy}")
+    box = make_box(found, sandbox, worktree, state, environment)
+    require_usable(box)
+    return ChosenSandbox(kind=SandboxKind.BWRAP, box=box)
+
+
+def make_box(
+    found: Bubblewrap,
+    sandbox: SandboxConfig,
+    worktree: Worktree,
+    state: StateFolder,
+    environment: Mapping[str, str],
+) -> Box:
+    """The box of a work tree with these settings."""
+    return Box(
+        program=found.program,
+        config=sandbox,
+        worktree=worktree,
+        state=state,
+        state_root=state_root(environment),
+        resets_signals=found.resets_signals,
+        environment=environment,
+    )
+
+
+def is_required(settings: Settings) -> bool:
+    """Whether a run without its sandbox is not what was asked for."""
+    is_auto = settings.config.sandbox.kind is SandboxKind.AUTO
+    return not is_auto or KIND in settings.overrides
+
+
+def kind_elsewhere(sandbox: SandboxConfig) -> str:
+    """The kind of a sandbox that is no box."""
+    if sandbox.prefix:
+        return "command"
+    return SandboxKind.NONE if sandbox.program is None else sandbox.program
+
+
+def box_for_checks(box: Box | None, config: Config) -> Box | None:
+    """The box that validation scripts and closing commands run in."""
+    return box if box is not None and config.sandbox.checks else None
+
+
+def agent_in_box(argv: tuple[str, ...], dialect: Dialect) -> str:
+    """The program whose own files a boxed agent needs, by its command line."""
+    if dialect is Dialect.ACP and "--" in argv:
+        return argv[argv.index("--") + 1 :][0]
+    return argv[0]

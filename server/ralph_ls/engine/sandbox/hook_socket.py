@@ -1,0 +1,118 @@
+"""The one socket that leads out of a box: what an agent's stop hook has to ask the engine.
+
+A box sees neither the engine nor the state of its run, so ``ralph hook`` asks here: one JSON object
+a line, one answer each. Only the state of this iteration is told; whatever would change the run is
+refused, as everything is that comes from inside. Requests, connections and answers are bounded, and
+none holds up the engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ralph_ls.protocol.errors import FromInside
+from ralph_ls.protocol.hook_socket import (
+    LONGEST_REQUEST,
+    NAME,
+    STOP_STATE,
+)
+from ralph_ls.store.files import make_private_folder
+
+MOST_CONNECTIONS = 8
+MOST_REQUESTS = 32
+"""Of one connection."""
+PATIENCE = 5.0
+"""Seconds of a connection that asks nothing."""
+
+Answer = Callable[[bool], dict[str, Any]]
+"""The state of the iteration; told whether the agent works on because of a hook. Called in a
+thread."""
+
+
+class HookSocket:
+    """A socket of one iteration; its box has ``folder``."""
+
+    def __init__(self, folder: Path, answer: Answer) -> None:
+        self.folder = folder
+        self._answer = answer
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[Any]] = set()
+
+    async def open(self) -> None:
+        """Listen; raises ``OSError`` where that cannot be."""
+        make_private_folder(self.folder)
+        path = self.folder / NAME
+        path.unlink(missing_ok=True)
+        # By a descriptor: the path of a socket has no more than 107 bytes.
+        descriptor = os.open(self.folder, os.O_PATH | os.O_DIRECTORY)
+        try:
+            self._server = await asyncio.start_unix_server(
+                self._serve,
+                path=f"/proc/self/fd/{descriptor}/{NAME}",
+                limit=LONGEST_REQUEST,
+                backlog=MOST_CONNECTIONS,
+            )
+        finally:
+            os.close(descriptor)
+        path.chmod(0o600)
+
+    async def close(self) -> None:
+        """Listen no more, and end what is being asked; idempotent."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for task in self._open:
+            task.cancel()
+        with contextlib.suppress(OSError):
+            (self.folder / NAME).unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        try:
+            if task is None or len(self._open) >= MOST_CONNECTIONS:
+                return
+            self._open.add(task)
+            for _ in range(MOST_REQUESTS):
+                line = await asyncio.wait_for(reader.readline(), PATIENCE)
+                if not line.endswith(b"\n"):
+                    return
+                writer.write(json.dumps(await self._reply(line)).encode() + b"\n")
+                await asyncio.wait_for(writer.drain(), PATIENCE)
+        except (OSError, ValueError, TimeoutError, asyncio.CancelledError):
+            # One that asks too much, too slowly or not at all gets no answer.
+            return
+        finally:
+            if task is not None:
+                self._open.discard(task)
+            # What nobody reads must not wait for a reader.
+            writer.transport.abort()
+
+    async def _reply(self, line: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            return _error("bad-request", "this is no JSON object")
+        if not isinstance(request, dict):
+            return _error("bad-request", "this is no JSON object")
+        if request.get("method") != STOP_STATE:
+            return _refusal(
+                f"only {STOP_STATE!r} is answered here: what a run starts must not change that "
+                "run, its work tree or what it may execute; ask from another terminal",
+            )
+        goes_on = request.get("params") == {"continued": True}
+        return {"result": await asyncio.to_thread(self._answer, goes_on)}
+
+
+def _error(code: str, message: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message}}
+
+
+def _refusal(message: str) -> dict[str, Any]:
+    exit_code = FromInside.exit_code
+    return {"error": {"code": "from-inside", "message": message, "exitCode": exit_code}}
