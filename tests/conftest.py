@@ -60,7 +60,7 @@ settings.load_profile(
 
 # The core's tests, whose folders are named as its packages are.
 UNIT = Path(__file__).parent / "unit"
-CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "setup", "views")]
+CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "scripts", "setup", "views")]
 CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
 
 _numbers = itertools.count(1)

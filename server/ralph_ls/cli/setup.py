@@ -16,7 +16,7 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.cli.steer import hands_of, report
 from ralph_ls.core.views.visible import uncover
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import NotAllowed, UsageError
 from ralph_ls.store import steering, trust
 from ralph_ls.store.config_file import load_settings
 
@@ -32,11 +32,20 @@ STOPPED = frozenset({130, 143})
 
 def allow(
     yes: Annotated[bool, typer.Option("--yes", help="Without a terminal to ask in.")] = False,
+    shown: Annotated[
+        str | None,
+        typer.Option(
+            "--shown",
+            metavar="SHA256",
+            help="Only if this is still the `sha256` that `ralph allow --json` has shown.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what this repository brings that would run, and allow it."""
     place = here()
     claims = _claims(place)
+    _require_shown(claims, shown)
     missing = trust.not_allowed(place.state, claims)
     if as_json and not yes:
         emit_json(_claims_json(claims, missing, allowed=False))
@@ -52,6 +61,8 @@ def allow(
     if not yes and not typer.confirm("Allow all of this to run?", default=False):
         say("Nothing was allowed")
         raise typer.Exit(1)
+    # What was shown is what is allowed: it may have changed while somebody read it.
+    _require_shown(_claims(place), trust.digest_of(claims))
     # A run that is under way reads no approvals: it has to accept them before they are stored.
     reply = steering.allow(hands_of("allow"), {claim.key: claim.digest for claim in missing})
     if reply is not None and not reply.accepted:
@@ -116,10 +127,20 @@ def _claims(place: Place) -> tuple[trust.Claim, ...]:
 
     root = place.worktree.root
     settings = load_settings(root, os.environ, {})
+    approved = trust.read_record(place.state).allowed
     return (
-        *trust.claims_of(root, settings.config, settings.from_file),
+        *trust.claims_of(root, settings.config, settings.from_file, approved),
         *claims_of_plan(root, settings, os.environ),
     )
+
+
+def _require_shown(claims: tuple[trust.Claim, ...], shown: str | None) -> None:
+    """Raise ``NotAllowed`` where an approval is not for these claims as they are now."""
+    if shown is not None and trust.digest_of(claims) != shown:
+        raise NotAllowed(
+            "what would run has changed since it was shown, so nothing was allowed; "
+            "look at it again: ralph allow"
+        )
 
 
 def _show_claims(
@@ -128,16 +149,31 @@ def _show_claims(
     if not claims:
         say(f"{place.worktree.root} brings nothing that would run")
         return
+    shown: dict[tuple[str, str], str] = {}
     for claim in claims:
         state = "not allowed yet" if claim in missing else "allowed"
         say(f"── {uncover(claim.key)} ({state})")
-        for line in _shown(claim):
+        same = shown.setdefault((claim.path or claim.key, claim.digest), claim.key)
+        for line in _shown(claim) if same == claim.key else [f"(as under {uncover(same)})"]:
             say(f"   {line}")
+    _show_not_covered(claims)
+
+
+def _show_not_covered(claims: tuple[trust.Claim, ...]) -> None:
+    """What these run and nobody is asked about, so that no approval seems to say more."""
+    if not any(claim.not_covered for claim in claims):
+        return
+    say("── Not covered: a change of these is not asked about")
+    for claim in claims:
+        for words in claim.not_covered:
+            say(f"   {uncover(claim.key)}: {uncover(words)}")
 
 
 def _shown(claim: trust.Claim) -> list[str]:
     """All that would run, so that nothing hides behind what is shown; a program by its hash."""
     size = len(claim.text.encode("utf-8", errors="replace"))
+    if claim.is_private:
+        return [f"(git ignores it; SHA-256 {claim.digest}; look at the file before you allow it)"]
     if "\0" in claim.text or size > SHOWN_BYTES:
         what = "no text" if "\0" in claim.text else f"longer than {SHOWN_BYTES} bytes"
         return [f"({what}; SHA-256 {claim.digest}; look at the file before you allow it)"]
@@ -149,12 +185,14 @@ def _claims_json(
 ) -> dict[str, object]:
     return {
         "allowed": allowed or not missing,
+        "sha256": trust.digest_of(claims),
         "claims": [
             {
                 "key": claim.key,
                 "sha256": claim.digest,
                 "allowed": claim not in missing,
-                "text": claim.text,
+                "text": "" if claim.is_private else claim.text,
+                "notCovered": list(claim.not_covered),
             }
             for claim in claims
         ],

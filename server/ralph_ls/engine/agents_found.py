@@ -45,7 +45,7 @@ def _choice(
         from_file=settings.from_file,
         overrides=settings.overrides,
     )
-    claims = [claim for claim in claims_here(worktree, own) if claim.agent is not None]
+    claims = [claim for claim in claims_here(worktree, state, own) if claim.agent is not None]
     needs_allow = bool(trust.not_allowed(state, claims))
     if name == DEMO:
         detail = "Scripted, for the sample project and for trying out; no key, no network"

@@ -131,7 +131,7 @@ def prepare_start(
     _require_whole(overrides)
     settings = _settings(request, worktree.root, overrides, earlier[1] if earlier else None)
     config = settings.config
-    claims = claims_here(worktree, settings)
+    claims = claims_here(worktree, state, settings)
     run_trust = read_run_trust(state, claims)
     trust_git_settings(worktree.root)
     require_able_to_hand_over(worktree, config)
@@ -365,9 +365,12 @@ def _torn(read: JournalParts) -> list[Notice]:
     return notices
 
 
-def claims_here(worktree: Worktree, settings: Settings) -> tuple[trust.Claim, ...]:
+def claims_here(
+    worktree: Worktree, state: StateFolder, settings: Settings
+) -> tuple[trust.Claim, ...]:
     """What the repository brings that a run with these settings would use."""
-    claims = trust.claims_of(worktree.root, settings.config, settings.from_file)
+    approved = trust.read_record(state).allowed
+    claims = trust.claims_of(worktree.root, settings.config, settings.from_file, approved)
     return trust.claims_of_run(claims, settings.config, settings.overrides)
 
 

@@ -203,7 +203,7 @@ def _next_prompt(
     mode: Mode | None = None,
 ) -> NextPrompt:
     root, config = place.worktree.root, place.settings.config
-    claims = claims_here(place.worktree, place.settings)
+    claims = claims_here(place.worktree, place.state, place.settings)
     not_allowed = tuple(claim.key for claim in trust.not_allowed(place.state, claims))
     seen = _foresee(place, plan, now=now, mode=mode)
     context = seen.context

@@ -98,7 +98,7 @@ def propose(
     settings = with_agent(settings, request.environment, worktree.root)
     # A proposal goes on in no session, so no agent needs to have one.
     config = settings.config.model_copy(update={"session": SessionConfig()})
-    claims = [claim for claim in claims_here(worktree, settings) if claim.agent is not None]
+    claims = [claim for claim in claims_here(worktree, state, settings) if claim.agent is not None]
     trust.require_allowed(state, claims)
     agent = choose_agent(config)
     if agent.program:

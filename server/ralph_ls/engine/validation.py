@@ -118,8 +118,12 @@ class Validating:
         return not globs or asks_for(globs, self._unvalidated)
 
     def _not_allowed(self, path: str, data: bytes) -> bool:
-        claim = trust.claim_of_file(path, data)
-        return bool(self._workspace.trust.missing([claim]))
+        return bool(self._workspace.trust.missing(self._claims(path, data)))
+
+    def _claims(self, path: str, data: bytes) -> tuple[trust.Claim, ...]:
+        """What has to be as it was approved before the script runs: it, and what it runs."""
+        workspace = self._workspace
+        return trust.claims_of_script(workspace.root, path, data, workspace.trust.keys)
 
     def _read(self, path: str) -> bytes:
         return read_regular(self._workspace.root / path, trust.LARGEST_FILE) or b""
@@ -145,8 +149,7 @@ class Validating:
                 f"{path} could run when the loop began and cannot now; put it back, "
                 f"for example with: git checkout -- {path}"
             )
-        claim = trust.claim_of_file(path, self._read(path))
-        workspace.trust.require([claim])
+        workspace.trust.require(self._claims(path, self._read(path)))
         outcome_path = workspace.files.folder / f"validate-{order.start:03d}-{number:02d}.out"
         launch = process.Launch(
             argv=(str(workspace.root / path),),

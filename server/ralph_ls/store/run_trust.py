@@ -26,6 +26,11 @@ class RunTrust:
         """The claims that are not approved as they are now."""
         return tuple(claim for claim in claims if self._allowed.get(claim.key) != claim.digest)
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """What was approved, in whatever form."""
+        return frozenset(self._allowed)
+
     def require(self, claims: Iterable[Claim]) -> None:
         """Raise ``NotAllowed`` naming every claim that is not approved as it is now."""
         trust.require_none(self.missing(claims))

@@ -334,7 +334,8 @@ def _ignoring(root: Path, config: Config) -> list[FileToWrite]:
 def _allowed(worktree: Worktree, state: StateFolder) -> Sequence[trust.Claim]:
     """What the work tree's owner has allowed, as it is now."""
     settings = load_settings(worktree.root, {}, {})
-    claims = trust.claims_of(worktree.root, settings.config, settings.from_file)
+    approved = trust.read_record(state).allowed
+    claims = trust.claims_of(worktree.root, settings.config, settings.from_file, approved)
     missing = trust.not_allowed(state, claims)
     return [claim for claim in claims if claim not in missing]
 

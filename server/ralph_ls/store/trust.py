@@ -12,10 +12,10 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -36,6 +36,7 @@ from ralph_ls.store.files import (
     write_atomic,
 )
 from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.script_files import files_run_by
 from ralph_ls.store.validation_files import validation_files
 
 COMMANDS = ("on_pr_ready", "on_question")
@@ -68,6 +69,10 @@ class Claim:
     """The agent that it belongs to; None for what every run uses."""
     path: str | None = None
     """The file of the tree whose content it is; None: it is a setting."""
+    is_private: bool = False
+    """A file that git ignores: it is named by its hash, and its content is not shown."""
+    not_covered: tuple[str, ...] = ()
+    """What it runs and no claim is about, in words."""
 
 
 class TrustRecord(WireModel):
@@ -77,28 +82,30 @@ class TrustRecord(WireModel):
     allowed: dict[str, str] = Field(default_factory=dict)
 
 
-def claims_of(root: Path, config: Config, from_file: Mapping[str, Any]) -> tuple[Claim, ...]:
+def claims_of(
+    root: Path, config: Config, from_file: Mapping[str, Any], approved: Collection[str] = ()
+) -> tuple[Claim, ...]:
     """Everything that this repository brings and that could run, sorted by key.
 
-    Raises ``StateUnusable`` for a file that cannot be read, or is too large to be shown.
+    ``approved`` are the keys of what was approved before: a file that was covered stays covered,
+    also where it now looks like something that the project builds. Raises ``StateUnusable`` for a
+    file that cannot be read, or is too large to be shown.
     """
     claims: list[Claim] = []
     for name, table in from_file.get("agents", {}).items():
-        text = json.dumps(table, ensure_ascii=False, indent=2, sort_keys=True)
-        claims.append(_claim(f"agents.{name}", text.encode(), agent=name))
-        claims.extend(
-            _claim(f"agents.{name}: {path}", data, agent=name, path=path)
-            for path, data in _files_named_by(root, table)
-        )
-    if from_file.get(SANDBOX):
-        claims.extend(_claims_of_sandbox(root, from_file[SANDBOX]))
+        claims += _claims_of_words(root, f"agents.{name}", table, table, approved, agent=name)
+    if table := from_file.get(SANDBOX):
+        words = {"argv": (*table.get("prefix", ()), *table.get("stop", ()))}
+        claims += _claims_of_words(root, SANDBOX, table, words, approved)
     for key in COMMANDS:
         if from_file.get(key):
-            claims.extend(_claims_of_command(root, key, tuple(from_file[key])))
-    claims.extend(
-        claim_of_file(path, read_regular(root / path, LARGEST_FILE) or b"")
-        for path in _scripts_and_prompts(root, config)
-    )
+            claims += _claims_of_command(root, key, tuple(from_file[key]), approved)
+    for path in _scripts_and_prompts(root, config):
+        data = read_regular(root / path, LARGEST_FILE) or b""
+        if PurePosixPath(path).suffix == ".md":
+            claims.append(claim_of_file(path, data))
+        else:
+            claims += claims_of_script(root, path, data, approved)
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
@@ -114,6 +121,13 @@ def claims_of_run(
 def claim_of_file(path: str, data: bytes) -> Claim:
     """The claim that a file of the tree makes, with the very bytes that are going to be used."""
     return _claim(_told(path), data, path=_told(path))
+
+
+def claims_of_script(
+    root: Path, path: str, data: bytes, approved: Collection[str] = ()
+) -> tuple[Claim, ...]:
+    """The claims of a script with this content: itself, and what it runs of the tree with it."""
+    return tuple(_with_what_it_runs(root, claim_of_file(path, data), data, approved))
 
 
 def require_same(
@@ -134,7 +148,7 @@ def require_same(
         return
     changed = [
         claim.key
-        for claim in _claims_of_command(root, key, argv)
+        for claim in _claims_of_command(root, key, argv, known)
         if known.get(claim.key) != claim.digest and not is_approved(claim.key, claim.digest)
     ]
     if changed:
@@ -169,6 +183,12 @@ def not_allowed(state: StateFolder, claims: Iterable[Claim]) -> tuple[Claim, ...
     """The claims that were never allowed, or have changed since."""
     allowed = read_record(state).allowed
     return tuple(claim for claim in claims if allowed.get(claim.key) != claim.digest)
+
+
+def digest_of(claims: Iterable[Claim]) -> str:
+    """The hash of all that these claims show, by which an approval names what was looked at."""
+    shown = sorted(f"{claim.key}\0{claim.digest}" for claim in claims)
+    return hashlib.sha256("\n".join(shown).encode("utf-8", errors="replace")).hexdigest()
 
 
 def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
@@ -247,21 +267,47 @@ def _told(path: str) -> str:
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
-def _claims_of_sandbox(root: Path, table: Mapping[str, Any]) -> Iterator[Claim]:
-    """What is put around every agent, and what ends it, with the files of the tree they name."""
-    text = json.dumps(table, ensure_ascii=False, indent=2, sort_keys=True)
-    yield _claim(SANDBOX, text.encode())
-    words = {"argv": (*table.get("prefix", ()), *table.get("stop", ()))}
-    for path, data in _files_named_by(root, words):
-        yield _claim(f"{SANDBOX}: {path}", data, path=path)
-
-
-def _claims_of_command(root: Path, key: str, argv: tuple[str, ...]) -> Iterator[Claim]:
+def _claims_of_command(
+    root: Path, key: str, argv: tuple[str, ...], approved: Collection[str]
+) -> list[Claim]:
     """A command of the settings, and the files of the tree that it names."""
-    text = json.dumps(argv, ensure_ascii=False)
-    yield _claim(key, text.encode())
-    for path, data in _files_named_by(root, {"argv": argv}):
-        yield _claim(f"{key}: {path}", data, path=path)
+    return _claims_of_words(root, key, argv, {"argv": argv}, approved)
+
+
+def _claims_of_words(
+    root: Path,
+    key: str,
+    setting: Any,
+    table: Mapping[str, Any],
+    approved: Collection[str],
+    *,
+    agent: str | None = None,
+) -> list[Claim]:
+    """A setting that names programs, the files of the tree among them, and what those run."""
+    is_table = isinstance(setting, dict)
+    text = json.dumps(
+        setting, ensure_ascii=False, indent=2 if is_table else None, sort_keys=is_table
+    )
+    found = [_claim(key, text.encode(), agent=agent)]
+    for path, data in _files_named_by(root, table):
+        claim = _claim(f"{key}: {path}", data, agent=agent, path=path)
+        found += _with_what_it_runs(root, claim, data, approved, owner=key)
+    # One file may be named by several words, and by another file.
+    return list({claim.key: claim for claim in found}.values())
+
+
+def _with_what_it_runs(
+    root: Path, claim: Claim, data: bytes, approved: Collection[str], *, owner: str | None = None
+) -> Iterator[Claim]:
+    """A script's claim, and one for each file that it runs, under its owner's key."""
+    owner = owner or claim.key
+    path = claim.path or ""
+    names = {key.removeprefix(f"{owner}: ") for key in approved if key.startswith(f"{owner}: ")}
+    found = files_run_by(root, path, data, limit=LARGEST_FILE, approved=names)
+    yield replace(claim, not_covered=tuple(found.not_covered))
+    for file in found.files.values():
+        made = _claim(f"{owner}: {_told(file.name)}", file.data, agent=claim.agent, path=file.path)
+        yield replace(made, is_private=file.is_ignored)
 
 
 def _claim(key: str, data: bytes, *, agent: str | None = None, path: str | None = None) -> Claim:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.loop.validation_scripts import LINES_READ, asks_for, globs_of
+from ralph_ls.core.loop.validation_scripts import LINES_READ, asks_for, globs_of, may_change_of
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,12 @@ from ralph_ls.core.loop.validation_scripts import LINES_READ, asks_for, globs_of
 )
 def test_a_script_names_its_globs_in_its_first_lines(text: str, globs: tuple[str, ...]) -> None:
     assert globs_of(text) == globs
+
+
+def test_it_names_what_may_change_besides() -> None:
+    text = "#!/bin/sh\n# ralph: globs = a\n# ralph: may-change = src/**, b.py\n"
+    assert (globs_of(text), may_change_of(text)) == (("a",), ("src/**", "b.py"))
+    assert may_change_of("# ralph: globs = a") == ()
 
 
 @pytest.mark.parametrize(

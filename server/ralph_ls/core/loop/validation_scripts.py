@@ -17,12 +17,22 @@ LINES_READ = 10
 """How many of a script's first lines are looked at."""
 
 _GLOBS = re.compile(r"\W*ralph:\s*globs\s*=(.*)", re.IGNORECASE)
+_MAY_CHANGE = re.compile(r"\W*ralph:\s*may-change\s*=(.*)", re.IGNORECASE)
 
 
 def globs_of(text: str) -> tuple[str, ...]:
     """The globs that a script names in its first lines; empty: it always runs."""
+    return _named(_GLOBS, text)
+
+
+def may_change_of(text: str) -> tuple[str, ...]:
+    """Globs of files that a script runs and that an iteration may change nevertheless."""
+    return _named(_MAY_CHANGE, text)
+
+
+def _named(setting: re.Pattern[str], text: str) -> tuple[str, ...]:
     for line in text.split("\n", LINES_READ)[:LINES_READ]:
-        if found := _GLOBS.match(line.rstrip()):
+        if found := setting.match(line.rstrip()):
             return tuple(glob for glob in (part.strip() for part in found[1].split(",")) if glob)
     return ()
 

@@ -68,7 +68,7 @@ def _agent(
 
 def _allowed(worktree: Worktree, state: StateFolder, settings: Settings) -> list[CheckResult]:
     try:
-        missing = trust.not_allowed(state, claims_here(worktree, settings))
+        missing = trust.not_allowed(state, claims_here(worktree, state, settings))
     except RalphError as error:
         return [told_as("allowed", error.message)]
     if not missing:

@@ -1,0 +1,260 @@
+"""The commands of a shell script, as words whose unknown parts are marked as such.
+
+A scanner for what a POSIX shell or bash splits a script into, and no more: quotes, expansions,
+substitutions, comments, redirections and here-documents. What only a running shell knows (the value
+of a variable that is computed, a function's arguments) stays a part without a text. It is total:
+any text gives some commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+DEEPEST = 8
+"""Substitutions within substitutions that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a word: a text, the value of a variable, or what only a shell would know."""
+
+    text: str = ""
+    variable: str = ""
+    is_known: bool = True
+
+
+COMPUTED = Part(is_known=False)
+
+Word = tuple[Part, ...]
+
+
+@dataclass(slots=True)
+class Command:
+    """The words of one simple command."""
+
+    line: int
+    """From 1: where it begins."""
+    words: list[Word] = field(default_factory=list)
+    inputs: list[Word] = field(default_factory=list)
+    """Files that it gets as its standard input."""
+    document: str | None = None
+    """A here-document or here-string that it gets instead."""
+
+
+def literal(word: Word) -> str | None:
+    """A word without anything unknown in it, as it stands; None for any other."""
+    if all(part.is_known and not part.variable for part in word):
+        return "".join(part.text for part in word)
+    return None
+
+
+def commands_of(text: str, *, line: int = 1, depth: int = 0) -> Iterator[Command]:
+    """All simple commands, those within substitutions included."""
+    return iter(_Scanner(text, line, depth).run())
+
+
+_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
+_PLAIN = re.compile(r"[^ \t\r\n\f\v'\"\\$`#;&|()<>]+")
+_NAME = re.compile(r"\{[!#]?(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*|[@*#?$!0-9-])")
+_REDIRECTION = re.compile(r"\d*(?P<sign><<<|<<-?|<>|[<>]&|>>|>\||&>>?|[<>](?!\())")
+_BACK_TICKS = re.compile(r"`((?:[^`\\]|\\.)*)`?", re.DOTALL)
+_QUOTED_PLAIN = re.compile(r"[^\"\\$`]+")
+
+
+class _Scanner:
+    """One pass over a text."""
+
+    def __init__(self, text: str, line: int, depth: int) -> None:
+        self._text = text
+        self._at = 0
+        self._lines = (0, line)
+        """How far lines were counted, and the number of the line there."""
+        self._depth = depth
+        self._found: list[Command] = []
+        self._command = Command(line=line)
+        self._documents: list[tuple[Command, str, bool]] = []
+        """Here-documents whose text comes behind this line: whose, up to what, without tabs."""
+
+    def run(self) -> list[Command]:
+        text = self._text
+        while self._at < len(text):
+            if blank := _BLANK.match(text, self._at):
+                self._at = blank.end()
+            elif redirection := _REDIRECTION.match(text, self._at):
+                self._redirect(redirection)
+            elif text[self._at] == "#":
+                end = text.find("\n", self._at)
+                self._at = len(text) if end < 0 else end
+            elif text[self._at] in "\n\f\v":
+                self._end_command()
+                self._at += 1
+                self._read_documents()
+            elif text[self._at] in ";&|()":
+                self._end_command()
+                self._at += 1
+            else:
+                if not self._command.words:
+                    self._command.line = self._line()
+                self._command.words.append(self._word())
+        self._end_command()
+        return self._found
+
+    def _line(self) -> int:
+        at, number = self._lines
+        self._lines = (self._at, number + self._text.count("\n", at, self._at))
+        return self._lines[1]
+
+    def _end_command(self) -> None:
+        if self._command.words:
+            self._found.append(self._command)
+        self._command = Command(line=self._line())
+
+    def _redirect(self, found: re.Match[str]) -> None:
+        """Take what stands behind the sign; it is no word of the command."""
+        self._at = found.end()
+        if blank := _BLANK.match(self._text, self._at):
+            self._at = blank.end()
+        sign, word = found["sign"], self._word()
+        if sign in {"<<", "<<-"}:
+            self._documents.append((self._command, literal(word) or "", sign == "<<-"))
+        elif sign == "<<<":
+            self._command.document = "".join(part.text for part in word)
+        elif sign in {"<", "<>"}:
+            self._command.inputs.append(word)
+
+    def _read_documents(self) -> None:
+        for command, end, is_indented in self._documents:
+            lines: list[str] = []
+            while self._at < len(self._text):
+                stop = self._text.find("\n", self._at)
+                stop = len(self._text) if stop < 0 else stop
+                line = self._text[self._at : stop]
+                self._at = stop + 1
+                line = line.lstrip("\t") if is_indented else line
+                if line.rstrip("\r") == end:
+                    break
+                lines.append(line)
+            command.document = "\n".join(lines)
+        self._documents = []
+
+    def _word(self) -> Word:
+        """The word that begins here; empty where none does."""
+        parts: list[Part] = []
+        text = self._text
+        while self._at < len(text):
+            if plain := _PLAIN.match(text, self._at):
+                parts.append(Part(plain[0]))
+                self._at = plain.end()
+                continue
+            match text[self._at]:
+                case "'":
+                    parts.append(Part(self._until("'")))
+                case '"':
+                    parts += self._double_quoted()
+                case "\\":
+                    escaped = text[self._at + 1 : self._at + 2]
+                    parts.append(Part("" if escaped == "\n" else escaped))
+                    self._at += 2
+                case "$" | "`":
+                    parts.append(self._expansion())
+                case "#":
+                    parts.append(Part("#"))
+                    self._at += 1
+                case "<" | ">" if parts == [] and text[self._at + 1 : self._at + 2] == "(":
+                    # A process substitution: the word is a file that only a shell knows.
+                    self._at += 1
+                    self._substitution(self._within("(", ")"))
+                    parts.append(COMPUTED)
+                case _:
+                    break
+        return tuple(parts)
+
+    def _until(self, quote: str) -> str:
+        """What stands between this quote and the next; up to the end where there is none."""
+        end = self._text.find(quote, self._at + 1)
+        end = len(self._text) if end < 0 else end
+        found = self._text[self._at + 1 : end]
+        self._at = end + 1
+        return found
+
+    def _double_quoted(self) -> list[Part]:
+        self._at += 1
+        # An empty word is a word.
+        parts: list[Part] = [Part()]
+        text = self._text
+        while self._at < len(text) and text[self._at] != '"':
+            if plain := _QUOTED_PLAIN.match(text, self._at):
+                parts.append(Part(plain[0]))
+                self._at = plain.end()
+            elif text[self._at] == "\\":
+                escaped = text[self._at + 1 : self._at + 2]
+                kept = escaped if escaped in '"\\$`' else f"\\{escaped}"
+                parts.append(Part("" if escaped == "\n" else kept))
+                self._at += 2
+            else:
+                parts.append(self._expansion())
+        self._at += 1
+        return parts
+
+    def _expansion(self) -> Part:
+        """What begins with a dollar sign or a back-tick."""
+        if self._text[self._at] == "`":
+            found = _BACK_TICKS.match(self._text, self._at)
+            self._at = len(self._text) if found is None else found.end()
+            self._substitution("" if found is None else found[1].replace("\\`", "`"))
+            return COMPUTED
+        self._at += 1
+        if name := _NAME.match(self._text, self._at):
+            self._at = name.end()
+            return Part(variable=name["braced"] or name["bare"])
+        match self._text[self._at : self._at + 1]:
+            case "(":
+                self._substitution(self._within("(", ")"))
+                return COMPUTED
+            case "{":
+                self._within("{", "}")
+                return COMPUTED
+            case "'":
+                return Part(self._until("'"))
+            case '"':
+                return Part("".join(part.text for part in self._double_quoted()))
+            case _:
+                return Part("$")
+
+    def _within(self, opening: str, closing: str) -> str:
+        """What stands in these brackets, which begin here; quotes hide what looks like one."""
+        begin, depth, text = self._at + 1, 0, self._text
+        while self._at < len(text):
+            sign = text[self._at]
+            if sign == "'":
+                self._until("'")
+                continue
+            if sign == '"':
+                self._skip_double_quoted()
+                continue
+            if sign == "\\":
+                self._at += 2
+                continue
+            depth += (sign == opening) - (sign == closing)
+            self._at += 1
+            if depth == 0:
+                return text[begin : self._at - 1]
+        return text[begin:]
+
+    def _skip_double_quoted(self) -> None:
+        self._at += 1
+        text = self._text
+        while self._at < len(text) and text[self._at] != '"':
+            if text.startswith("$(", self._at):
+                self._at += 1
+                self._within("(", ")")
+            else:
+                self._at += 2 if text[self._at] == "\\" else 1
+        self._at += 1
+
+    def _substitution(self, text: str) -> None:
+        """The commands of a substitution are commands of the script."""
+        if self._depth < DEEPEST:
+            self._found += commands_of(text, line=self._line(), depth=self._depth + 1)
