@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,10 @@ class Place:
         """The newest run here."""
         from ralph_ls.store.runs import find_run
 
-        return find_run(self.worktree, self.state)
+        found = find_run(self.worktree, self.state)
+        if found is not None:
+            _warn_of_version(found)
+        return found
 
     def require_run(self) -> FoundRun:
         """The newest run here; raises ``NoEngine`` where there never was one."""
@@ -111,3 +115,18 @@ def here() -> Place:
     """The place of the working folder; raises ``WorkspaceMissing``."""
     worktree = find_worktree(Path.cwd())
     return Place(worktree=worktree, state=state_folder(state_root(os.environ), worktree))
+
+
+@functools.cache
+def _complain_once(message: str) -> None:
+    from ralph_ls.cli.output import complain
+
+    complain(message)
+
+
+def _warn_of_version(found: FoundRun) -> None:
+    """Say that not all of a run can be shown, where another version of this program wrote it."""
+    from ralph_ls.store.versions import why_unreadable
+
+    if (why := why_unreadable(found.files.journal)) is not None:
+        _complain_once(f"{why}, so not all of the run is shown; use the version that wrote it")

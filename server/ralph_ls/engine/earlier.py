@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import deque
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -20,15 +21,20 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.stories.choosing import mode_word
 from ralph_ls.core.words import count_of
 from ralph_ls.engine import git
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.git_locks import settle_earlier
+from ralph_ls.engine.keeper import read_last_look
+from ralph_ls.engine.ownership import last_sign_of_life
 from ralph_ls.engine.process_tree import end_orphan, end_tree
+from ralph_ls.engine.sandbox.commands import end_in_sandbox
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
 from ralph_ls.protocol.events import IterationEnded, RunResumed, RunStarted
 from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.state import CurrentIteration, RunState
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.journal import each_event
-from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.lock import is_engine, is_same_process, is_state_held
 from ralph_ls.store.logs import (
     find_old_logs,
@@ -94,6 +100,42 @@ def end_orphans(run: RunState) -> int:
             grace_seconds=ORPHAN_GRACE,
         )
     return ended.terminated
+
+
+def end_earlier(
+    found: FoundRun | None, worktree: Worktree, environment: Mapping[str, str], clock: Clock
+) -> tuple[int, list[Notice]]:
+    """End what the agent of a killed engine left running, also in its sandbox."""
+    if found is None:
+        return 0, []
+    current = found.state.current
+    problem = None
+    if current is not None and current.agent is not None and current.exit is None:
+        problem = end_in_sandbox(found.state.config, worktree.root, environment)
+    code = "sandbox-not-ended"
+    notices = [] if problem is None else [Notice(code=code, message=problem)]
+    ended = end_orphans(found.state)
+    if current is not None:
+        start = current.started.start
+        notices += settle_earlier(
+            found.files,
+            worktree,
+            start=start,
+            marker=f"{found.state.run}/{start}",
+            until=clock.now().timestamp() + 0.001 if ended else _gone_at(found, current),
+        )
+    return ended, notices
+
+
+def _gone_at(found: FoundRun, current: CurrentIteration) -> float | None:
+    """When the agent and the engine of an open iteration were gone; None: nobody knows."""
+    look = read_last_look(found.files.folder)
+    if look is not None and look.start == current.started.start:
+        return look.died_at if look.ended_at is None else look.ended_at
+    if current.exit is not None:
+        # The journal is cut to milliseconds.
+        return current.exit.at.timestamp() + 0.001
+    return last_sign_of_life(found.files, current.started.start)
 
 
 def tell_orphans(n_orphans: int) -> list[Notice]:

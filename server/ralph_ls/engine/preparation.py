@@ -35,36 +35,34 @@ from ralph_ls.engine.agents_of_run import (
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.engine.earlier import (
-    end_orphans,
+    end_earlier,
     put_logs_aside,
     remove_old_logs,
     require_no_engine,
     tell_orphans,
 )
 from ralph_ls.engine.environment import base_agent_environment, find_program
-from ralph_ls.engine.git_locks import settle_earlier
 from ralph_ls.engine.handing_over import require_able_to_hand_over, tell_no_remote
 from ralph_ls.engine.hook_check import tell_silent_hook
 from ralph_ls.engine.keeper import read_last_look
+from ralph_ls.engine.kept_settings import keep_settings
 from ralph_ls.engine.legacy import tell_legacy
 from ralph_ls.engine.looking import Looking
 from ralph_ls.engine.ownership import (
     Inheriting,
     are_issues_touched,
-    last_sign_of_life,
     tell_unsettled,
 )
 from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.run_choices import choices_of
 from ralph_ls.engine.sandbox.choice import choose_sandbox
-from ralph_ls.engine.sandbox.commands import end_in_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
 from ralph_ls.protocol.events import IterationEnded
 from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.state import RunState
 from ralph_ls.store import trust
 from ralph_ls.store.config_file import (
     Settings,
@@ -84,7 +82,8 @@ from ralph_ls.store.layout import (
 from ralph_ls.store.notes import take_notes, take_resets
 from ralph_ls.store.project_state import keeps_project_state, open_project
 from ralph_ls.store.run_trust import read_run_trust
-from ralph_ls.store.runs import FoundRun, find_run
+from ralph_ls.store.runs import find_run
+from ralph_ls.store.versions import require_understood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +124,11 @@ def prepare_start(
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
     require_no_engine(found, state)
-    orphans, problem = _end_earlier(found, worktree, request, clock)
+    orphans, problem = end_earlier(found, worktree, request.environment, clock)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
-    settings = _settings(request, worktree.root, overrides, earlier[1] if earlier else None)
+    settings, kept = _settings(request, worktree.root, overrides, earlier[1] if earlier else None)
     config = settings.config
     claims = claims_here(worktree, state, settings)
     run_trust = read_run_trust(state, claims)
@@ -179,7 +178,7 @@ def prepare_start(
     read = JournalParts(workspace.files.journal)
     run_state = fold(event for part in read for event in part) if earlier else RunState()
     looking = Looking(workspace, clock=clock)
-    notices = [*_exclude(workspace), *_torn(read), *problem]
+    notices = [*_exclude(workspace), *_torn(read), *problem, *kept]
     if not earlier:
         notices += tell_orphans(orphans)
         notices += put_logs_aside(worktree.root, config.paths.logs, found)
@@ -230,12 +229,18 @@ def _resumed(
 
 def _settings(
     request: RunRequest, root: Path, overrides: Mapping[str, Any], earlier: RunState | None
-) -> Settings:
-    """The settings as they hold, with the profile and the agent that the run takes."""
+) -> tuple[Settings, list[Notice]]:
+    """The settings as they hold, with the profile and the agent that the run takes.
+
+    A run that goes on keeps those that it began with.
+    """
     known = None if earlier is None else earlier_choice(earlier)
     settings = load_settings(root, request.environment, overrides, earlier=known)
     require_one_profile(settings)
-    return with_agent(settings, request.environment, root, earlier=known)
+    settings = with_agent(settings, request.environment, root, earlier=known)
+    if earlier is None:
+        return settings, []
+    return keep_settings(settings, earlier, _given(request.overrides), request.environment)
 
 
 def _agents(
@@ -250,47 +255,12 @@ def _agents(
     return agents
 
 
-def _end_earlier(
-    found: FoundRun | None, worktree: Worktree, request: RunRequest, clock: Clock
-) -> tuple[int, list[Notice]]:
-    """End what the agent of a killed engine left running, also in its sandbox."""
-    if found is None:
-        return 0, []
-    current = found.state.current
-    problem = None
-    if current is not None and current.agent is not None and current.exit is None:
-        problem = end_in_sandbox(found.state.config, worktree.root, request.environment)
-    code = "sandbox-not-ended"
-    notices = [] if problem is None else [Notice(code=code, message=problem)]
-    ended = end_orphans(found.state)
-    if current is not None:
-        start = current.started.start
-        notices += settle_earlier(
-            found.files,
-            worktree,
-            start=start,
-            marker=f"{found.state.run}/{start}",
-            until=clock.now().timestamp() + 0.001 if ended else _gone_at(found, current),
-        )
-    return ended, notices
-
-
-def _gone_at(found: FoundRun, current: CurrentIteration) -> float | None:
-    """When the agent and the engine of an open iteration were gone; None: nobody knows."""
-    look = read_last_look(found.files.folder)
-    if look is not None and look.start == current.started.start:
-        return look.died_at if look.ended_at is None else look.ended_at
-    if current.exit is not None:
-        # The journal is cut to milliseconds.
-        return current.exit.at.timestamp() + 0.001
-    return last_sign_of_life(found.files, current.started.start)
-
-
 def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, RunState]:
     """The run that ``--resume`` means; raises ``UsageError`` where there is none to go on with."""
     found = find_run(worktree, state)
     if found is None:
         raise UsageError("there is no run to resume here; start one with: ralph run")
+    require_understood(found.files.journal)
     run = found.state
     if run.end is not None and run.end.reason is EndReason.COMPLETE:
         raise UsageError(f"run {run.run} is complete; start a new one with: ralph run")

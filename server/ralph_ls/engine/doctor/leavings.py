@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralph_ls import __version__
 from ralph_ls.core.views.doctor.results import problem, told_as, well
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.legacy import attempts_remark
@@ -9,17 +10,31 @@ from ralph_ls.engine.process_tree import find_marked, is_alive
 from ralph_ls.protocol.doctor import CheckResult, CheckStatus
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.runs import FoundRun
+from ralph_ls.store.versions import version_of, why_unreadable
 
 
 def check_leavings(
     worktree: Worktree, state: StateFolder, found: FoundRun | None
 ) -> list[CheckResult]:
     """Processes of a dead engine, and files of earlier loops."""
-    checks = [] if found is None else _orphans(found)
+    checks = [] if found is None else [*_orphans(found), *_version(found)]
     remark = attempts_remark(worktree.root, state)
     if remark is not None:
         checks.append(told_as("legacy-attempts", remark, status=CheckStatus.WARNING))
     return checks
+
+
+def _version(found: FoundRun) -> list[CheckResult]:
+    """Whether this version of ralph understands what the newest run wrote."""
+    journal = found.files.journal
+    if (why := why_unreadable(journal)) is not None:
+        remedy = "use that version of ralph for this run, or begin a new one with: ralph run"
+        return [problem("run-version", why, remedy)]
+    version = version_of(journal)
+    if version is None:
+        return []
+    message = f"the newest run is in version {version} of the schema; ralph {__version__} reads it"
+    return [well("run-version", message)]
 
 
 def _orphans(found: FoundRun) -> list[CheckResult]:

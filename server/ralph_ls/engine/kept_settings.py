@@ -1,0 +1,104 @@
+"""The settings of a run that goes on: those it began with, which its journal keeps in full.
+
+A file that was edited meanwhile, another environment or another version of this program must not
+change the rules of a run under way. What is given together with ``--resume`` counts, by a flag or
+by a ``RALPH_*`` variable. What the repository would run is not kept: it counts as it is now, and
+has to be allowed as it is now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.profiles import to_tables
+from ralph_ls.core.words import some_of
+from ralph_ls.protocol.config import CONFIG_FILE
+from ralph_ls.protocol.state import RunState
+from ralph_ls.store.config_file import Settings, read_environment, validated
+from ralph_ls.store.trust import COMMANDS, SANDBOX
+
+NOT_KEPT = frozenset({"agents", "agent", SANDBOX, *COMMANDS})
+"""What decides which programs are run."""
+
+SHOWN = 5
+
+_REDACTED = "[redacted "
+
+
+def keep_settings(
+    settings: Settings, earlier: RunState, given: Mapping[str, Any], environment: Mapping[str, str]
+) -> tuple[Settings, list[Notice]]:
+    """The settings of the resumed run, and what to tell of those that have changed since.
+
+    ``settings`` are what a new run would have, ``given`` what came as flags with the resume.
+    """
+    now = settings.config.model_dump()
+    wanted = _leaves(_joined(read_environment(environment), to_tables(given)))
+    if now["profile"] != earlier.config.profile:
+        return settings, []
+    tables = _kept(earlier.config.model_dump(), now, set(wanted))
+    try:
+        config = validated(tables)
+    except ValidationError:
+        # Rules that this version does not know any more; as it is now is the best there is.
+        return settings, []
+    changed = [
+        key
+        for key, value in _leaves(config.model_dump()).items()
+        if key.split(".")[0] not in NOT_KEPT and _leaves(now).get(key) != value
+    ]
+    return replace(settings, config=config), _tell(changed)
+
+
+def _kept(kept: Mapping[str, Any], now: Mapping[str, Any], given: set[str], at: str = "") -> Any:
+    """The kept tables, with what is given or was redacted taken from those of now."""
+    tables = {}
+    for name, value in kept.items():
+        key = f"{at}{name}"
+        if key in NOT_KEPT or key in given or name not in now or _REDACTED in str(value):
+            is_table = isinstance(value, Mapping) and isinstance(now.get(name), Mapping)
+            if is_table and key not in NOT_KEPT and key not in given:
+                tables[name] = _kept(value, now[name], given, f"{key}.")
+            elif name in now:
+                tables[name] = now[name]
+        elif isinstance(value, Mapping) and isinstance(now[name], Mapping):
+            tables[name] = _kept(value, now[name], given, f"{key}.")
+        else:
+            tables[name] = value
+    return tables
+
+
+def _tell(changed: list[str]) -> list[Notice]:
+    if not changed:
+        return []
+    message = (
+        f"a run that goes on keeps the settings that it began with; those that differ now, in "
+        f"{CONFIG_FILE} or in this version of ralph, count for a new run: "
+        f"{some_of(changed, SHOWN)}; to change one of this run, give its flag with --resume"
+    )
+    return [Notice(code="settings-kept", message=message)]
+
+
+def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    joined = dict(first)
+    for name, value in second.items():
+        both = isinstance(value, Mapping) and isinstance(joined.get(name), Mapping)
+        joined[name] = _joined(joined[name], value) if both else value
+    return joined
+
+
+def _leaves(tables: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(_walk(tables, ""))
+
+
+def _walk(tables: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _walk(value, f"{at}{name}.")
+        else:
+            yield f"{at}{name}", value

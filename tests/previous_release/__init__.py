@@ -1,0 +1,1 @@
+"""Runs that the release before recorded."""
