@@ -17,6 +17,7 @@ from tests.bench import (
     reading,
     replay,
     start,
+    viewers,
 )
 from tests.bench.figures import Figure
 
@@ -27,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "everything": everything.measure,
     "git": git.measure,
     "memory": memory.measure,
+    "viewers": viewers.measure,
     "reading": reading.measure,
     "lines": lines.measure,
     "plan": plan.measure,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,6 +27,13 @@ class Figure:
 def environment() -> dict[str, str]:
     """This process's environment, in which the package and these benchmarks can be imported."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "server"), str(ROOT)])}
+
+
+def resident(pid: int, *, peak: bool = False) -> int:
+    """Bytes of memory of a process, now or at most so far; 0 where it has ended."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    found = re.search(r"VmHWM:\s+(\d+)" if peak else r"VmRSS:\s+(\d+)", status)
+    return 0 if found is None else int(found[1]) * 1024
 
 
 def start_module(module: str, *arguments: str | Path) -> subprocess.Popen[str]:

@@ -49,7 +49,7 @@ def test_whoever_wants_every_event_is_given_all_of_them(files: RunFiles) -> None
 def test_earlier_events_are_read_when_they_are_asked_for(
     files: RunFiles, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "READ_LIMIT", 300)
+    monkeypatch.setattr(journal_module, "PART", 300)
     leave(files, EVENTS, 20)
     reader = RunReader(files)
     reader.pass_over_events()

@@ -30,7 +30,7 @@ from ralph_ls.protocol.events import (
 )
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.follow import Tail
-from ralph_ls.store.journal import READ_LIMIT, JournalParts, JournalReader, offset_behind
+from ralph_ls.store.journal import PART, JournalParts, JournalReader, offset_behind
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run_view import Bookmark, RunView, load_view, size_of
 
@@ -110,11 +110,11 @@ class RunReader:
     def _read_parts(self) -> Iterator[list[Event | UnknownEvent]]:
         """Read what the journal gained, folding each part before it is given."""
         self._check_identity()
-        while data := self._tail.read():
+        while data := self._tail.read(PART):
             if events := self._reader.feed(data):
                 self._view = self._view.plus(events)
                 yield events
-            if len(data) < READ_LIMIT:
+            if len(data) < PART:
                 break
         # Half a line may yet be cut off again by the engine that writes it, so none of it is kept.
         self._tail.offset -= self._reader.forget_partial()

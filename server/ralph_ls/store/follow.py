@@ -16,13 +16,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ralph_ls.protocol.events import Event, RunEnded, RunResumed, UnknownEvent
-from ralph_ls.store.journal import READ_LIMIT, JournalReader
+from ralph_ls.store.journal import PART, JournalReader
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
 # An observer that is stopped while events come in says so; nobody can act on it.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
+
+READ_LIMIT = 1 << 20
+"""Bytes of one read."""
 
 LIVE_INTERVAL = 0.5
 """Seconds between two looks at a live run's files."""
@@ -120,13 +123,13 @@ class JournalTail:
 
     def parts(self) -> Iterator[list[Event | UnknownEvent]]:
         """The new events in order and in parts, for a journal of any length."""
-        while data := self._tail.read():
+        while data := self._tail.read(PART):
             events = self._reader.feed(data)
             for event in events:
                 if isinstance(event, RunEnded | RunResumed):
                     # What ended before the part that is followed may just be going on again.
                     self.ended = isinstance(event, RunEnded) and event.seq > self._after_seq
-            if len(data) == READ_LIMIT:
+            if len(data) == PART:
                 yield events
                 continue
             # Half a line may yet be cut off again, by its own engine on a full disk or by the next

@@ -21,8 +21,11 @@ from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_all
 _PIECE = 1 << 20
 """Bytes that are copied at a time."""
 
-READ_LIMIT = 1 << 20
-"""Bytes of one read: a journal of any length is read in parts of that size."""
+PART = 128 << 10
+"""Bytes of one read: a journal of any length is read in parts of that size.
+
+Larger ones take longer, since the events of a part are all in memory at once.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +168,7 @@ class JournalParts:
         try:
             with self._path.open("rb", buffering=0) as file:
                 file.seek(self._n_bytes)
-                while data := file.read(READ_LIMIT):
+                while data := file.read(PART):
                     self._n_bytes += len(data)
                     if events := self._reader.feed(data):
                         yield events

@@ -18,7 +18,7 @@ from ralph_ls.core.views.rows import Rows, iteration_rows
 from ralph_ls.protocol.events import Event, UnknownEvent
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.follow import Tail
-from ralph_ls.store.journal import READ_LIMIT, JournalReader
+from ralph_ls.store.journal import PART, JournalReader
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.snapshots import Marked, load_snapshot, mark, save_snapshot
 
@@ -74,8 +74,8 @@ def read_view(files: RunFiles, *, until: int | None = None) -> Bookmark:
         known = Bookmark()
     tail, view = Tail(files.journal, offset=known.offset), known.view
     reader = JournalReader(n_lines=known.n_lines)
-    limit = READ_LIMIT
-    while until is None or (limit := min(READ_LIMIT, until - tail.offset)) > 0:
+    limit = PART
+    while until is None or (limit := min(PART, until - tail.offset)) > 0:
         if not (data := tail.read(limit)):
             break
         view = view.plus(reader.feed(data))
@@ -92,7 +92,7 @@ def state_before(files: RunFiles, seq: int) -> RunState:
         JournalReader(),
         known.view.state,
     )
-    for data in iter(tail.read, b""):
+    while data := tail.read(PART):
         events = reader.feed(data)
         state = fold((event for event in events if event.seq < seq), state)
         if events and events[-1].seq >= seq:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.follow import Tail
-from ralph_ls.store.journal import JournalReader, each_event
+from ralph_ls.store.journal import PART, JournalReader, each_event
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.lock import Owner, is_held, read_owner
 from ralph_ls.store.snapshots import Marked, load_snapshot, mark, save_snapshot
@@ -61,7 +62,8 @@ def load_state(files: RunFiles) -> RunState:
         return fold(each_event(files.journal))
     tail, reader = Tail(files.journal, offset=known.offset), JournalReader()
     return fold(
-        (event for data in iter(tail.read, b"") for event in reader.feed(data)), known.state
+        (event for data in iter(partial(tail.read, PART), b"") for event in reader.feed(data)),
+        known.state,
     )
 
 

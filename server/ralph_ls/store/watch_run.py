@@ -24,8 +24,7 @@ from ralph_ls.protocol.events import (
     UnknownEvent,
 )
 from ralph_ls.protocol.messages import MESSAGE_ADAPTER
-from ralph_ls.store.follow import Follower, Tail
-from ralph_ls.store.journal import READ_LIMIT
+from ralph_ls.store.follow import READ_LIMIT, Follower, Tail
 from ralph_ls.store.layout import RunFiles
 
 CATCH_UP = 8192

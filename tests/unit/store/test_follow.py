@@ -15,7 +15,7 @@ from watchdog.utils import BaseThread
 from ralph_ls.protocol.events import Event, UnknownEvent
 from ralph_ls.store import follow
 from ralph_ls.store.follow import FolderWatch, JournalFollower, Tail
-from ralph_ls.store.journal import READ_LIMIT, Journal
+from ralph_ls.store.journal import Journal
 from tests.unit.store.helpers import ended, note, notes, resumed, to_lines
 
 PATIENCE = 60
@@ -204,7 +204,7 @@ class TestReads:
         looked: queue.Queue[tuple[float, int]] = queue.Queue()
         really_read = Tail.read
 
-        def read(tail: Tail, limit: int = READ_LIMIT) -> bytes:
+        def read(tail: Tail, limit: int = follow.READ_LIMIT) -> bytes:
             began = time.monotonic()
             data = really_read(tail, limit)
             looked.put((began, len(data)))

@@ -50,8 +50,8 @@ def files(tmp_path: Path) -> RunFiles:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal is read in parts that cut through its lines."""
-    monkeypatch.setattr(module, "READ_LIMIT", 100)
-    monkeypatch.setattr(journal_module, "READ_LIMIT", 100)
+    monkeypatch.setattr(module, "PART", 100)
+    monkeypatch.setattr(journal_module, "PART", 100)
 
 
 def write(files: RunFiles, events: Sequence[Event | UnknownEvent] = EVENTS) -> None:

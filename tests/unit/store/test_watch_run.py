@@ -9,7 +9,8 @@ import pytest
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.events import AgentExited, AgentStarted, Event
 from ralph_ls.protocol.messages import Message, TextMessage, ToolMessage, ToolState
-from ralph_ls.store.journal import READ_LIMIT, Journal
+from ralph_ls.store.follow import READ_LIMIT
+from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.watch_run import CATCH_UP, MessageTail, Output, RunFollower, Seen
 from tests.unit.store.helpers import RUN, START, at, ended, note, resumed, to_lines

@@ -86,18 +86,28 @@ BUDGET_WARNING = "budget-"
 def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) -> RunState:
     """The state after ``events``, beginning from ``state`` or from nothing."""
     folded, seen = RunState() if state is None else state, EndStates()
+    is_ours = False
     for event in events:
-        folded = apply(folded, event, seen)
+        changes = _after(folded, event, seen)
+        if is_ours:
+            # Nobody has seen this copy yet, and a long run is too long for one at each event.
+            folded.__dict__.update(changes)
+            folded.__pydantic_fields_set__.update(changes)
+        else:
+            folded, is_ours = folded.model_copy(update=changes), True
     return folded
 
 
-def apply(state: RunState, event: EventBase, seen: EndStates | None = None) -> RunState:
-    """The state after one event; an unknown event only moves ``seq`` and ``at``.
+def apply(state: RunState, event: EventBase) -> RunState:
+    """The state after one event; an unknown event only moves ``seq`` and ``at``."""
+    return state.model_copy(update=_after(state, event, EndStates()))
 
-    ``seen`` is kept by whoever folds many, and saves time alone.
-    """
+
+def _after(state: RunState, event: EventBase, seen: EndStates) -> dict[str, Any]:
+    """What one event changes; ``seen`` is kept for all of a fold, and saves time alone."""
     changes: dict[str, Any] = {"seq": event.seq, "at": event.at, "run": event.run}
-    counts = getattr(event, "counts", None)
+    # As an attribute it would be looked for in all of pydantic where an event has none.
+    counts = event.__dict__.get("counts")
     if counts is not None and not counts.marker:
         changes["stale_marker"] = False
     if counts is not None and counts.total:
@@ -107,8 +117,8 @@ def apply(state: RunState, event: EventBase, seen: EndStates | None = None) -> R
         changes["active_seconds"] = active_seconds(state, event.at)
     changes.update(_changes(state, event))
     if isinstance(event, IterationEnded):
-        changes["seen"] = (seen or EndStates()).plus(state.seen, event.fingerprint)
-    return state.model_copy(update=changes)
+        changes["seen"] = seen.plus(state.seen, event.fingerprint)
+    return changes
 
 
 def active_seconds(state: RunState, at: datetime) -> float:
@@ -427,7 +437,7 @@ def _run_ended(state: RunState, event: RunEnded) -> dict[str, Any]:
 def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
     """Remember that the open iteration has had this event."""
     current = state.current
-    if current is None or getattr(event, "start", None) != current.started.start:
+    if current is None or event.__dict__.get("start") != current.started.start:
         return {}
     changes: dict[str, Any] = {"told": (*current.told, told_name(event))}
     if isinstance(event, CriteriaVerified):
