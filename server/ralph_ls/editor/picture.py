@@ -6,6 +6,7 @@ It must never know how it was read, nor who looks at it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,4 +118,7 @@ class Caught:
     """None: no run was ever made here."""
     seq: int
     """Events of ``run`` behind this one are told."""
+    earlier: Iterator[list[Event | UnknownEvent]] = field(default_factory=lambda: iter(()))
+    """Those of them that there are, in parts; each is read when it is asked for, which blocks."""
     told: tuple[Told, ...] = ()
+    """What the agent that runs has said."""

@@ -47,6 +47,7 @@ class JournalLost(Exception):
 class Wants:
     """What the one client wants to be told of a run, besides how it stands."""
 
+    events: bool = False
     output: bool = False
     messages: bool = False
 
@@ -90,25 +91,11 @@ class RunReader:
         """How often the journal was read."""
         return self._tail.n_reads
 
-    def read_events(self) -> list[Event | UnknownEvent]:
-        """Fold what the journal gained, and give it; raises ``JournalLost``."""
-        return [event for part in self._read_parts() for event in part]
+    def read_parts(self) -> Iterator[list[Event | UnknownEvent]]:
+        """Read what the journal gained, folding each part before it is given.
 
-    def pass_over_events(self) -> bool:
-        """Fold what the journal gained, and keep none of it, since nobody is to be told.
-
-        A run of many iterations is more than one wants to hold at once. Says whether there was
-        anything; raises ``JournalLost``.
+        A run of many iterations is more than one wants to hold at once. Raises ``JournalLost``.
         """
-        any_events = False
-        for part in self._read_parts():
-            any_events = True
-            for event in part:
-                self._note_agent(event)
-        return any_events
-
-    def _read_parts(self) -> Iterator[list[Event | UnknownEvent]]:
-        """Read what the journal gained, folding each part before it is given."""
         self._check_identity()
         while data := self._tail.read(PART):
             if events := self._reader.feed(data):
@@ -122,20 +109,26 @@ class RunReader:
             logger.warning("%s, line %d: this is no event", self.files.journal, number)
         self._reader.unreadable.clear()
 
-    def earlier_events(self, after_seq: int) -> Iterator[Event | UnknownEvent]:
+    def earlier_parts(self, after_seq: int) -> Iterator[list[Event | UnknownEvent]]:
         """The events behind ``after_seq`` that were folded already; read as they are taken."""
         last, journal = self.state.seq, self.files.journal
         if after_seq >= last:
             return
-        parts = JournalParts(journal, offset=offset_behind(journal, after_seq))
-        for event in (event for part in parts for event in part):
-            if event.seq > last:
+        for part in JournalParts(journal, offset=offset_behind(journal, after_seq)):
+            yield [event for event in part if after_seq < event.seq <= last]
+            if part[-1].seq >= last:
                 return
-            if event.seq > after_seq:
-                yield event
+
+    def pass_over(self, events: list[Event | UnknownEvent]) -> None:
+        """Take note of events of which nobody is to be told."""
+        for event in events:
+            self._note_agent(event)
 
     def tell(self, events: list[Event | UnknownEvent], wants: Wants) -> Iterator[list[Told]]:
-        """The events with the agent's output where it belongs, in parts that are not too large."""
+        """What is wanted of these events, with the agent's output where it belongs.
+
+        In parts that are not too large.
+        """
         told: list[Told] = []
         for event in events:
             if isinstance(event, AgentExited | IterationEnded | RunEnded):
@@ -149,7 +142,8 @@ class RunReader:
             self._note_agent(event)
             if isinstance(event, AgentStarted) and wants.output:
                 self._output = _open_output(self.files, event)
-            told.append(event)
+            if wants.events:
+                told.append(event)
         for piece in self._read_agent():
             told.append(piece)
             if _is_large(told):

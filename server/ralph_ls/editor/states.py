@@ -43,7 +43,8 @@ def _result(picture: Picture, seen: Seen, plan: PlanRows, now: datetime) -> Stat
     shown = panel(seen, picture.rows.rows, now)
     state, files = picture.state, picture.run_files
     return StateResult(
-        run=state,
+        # Fingerprints are for the loop alone, and a long run has very many.
+        run=None if state is None else state.model_copy(update={"seen": ()}),
         phase=None if state is None else picture.phase,
         live=picture.live,
         pid=picture.pid,

@@ -53,6 +53,7 @@ class Subscriptions:
         self._documents = documents
         self._known: dict[WorkspaceView, Subscription] = {}
         workspaces.on_found(self._take_found)
+        workspaces.keep_pace(self._keep_pace)
         workspaces.on_change(self._take_change)
         workspaces.on_close(self._end)
         documents.on_edit(self._take_edit)
@@ -63,7 +64,7 @@ class Subscriptions:
         What is told follows the answer to the request that is being handled.
         """
         loop = asyncio.get_running_loop()
-        wants = Wants(output=params.output, messages=params.messages)
+        wants = Wants(events=params.events, output=params.output, messages=params.messages)
         made: list[Subscription] = []
 
         def begin(tree: WorkTree) -> None:
@@ -106,6 +107,12 @@ class Subscriptions:
         if view in self._known:
             self._known[view].take(found)
 
+    async def _keep_pace(self, view: WorkspaceView) -> None:
+        """Wait until the client has taken nearly all of what it was told."""
+        if view in self._known:
+            await self._known[view].caught_up()
+        await self._server.drained()
+
     def _take_change(self, view: WorkspaceView) -> None:
         if view in self._known:
             self._known[view].take_change()
@@ -139,24 +146,43 @@ class Subscription:
         self._run = caught.run or ""
         self._seq = caught.seq
         self._held: list[tuple[Told, ...]] | None = [caught.told]
-        """What waits for the answer to be sent; None once it was."""
+        """What waits for the answer to be sent and for earlier events; None once they were."""
+        self._caught_up = asyncio.Event()
+        self._caught_up.set()
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
         self._needs_person = view.picture().needs_person
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._failures = Failures("telling how a work tree stands")
 
     def begin(self, state: StateResult, state_of: StateOf) -> None:
         """The answer was sent: tell what was missed, and go on from there."""
         if self._held is None:
             return
-        held, self._held = self._held, None
+        loop = asyncio.get_running_loop()
         if self._params.view:
             self._tell_view(state)
             views = self._tell_views(state, state_of)
-            self._task = asyncio.get_running_loop().create_task(views, name="ralph-ls views")
+            self._tasks.append(loop.create_task(views, name="ralph-ls views"))
+        self._caught_up.clear()
+        self._tasks.append(loop.create_task(self._catch_up(), name="ralph-ls catch up"))
+
+    async def caught_up(self) -> None:
+        """Wait while it is told what had happened before."""
+        await self._caught_up.wait()
+
+    async def _catch_up(self) -> None:
+        """Tell what was missed, as fast as the client takes it, and then what waits behind it."""
+        try:
+            while (part := await asyncio.to_thread(next, self.caught.earlier, None)) is not None:
+                self._tell(part)
+                await self._server.drained()
+        except Exception as error:  # noqa: BLE001 -- what comes now can be told all the same
+            self._failures.tell("catch up", error)
+        held, self._held = self._held or [], None
         for told in held:
             self._tell(told)
+        self._caught_up.set()
 
     def take(self, found: Found) -> None:
         """Tell what was found."""
@@ -164,6 +190,8 @@ class Subscription:
         if state is not None and state.run == self._run:
             # A journal that was cut short goes on with numbers that were there before.
             self._seq = min(self._seq, state.seq)
+        elif state is not None and not self._params.events:
+            self._run, self._seq = state.run, 0
         if self._held is not None:
             self._held.append(found.told)
         else:
@@ -180,8 +208,9 @@ class Subscription:
     def end(self) -> None:
         """Tell nothing more."""
         self._held = None
-        if self._task is not None:
-            self._task.cancel()
+        self._caught_up.set()
+        for task in self._tasks:
+            task.cancel()
 
     def _tell(self, told: Iterable[Told]) -> None:
         for each in told:

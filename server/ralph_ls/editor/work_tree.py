@@ -73,16 +73,28 @@ class WorkTree:
         if owner_changed or first or fresh or self.held:
             self.held = is_held(self.folders.worktree.git_dir)
         self._choose_run(anew=owner_changed or first)
-        events, any_events = self._read_events()
+        any_events, events = False, list[Event | UnknownEvent]()
+        for part in self._read_parts():
+            if events:
+                yield from self._tell(events, self._draw())
+            any_events, events = True, part
         files_changed = self._look_at_files()
         picture = self._draw()
         changed = files_changed or any_events or picture != self._picture
         self._picture = picture
-        if self._reader is not None and self._wants is not None:
-            for told in self._reader.tell(events, self._wants):
-                yield Found(picture=picture, paths=self._paths, told=tuple(told), changed=False)
+        yield from self._tell(events, picture)
         if changed:
             yield Found(picture=picture, paths=self._paths)
+
+    def _tell(self, events: list[Event | UnknownEvent], picture: Picture) -> Iterator[Found]:
+        """What somebody wants of these events, and of what the agent says meanwhile."""
+        if self._reader is None:
+            return
+        if self._wants is None:
+            self._reader.pass_over(events)
+            return
+        for told in self._reader.tell(events, self._wants):
+            yield Found(picture=picture, paths=self._paths, told=tuple(told), changed=False)
 
     def subscribe(self, wants: Wants, *, after_seq: int, run: str | None) -> Caught:
         """From now on tell events and what else is wanted; gives what comes before that.
@@ -95,8 +107,12 @@ class WorkTree:
             return Caught(run=None, seq=0)
         known = run in {None, reader.state.run}
         seq = min(after_seq, reader.state.seq) if known else 0
-        told = (*reader.earlier_events(seq), *reader.want(wants))
-        return Caught(run=reader.state.run, seq=seq, told=told)
+        return Caught(
+            run=reader.state.run,
+            seq=seq,
+            earlier=reader.earlier_parts(seq) if wants.events else iter(()),
+            told=tuple(reader.want(wants)),
+        )
 
     def unsubscribe(self) -> None:
         """Tell nothing any more but how it stands."""
@@ -133,27 +149,24 @@ class WorkTree:
             self._reader = None
         elif self._reader is None or found.files != self._reader.files:
             # Whoever is told events is told all of a run that begins.
-            self._reader = RunReader(found.files, every_event=self._wants is not None)
+            every_event = self._wants is not None and self._wants.events
+            self._reader = RunReader(found.files, every_event=every_event)
             if self._wants is not None:
                 self._reader.want_all(self._wants)
 
-    def _read_events(self) -> tuple[list[Event | UnknownEvent], bool]:
-        """The events that somebody is to be told, and whether there were any at all."""
+    def _read_parts(self) -> Iterator[list[Event | UnknownEvent]]:
+        """The new events of the run, folded already."""
         if self._reader is None:
-            return [], False
+            return
         try:
-            return self._read_with(self._reader)
+            yield from self._reader.read_parts()
+            return
         except JournalLost as lost:
             logger.warning("%s; it is read again from its beginning", lost)
         reader = self._reopened()
         # It was there a moment ago; should it be gone once more, the next look sees to it.
-        return ([], False) if reader is None else self._read_with(reader)
-
-    def _read_with(self, reader: RunReader) -> tuple[list[Event | UnknownEvent], bool]:
-        if self._wants is None:
-            return [], reader.pass_over_events()
-        events = reader.read_events()
-        return events, bool(events)
+        if reader is not None:
+            yield from reader.read_parts()
 
     def _reopened(self) -> RunReader | None:
         self._reader = None

@@ -7,11 +7,11 @@ over. It must never know a message of the protocol, nor a feature.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -126,23 +126,25 @@ class WorkspaceView:
             raise WorkspaceMissing(f"{self.root} is not open any more; open its folder again")
         return await asyncio.wrap_future(self._follower.do(job))
 
-    def follow(self, on_found: Callable[[WorkspaceView, Found], None]) -> None:
-        """Begin to follow the files; ``on_found`` is called in the running loop."""
+    def follow(
+        self,
+        on_found: Callable[[WorkspaceView, Found], None],
+        keep_pace: Callable[[WorkspaceView], Awaitable[None]],
+    ) -> None:
+        """Begin to follow the files; ``on_found`` is called in the running loop.
+
+        Where it was handed events to tell, no more is read before ``keep_pace`` is over.
+        """
+        from ralph_ls.editor.backpressure import HandOver
         from ralph_ls.editor.follow import Follower
         from ralph_ls.editor.work_tree import WorkTree
 
-        loop = asyncio.get_running_loop()
-
-        def take(found: Found, taken: Callable[[], None]) -> None:
+        def take(found: Found) -> None:
             if self._follower is not None:
                 self._picture, self._paths = found.picture, found.paths
-                with contextlib.ExitStack() as last:
-                    last.callback(taken)
-                    on_found(self, found)
+                on_found(self, found)
 
-        def hand_over(found: Found, taken: Callable[[], None]) -> None:
-            loop.call_soon_threadsafe(take, found, taken)
-
+        hand_over = HandOver(take, partial(keep_pace, self))
         self._follower = Follower(WorkTree(self.folders), hand_over)
         self._follower.start()
 
@@ -185,6 +187,7 @@ class Workspaces:
         self._change_listeners: list[Callable[[WorkspaceView], None]] = []
         self._found_listeners: list[Callable[[WorkspaceView, Found], None]] = []
         self._close_listeners: list[Callable[[WorkspaceView], None]] = []
+        self._wait: Callable[[WorkspaceView], Awaitable[None]] = _wait_for_nobody
         self._changed: dict[WorkspaceView, None] = {}
         self._failures = Failures("telling of a change")
 
@@ -312,6 +315,10 @@ class Workspaces:
         """Call ``listener`` with everything that was found, before the change is told."""
         self._found_listeners.append(listener)
 
+    def keep_pace(self, wait: Callable[[WorkspaceView], Awaitable[None]]) -> None:
+        """Have ``wait`` waited for behind each found that holds events, before more are read."""
+        self._wait = wait
+
     def on_close(self, listener: Callable[[WorkspaceView], None]) -> None:
         """Call ``listener`` when a work tree is let go."""
         self._close_listeners.append(listener)
@@ -343,7 +350,7 @@ class Workspaces:
 
     def _open(self, view: WorkspaceView) -> WorkspaceView:
         self._views[view.root] = view
-        view.follow(self._take)
+        view.follow(self._take, self._keep_pace)
         return view
 
     def _close(self, view: WorkspaceView) -> None:
@@ -364,6 +371,9 @@ class Workspaces:
             known = ", ".join(view.uri for view in views)
             raise WorkspaceMissing(f"several work trees are open; name the one you mean: {known}")
         return views[0]
+
+    async def _keep_pace(self, view: WorkspaceView) -> None:
+        await self._wait(view)
 
     def _take(self, view: WorkspaceView, found: Found) -> None:
         self._tell(self._found_listeners, view, found)
@@ -401,3 +411,7 @@ def _default_options() -> EditorOptions:
 
 def _nothing(tree: WorkTree) -> None:
     """Only the look before it was wanted."""
+
+
+async def _wait_for_nobody(_view: WorkspaceView) -> None:
+    """What is told is told to nobody who could be slow."""
