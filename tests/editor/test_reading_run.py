@@ -57,10 +57,12 @@ def test_earlier_events_are_read_when_they_are_asked_for(
     leave(files, EVENTS, 20)
     reader = RunReader(files)
     new_events(reader)
+    earlier = reader.earlier_parts(after)
     with files.journal.open("ab") as journal:
         journal.write(to_lines([note(31)]))
-    # What comes later is told as news.
-    parts = list(reader.earlier_parts(after))
+    # What comes later is told as news, also where that is before these are asked for.
+    assert [event.seq for event in new_events(reader)] == [31]
+    parts = list(earlier)
     assert [event for part in parts for event in part] == list(EVENTS[after:])
     assert len(parts) > 5 or after > 20
 

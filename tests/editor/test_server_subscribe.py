@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import PhaseChanged, QuestionAsked, RunEnded
+from ralph_ls.editor.transport_stdio import BACKLOG_LIMIT
+from ralph_ls.protocol.events import NoteAdded, PhaseChanged, QuestionAsked, RunEnded
 from ralph_ls.protocol.run_words import EndReason, Phase
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import NEXT_RUN, NOON, RUN, made_run, message
@@ -121,6 +122,47 @@ class TestEvents:
             await editor.event("noteAdded", run=NEXT_RUN)
         assert numbers(editor.events(RUN)) == [1, 2, 3]
         assert numbers(editor.events(NEXT_RUN)) == [1, 2, 3]
+
+    async def test_who_wants_no_events_is_told_all_else_of_a_new_run(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        with made_run(repository) as run:
+            editor = await edit(repository)
+            await editor.subscribe(events=False, messages=True, output=True)
+            run.agent()
+            run.speak(message("one"))
+            await editor.until("ralph/messages", lambda p: p["run"] == RUN)
+            run.agent_ends()
+            run.end()
+        with made_run(repository, NEXT_RUN) as run:
+            run.agent()
+            run.say(b"two\n")
+            run.speak(message("two"))
+            told = await editor.until("ralph/messages", lambda p: p["run"] == NEXT_RUN)
+            assert [each["text"] for each in told["messages"]] == ["two"]
+            await editor.until("ralph/output", lambda p: p["run"] == NEXT_RUN)
+        assert editor.output() == "two\n"
+        assert editor.events() == []
+
+    async def test_a_client_that_does_not_read_is_told_all_of_a_long_run_when_it_does(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        """More than may wait for a client: who reads the journal waits for the client."""
+        n_notes, text = 3600, "x" * 20_000
+        assert n_notes * len(text) > BACKLOG_LIMIT
+        with made_run(repository) as run:
+            for _ in range(n_notes):
+                run.tell(NoteAdded, text=text, by="a test")
+            editor = await edit(repository)
+            await editor.subscribe()
+            editor.stop_reading()
+            run.end()
+            # Whoever else asks has an answer meanwhile.
+            other = await edit(repository)
+            assert (await other.request("ralph/state"))["phase"] == "ended"
+            editor.read_on()
+            await editor.event("runEnded")
+        assert numbers(editor.events()) == list(range(1, n_notes + 4))
 
     async def test_nothing_comes_after_unsubscribing(
         self, edit: StartEditor, repository: Path

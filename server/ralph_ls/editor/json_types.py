@@ -21,7 +21,7 @@ Hook = Callable[[Any, Any], Any]
 def require_json_types(converter: Converter) -> None:
     """Have ``converter`` raise ``WrongJsonType`` where a value is of another JSON type."""
     for python_type, read in _SIMPLE.items():
-        converter.register_structure_hook(python_type, read)
+        converter.register_structure_hook(python_type, _of_enums_too(python_type, read))
     _check_first(converter, attrs.has, Mapping, EXPECTED["model"])
     _check_first(converter, is_sequence, list, EXPECTED["list"])
 
@@ -50,6 +50,16 @@ def _check_first(
     converter.register_structure_hook_factory(
         lambda cls: predicate(cls) and cls not in within, make_hook
     )
+
+
+def _of_enums_too(python_type: type, read: Hook) -> Hook:
+    """The hook of a type is that of the enums that are made of it, such as a severity."""
+
+    def structure(value: Any, kind: Any) -> Any:
+        plain = read(value, kind)
+        return plain if kind is python_type else kind(plain)
+
+    return structure
 
 
 def _read_string(value: Any, _: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.rows import Rows
@@ -110,14 +111,8 @@ class RunReader:
         self._reader.unreadable.clear()
 
     def earlier_parts(self, after_seq: int) -> Iterator[list[Event | UnknownEvent]]:
-        """The events behind ``after_seq`` that were folded already; read as they are taken."""
-        last, journal = self.state.seq, self.files.journal
-        if after_seq >= last:
-            return
-        for part in JournalParts(journal, offset=offset_behind(journal, after_seq)):
-            yield [event for event in part if after_seq < event.seq <= last]
-            if part[-1].seq >= last:
-                return
+        """The events behind ``after_seq`` that were folded by now; read as they are taken."""
+        return _events_between(self.files.journal, after_seq, self.state.seq)
 
     def pass_over(self, events: list[Event | UnknownEvent]) -> None:
         """Take note of events of which nobody is to be told."""
@@ -252,6 +247,15 @@ class _MessageTail:
             messages = whole_messages(self._lines.feed(data))
             for frame in message_frames(messages):
                 yield MessageLines(lines=frame)
+
+
+def _events_between(journal: Path, after: int, last: int) -> Iterator[list[Event | UnknownEvent]]:
+    if after >= last:
+        return
+    for part in JournalParts(journal, offset=offset_behind(journal, after)):
+        yield [event for event in part if after < event.seq <= last]
+        if part[-1].seq >= last:
+            return
 
 
 def _running_agent(state: RunState) -> AgentStarted | None:
