@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.editor.transport_stdio import BACKLOG_LIMIT
-from ralph_ls.protocol.events import NoteAdded, PhaseChanged, QuestionAsked, RunEnded
+from ralph_ls.protocol.events import PhaseChanged, QuestionAsked, RunEnded, Warned
 from ralph_ls.protocol.run_words import EndReason, Phase
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import NEXT_RUN, NOON, RUN, made_run, message
@@ -148,11 +148,11 @@ class TestEvents:
         self, edit: StartEditor, repository: Path
     ) -> None:
         """More than may wait for a client: who reads the journal waits for the client."""
-        n_notes, text = 3600, "x" * 20_000
-        assert n_notes * len(text) > BACKLOG_LIMIT
+        n_warnings, text = 3600, "x" * 20_000
+        assert n_warnings * len(text) > BACKLOG_LIMIT
         with made_run(repository) as run:
-            for _ in range(n_notes):
-                run.tell(NoteAdded, text=text, by="a test")
+            for _ in range(n_warnings):
+                run.tell(Warned, code="large", message=text)
             editor = await edit(repository)
             await editor.subscribe()
             editor.stop_reading()
@@ -162,7 +162,7 @@ class TestEvents:
             assert (await other.request("ralph/state"))["phase"] == "ended"
             editor.read_on()
             await editor.event("runEnded")
-        assert numbers(editor.events()) == list(range(1, n_notes + 4))
+        assert numbers(editor.events()) == list(range(1, n_warnings + 4))
 
     async def test_nothing_comes_after_unsubscribing(
         self, edit: StartEditor, repository: Path
