@@ -91,7 +91,7 @@ def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) 
         changes = _after(folded, event, seen)
         if is_ours:
             # Nobody has seen this copy yet, and a long run is too long for one at each event.
-            folded.__dict__.update(changes)
+            vars(folded).update(changes)
             folded.__pydantic_fields_set__.update(changes)
         else:
             folded, is_ours = folded.model_copy(update=changes), True
