@@ -62,6 +62,7 @@ settings.load_profile(
 UNIT = Path(__file__).parent / "unit"
 CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "scripts", "setup", "views")]
 CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
+CORE += [UNIT / name for name in ("test_redact_forms.py", "test_secret_names.py")]
 
 _numbers = itertools.count(1)
 

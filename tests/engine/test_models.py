@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,13 +80,13 @@ def test_each_iteration_gets_the_model_or_agent_of_its_task(scene: Scene) -> Non
     assert "--disallowedTools WebFetch --model mine" in (scene.kept / "argv-2").read_text()
 
 
-def test_every_agent_of_the_rules_is_ready_when_a_run_begins() -> None:
+def test_every_agent_of_the_rules_is_ready_when_a_run_begins(tmp_path: Path) -> None:
     rules = {"tag": {"a": {"agent": "mine"}}, "mode": {"plan": {"agent": "claude", "model": "m"}}}
     own = {"mine": {"argv": ["mine"], "env": {"API_TOKEN": "of-mine-1", "PLAIN": "of-mine-2"}}}
     agents = describe_agents(config(models=rules, agents=own, session={"resume": True}))
     assert list(agents) == ["claude", "mine"]
     around = {"API_TOKEN": "of-caller", "OTHER_KEY": "of-caller-2"}
-    assert secrets_around(around, agents) == {
+    assert secrets_around(around, agents, tmp_path) == {
         "API_TOKEN": "of-caller",
         "OTHER_KEY": "of-caller-2",
         "API_TOKEN of mine": "of-mine-1",

@@ -1,61 +1,55 @@
-"""Keeping secrets out of everything that is written: logs, journal, messages, the screen.
+"""Redaction: keeps secrets out of logs, journal, messages and the screen.
 
 An agent prints its environment, a stack trace, a curl command; what we keep of it is read by
-people and pasted into issues. This module knows what a secret looks like and how to take it out of
-text, bytes and streams. It must never know where the environment or the bytes come from, and a
+people and pasted into issues. This module takes secrets out of text, bytes and streams: the values
+of known secrets in all their written forms (``secret_forms``), and tokens that are known by their
+shape (``token_patterns``). It must never know where the environment or the bytes come from, and a
 secret must never be part of a ``repr`` or of a message of ours.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
-MINIMAL_LENGTH = 8
-"""A shorter value of a variable would be found in innocent words (SPEC §10)."""
+from ralph_ls.core.redaction_filter import make_filter, may_hold_prefix
+from ralph_ls.core.secret_forms import forms_of
+from ralph_ls.core.secret_names import MINIMAL_LENGTH, is_guessable, secrets_of
+from ralph_ls.core.secret_needles import Needles, pattern_of, room_for
+from ralph_ls.core.token_patterns import (
+    CONTEXT,
+    PREFIXES,
+    SHAPES,
+    TokenRule,
+    beginning_of_token,
+)
 
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-
-CONTEXT = 3
-"""How many bytes before a token decide whether it begins there."""
-
-
-def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The secrets among environment variables, by the variable's name (SPEC §10).
-
-    White space around a value is no part of it: a key read from a file often ends in a line feed.
-    """
-    values = {name: environment[name].strip() for name in sorted(environment)}
-    return {
-        name: value
-        for name, value in values.items()
-        if len(value) >= MINIMAL_LENGTH and SECRET_NAME.search(name)
-    }
+__all__ = ["MINIMAL_LENGTH", "Redactor", "StreamRedactor", "is_guessable", "secrets_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
     """Replaces secrets by ``[redacted NAME]``; build it once, it is shared by all that write.
 
-    The longest secret is taken first, so that one which holds another is replaced as a whole.
-    A value is also found as JSON writes it, since most agents speak JSON.
+    The longest form of a secret is taken first, so that one which holds another is replaced as a
+    whole.
     """
 
     secrets: Mapping[str, str] = field(repr=False)
     """From ``secrets_of``: the name that is shown, to the value that is not."""
-    labels: dict[bytes, bytes] = field(init=False, repr=False, compare=False)
-    """Every written form of every secret, the longest first, to what is written for it."""
+    needles: Needles = field(init=False, repr=False, compare=False)
+    _may_hold: Callable[[bytes], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         labels: dict[bytes, bytes] = {}
         for name, value in self.secrets.items():
-            for written in filter(None, _as_written(value)):
-                labels.setdefault(written, _label(name.encode("utf-8", "replace")))
-        ordered = sorted(labels, key=lambda secret: (-len(secret), secret))
-        object.__setattr__(self, "labels", {secret: labels[secret] for secret in ordered})
+            label = b"[redacted %b]" % name.encode("utf-8", "replace")
+            for form in forms_of(value):
+                labels.setdefault(form, label)
+        object.__setattr__(self, "needles", Needles(labels))
+        object.__setattr__(self, "_may_hold", make_filter(tuple(self.needles.labels)))
 
     def redact(self, text: str) -> str:
         """``text`` without its secrets; any text will do, also one with lone surrogates."""
@@ -65,28 +59,91 @@ class Redactor:
 
     def redact_bytes(self, data: bytes) -> bytes:
         """``data`` without its secrets; the same object where it holds none."""
-        pattern = self.pattern_for(data)
-        return data if pattern is None else pattern.sub(self.replacement, data)
+        finder = self.finder_for(data)
+        if finder is None:
+            return data
+        pieces: list[bytes] = []
+        end = 0
+        while (found := finder.find(end)) is not None:
+            pieces += (data[end : found.start], found.label)
+            end = found.end
+            if found.rest is not None:
+                end = end_of_rest(found.rest, data, end)
+        return b"".join([*pieces, data[end:]]) if pieces else data
 
-    def replacement(self, match: re.Match[bytes]) -> bytes:
-        """What is written for a match of ``pattern_for``."""
-        found = match.group()
-        label = self.labels.get(found)
-        return _label(_kind_of(match).name_in(found)) if label is None else label
+    def finder_for(self, data: bytes) -> Finder | None:
+        """What finds all that is in ``data``; None where nothing is, as in most of it."""
+        if not self._may_hold(data):
+            return None
+        return Finder(data, self.needles.labels, self.needles.in_data(data))
 
-    def pattern_for(self, data: bytes) -> re.Pattern[bytes] | None:
-        """What may be found in ``data``: most chunks hold none, and a plain search is faster."""
-        secrets = tuple(secret for secret in self.labels if secret in data)
-        kinds = tuple(index for index, kind in enumerate(_KINDS) if kind.landmark in data)
-        return _compile(secrets, kinds) if secrets or kinds else None
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A secret: where it is, and what is written for it."""
+
+    place: int
+    """Where that begins by which it is known, such as the scheme of a URL."""
+    start: int
+    end: int
+    label: bytes
+    rest: bytes | None
+    """The set of characters that it goes on with."""
+
+
+class Finder:
+    """Finds one secret after the other in one piece of data.
+
+    Each form and each rule is asked for its next place only when the last one was passed: a single
+    pattern of all of them would try each at every byte.
+    """
+
+    def __init__(self, data: bytes, labels: Mapping[bytes, bytes], forms: Sequence[bytes]) -> None:
+        self._data = data
+        rules = (*SHAPES, *PREFIXES) if may_hold_prefix(data) else SHAPES
+        self._sources: list[Callable[[int], Found | None]] = [
+            *(partial(self._next_form, form, labels[form]) for form in forms),
+            *(partial(self._next_token, rule) for rule in rules if rule.landmark in data),
+        ]
+        self._next: list[Found | None] = [source(0) for source in self._sources]
+
+    def find(self, start: int) -> Found | None:
+        """The first secret from ``start`` on, which never goes back; the longest form wins."""
+        first: Found | None = None
+        for number, known in enumerate(self._next):
+            passed = known is not None and known.place < start
+            found = self._sources[number](start) if passed else known
+            self._next[number] = found
+            if found is not None and (first is None or found.start < first.start):
+                first = found
+        return first
+
+    def _next_form(self, form: bytes, label: bytes, start: int) -> Found | None:
+        pattern = _pattern_of(form)
+        while (match := pattern.search(self._data, start)) is not None:
+            # One that is too scattered is no secret: what a stream holds back is bounded.
+            if match.end() - match.start() <= room_for(len(form)):
+                start, end = match.span()
+                return Found(place=start, start=start, end=end, label=label, rest=None)
+            start = match.start() + 1
+        return None
+
+    def _next_token(self, rule: TokenRule, start: int) -> Found | None:
+        place = self._data.find(rule.landmark, start)
+        while place >= 0:
+            if (match := rule.pattern.match(self._data, place)) is not None:
+                start, end = match.span(1)
+                return Found(place=place, start=start, end=end, label=rule.label, rest=rule.rest)
+            place = self._data.find(rule.landmark, place + 1)
+        return None
 
 
 class StreamRedactor:
     """Takes secrets out of a stream of bytes, however it is cut into chunks.
 
     The output, put together, is what ``Redactor.redact_bytes`` makes of the whole. Only what could
-    be the beginning of a secret is held back, never more than the longest secret is long; a token
-    without an end is replaced when it is recognised, and the rest of it is dropped as it comes.
+    be the beginning of a secret is held back, never more than a secret may take; a token without an
+    end is replaced when it is recognised, and the rest of it is dropped as it comes.
     """
 
     __slots__ = ("_context", "_held", "_redactor", "_swallowing")
@@ -95,7 +152,7 @@ class StreamRedactor:
         self._redactor = redactor
         self._held = b""
         self._context = b""
-        self._swallowing: re.Pattern[bytes] | None = None
+        self._swallowing: bytes | None = None
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes; give what is ready to be written."""
@@ -108,138 +165,59 @@ class StreamRedactor:
     def _advance(self, data: bytes, *, at_end: bool) -> bytes:
         buffer = self._context + self._held + data
         position = len(self._context)
-        if self._swallowing is not None and position < len(buffer):
-            position = _end_of(self._swallowing, buffer, position)
-            if position < len(buffer):
-                self._swallowing = None
+        if self._swallowing is not None:
+            position = self._swallow(self._swallowing, buffer, position, at_end=at_end)
         pieces: list[bytes] = []
-        pattern = self._redactor.pattern_for(buffer)
+        finder = self._redactor.finder_for(buffer)
         undecided = len(buffer) if at_end else self._undecided_from(buffer, position)
-        while pattern is not None:
-            match = pattern.search(buffer, position)
-            if match is None or match.start() >= undecided:
+        while finder is not None:
+            found = finder.find(position)
+            if found is None:
                 break
-            pieces += (buffer[position : match.start()], self._redactor.replacement(match))
-            position = match.end()
-            if match.lastgroup is not None and position == len(buffer):
-                self._swallowing = _kind_of(match).rest
+            if found.start >= undecided:
+                undecided = min(undecided, max(position, found.place))
+                break
+            pieces += (buffer[position : found.start], found.label)
+            position = found.end
+            if found.rest is not None:
+                position = self._swallow(found.rest, buffer, position, at_end=at_end)
             if undecided < position:
-                undecided = self._undecided_from(buffer, position)
+                undecided = len(buffer) if at_end else self._undecided_from(buffer, position)
+        if self._swallowing is not None:
+            undecided = position
         pieces.append(buffer[position:undecided])
         self._held = buffer[undecided:]
         self._context = buffer[max(0, undecided - CONTEXT) : undecided]
         return b"".join(pieces)
 
+    def _swallow(self, rest: bytes, buffer: bytes, start: int, *, at_end: bool) -> int:
+        """Where the token ends as far as is known; what follows may go on with it."""
+        end = end_of_rest(rest, buffer, start)
+        # A backslash alone may be the first half of an escaped line end.
+        goes_on = buffer[end:] in {b"", b"\\"} and not at_end
+        self._swallowing = rest if goes_on else None
+        return end
+
     def _undecided_from(self, buffer: bytes, start: int) -> int:
         """The first place from ``start`` on where more bytes could still make a secret."""
-        undecided = len(buffer)
-        for secret in self._redactor.labels:
-            place = buffer.find(secret[:1], max(start, len(buffer) - len(secret) + 1))
-            while 0 <= place < undecided:
-                if secret.startswith(buffer[place:]):
-                    undecided = place
-                    break
-                place = buffer.find(secret[:1], place + 1)
-        beginning = _BEGINNINGS.search(buffer, max(start, len(buffer) - _LONGEST_BEGINNING))
-        return undecided if beginning is None else min(undecided, beginning.start())
+        places = (
+            self._redactor.needles.beginning(buffer, start),
+            beginning_of_token(buffer, start),
+        )
+        return min((place for place in places if place is not None), default=len(buffer))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """A kind of token that is known by its first characters, whoever holds it (SPEC §10)."""
-
-    atoms: tuple[bytes, ...]
-    """The prefix, one pattern a character."""
-    landmark: bytes
-    """A plain part of the prefix, to look for quickly."""
-    body: bytes
-    """The set of characters that a token goes on with."""
-    least: int
-    """How many of them make it a token rather than a word about tokens."""
-    guard: bytes = b""
-    """What must hold before the prefix, written to stand after it."""
-
-    @property
-    def pattern(self) -> bytes:
-        return b"".join(self.atoms) + self.guard + self.body + b"{%d,}" % self.least
-
-    @property
-    def beginning(self) -> bytes:
-        """Matches every proper beginning that cannot be told to be a token yet."""
-        nested = b"%s{0,%d}" % (self.body, self.least - 1)
-        for atom in reversed(self.atoms[1:]):
-            nested = b"(?:%s%s)?" % (atom, nested)
-        return self.atoms[0] + nested
-
-    @property
-    def rest(self) -> re.Pattern[bytes]:
-        return _rest_of(self.body)
-
-    def name_in(self, token: bytes) -> bytes:
-        return token[: len(self.atoms)].rstrip(b"-_")
-
-
-def _atoms(prefix: str) -> tuple[bytes, ...]:
-    return tuple(re.escape(letter).encode() for letter in prefix)
-
-
-_KINDS = (
-    _Kind(
-        atoms=_atoms("sk-"),
-        landmark=b"sk-",
-        body=rb"[A-Za-z0-9_\-]",
-        least=6,
-        # "task-list" and "disk-usage" are words. In a JSON string the letter before may belong to
-        # an escape such as \n, and on a terminal to a colour such as ESC[31m.
-        guard=rb"(?:(?<![A-Za-z0-9]sk-)|(?<=\\[nrtbf]sk-)|(?<=[0-9\[]msk-))",
-    ),
-    _Kind(atoms=_atoms("ghp_"), landmark=b"ghp_", body=rb"[A-Za-z0-9]", least=6),
-    _Kind(atoms=_atoms("github_pat_"), landmark=b"github_pat_", body=rb"[A-Za-z0-9_]", least=6),
-    _Kind(
-        atoms=(*_atoms("xox"), rb"[a-z]", rb"\-"),
-        landmark=b"xox",
-        body=rb"[A-Za-z0-9\-]",
-        least=6,
-    ),
-    _Kind(atoms=_atoms("AKIA"), landmark=b"AKIA", body=rb"[A-Z0-9]", least=8),
-)
-
-_BEGINNINGS = re.compile(rb"(?:%s)\Z" % b"|".join(kind.beginning for kind in _KINDS))
-_LONGEST_BEGINNING = max(len(kind.atoms) + kind.least for kind in _KINDS)
+@lru_cache(maxsize=256)
+def _pattern_of(form: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern_of(form))
 
 
 @lru_cache(maxsize=64)
-def _compile(secrets: tuple[bytes, ...], kinds: tuple[int, ...]) -> re.Pattern[bytes]:
-    """One pattern over what is there; groups ``k0`` … tell the kind of a token."""
-    alternatives = [re.escape(secret) for secret in secrets]
-    alternatives += [b"(?P<k%d>%s)" % (index, _KINDS[index].pattern) for index in kinds]
-    return re.compile(b"|".join(alternatives))
+def _rest_of(characters: bytes) -> re.Pattern[bytes]:
+    return re.compile(characters + b"*")
 
 
-@lru_cache(maxsize=len(_KINDS))
-def _rest_of(body: bytes) -> re.Pattern[bytes]:
-    return re.compile(body + b"*")
-
-
-def _kind_of(match: re.Match[bytes]) -> _Kind:
-    return _KINDS[int(str(match.lastgroup).removeprefix("k"))]
-
-
-def _end_of(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:
-    match = pattern.match(data, start)
+def end_of_rest(characters: bytes, data: bytes, start: int) -> int:
+    """Where a token ends that goes on with these characters."""
+    match = _rest_of(characters).match(data, start)
     return start if match is None else match.end()
-
-
-def _label(name: bytes) -> bytes:
-    return b"[redacted %s]" % name
-
-
-def _as_written(value: str) -> Iterable[bytes]:
-    """The forms that a value is met in: as it is, and inside a JSON string of either style."""
-    for form in (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
-        for errors in ("surrogatepass", "surrogateescape"):
-            try:
-                yield form.encode("utf-8", errors)
-            except UnicodeEncodeError:
-                # A surrogate that stands for no byte: the form above is the only one.
-                continue

@@ -7,12 +7,14 @@ the repository brings of them was allowed is asked by ``preparation``, of all of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from ralph_ls.core.agent.metering import METERS, Metering, cost_metering
 from ralph_ls.core.loop.agent_choosing import models_for, names_of_run
 from ralph_ls.core.redact import secrets_of
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.agent_description import Agent
+from ralph_ls.engine.tracked_values import without_tracked
 from ralph_ls.protocol.config import Config, SessionConfig
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
 from ralph_ls.store.config_file import Settings
@@ -93,18 +95,19 @@ def config_for(config: Config, name: str) -> Config:
 
 
 def secrets_around(
-    environment: Mapping[str, str], agents: Mapping[str, Agent]
+    environment: Mapping[str, str], agents: Mapping[str, Agent], root: Path
 ) -> Mapping[str, str]:
     """The secrets of the caller's environment and of every agent's, by the variable's name.
 
-    Where two agents have another value under the same name, both are secrets.
+    Where two agents have another value under the same name, both are secrets. What the repository
+    in ``root`` holds itself is none.
     """
     known = secrets_of(environment)
     for name, agent in agents.items():
         for variable, value in secrets_of(agent.env).items():
             if value not in known.values():
                 known[f"{variable} of {name}" if variable in known else variable] = value
-    return known
+    return without_tracked(root, known)
 
 
 def _require_taking_models(config: Config, name: str, agent: Agent) -> None:

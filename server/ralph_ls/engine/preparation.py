@@ -138,7 +138,7 @@ def prepare_start(
         _agents(settings, request.environment, worktree),
         choose_sandbox(settings, worktree, earlier[0] if earlier else state, request.environment),
     )
-    redactor = Redactor(secrets=secrets_around(request.environment, agents))
+    redactor = Redactor(secrets=secrets_around(request.environment, agents, worktree.root))
     resolve_inside(worktree.root, config.paths.logs)
     plan = look_for_plan(
         worktree.root,

@@ -1,0 +1,227 @@
+"""Secrets among environment variables: by the words of a name, and by what a value looks like.
+
+A name says that its value is a secret; the value may still be a path, a host or a word that stands
+everywhere, and hiding that would make logs unreadable. A password in a URL is a secret whatever
+the variable is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+MINIMAL_LENGTH = 8
+"""A shorter value of a variable would be found in innocent words."""
+
+LONGEST_OPEN_PATH = 24
+"""Characters of a URL's path; a longer one may be what gives access, as of a webhook."""
+
+_SECRET_WORDS = frozenset(
+    [
+        "KEY",
+        "KEYS",
+        "TOKEN",
+        "TOKENS",
+        "SECRET",
+        "SECRETS",
+        "PASSWORD",
+        "PASSWORDS",
+        "PASSWD",
+        "PASS",
+        "PWD",
+        "PASSPHRASE",
+        "AUTH",
+        "AUTHORIZATION",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "CREDS",
+        "DSN",
+        "COOKIE",
+        "COOKIES",
+        "PRIVATE",
+        "APIKEY",
+        "PAT",
+        "JWT",
+        "BEARER",
+    ]
+)
+_SECRET_ENDINGS = ("PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY", "CREDENTIALS")
+"""Of a word that runs several together, such as PGPASSWORD."""
+_SECRET_NAMES = frozenset({"SSHPASS"})
+
+_OPEN_NAMES = frozenset({"PWD", "OLDPWD", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"})
+_OPEN_PREFIXES = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+_OPEN_LAST_WORDS = frozenset(
+    [
+        "SOCK",
+        "SOCKET",
+        "PATH",
+        "FILE",
+        "FILES",
+        "DIR",
+        "DIRECTORY",
+        "FOLDER",
+        "HOST",
+        "HOSTNAME",
+        "PORT",
+        "USER",
+        "USERNAME",
+        "NAME",
+        "EMAIL",
+        "TTL",
+        "TIMEOUT",
+        "LIFETIME",
+        "EXPIRY",
+        "LIMIT",
+        "COUNT",
+        "MODE",
+        "TYPE",
+        "METHOD",
+        "ALGORITHM",
+        "VERSION",
+        "REGION",
+        "ENABLED",
+        "DISABLED",
+        "REQUIRED",
+        "LENGTH",
+        "SIZE",
+    ]
+)
+"""What such a name ends in says where a secret is, or how it is used: never the secret."""
+
+_COMMON = frozenset(
+    [
+        "password",
+        "passw0rd",
+        "password1",
+        "password123",
+        "postgres",
+        "postgresql",
+        "changeme",
+        "changeit",
+        "changeme123",
+        "localhost",
+        "anonymous",
+        "username",
+        "disabled",
+        "required",
+        "optional",
+        "standard",
+        "default",
+        "development",
+        "production",
+        "staging",
+        "testing",
+        "internal",
+        "external",
+        "automatic",
+        "keychain",
+        "keyring",
+        "manager-core",
+        "store-only",
+        "cloudflare",
+        "anthropic",
+        "openai-api",
+        "example",
+        "example123",
+        "placeholder",
+        "dummy-key",
+        "dummykey",
+        "test-key",
+        "test1234",
+        "testtest",
+        "letmein1",
+        "qwertyui",
+        "sunshine",
+        "iloveyou",
+        "12345678",
+        "undefined",
+        "redacted",
+        "hidden-value",
+        "none-needed",
+        "not-needed",
+        "no-key-needed",
+        "your-api-key",
+        "your_api_key",
+    ]
+)
+_ROOTS = (
+    *("/home/", "/Users/", "/root/", "/etc/", "/var/", "/usr/", "/opt/", "/tmp/", "/run/"),  # noqa: S108 -- nothing is written there
+    *("/mnt/", "/srv/", "/proc/", "/dev/", "/private/", "/Library/", "/Applications/", "/nix/"),
+    *("/workspace", "/workspaces/", "/app/", "/data/", "./", "../", "~/"),
+)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[^\s/@:]*(?::([^\s/@]*))?@)?([^\s/?#]*)([^\s]*)")
+_HOST = re.compile(
+    r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|(?:[a-z0-9-]+\.)+"
+    r"(?:com|net|org|io|dev|app|ai|cloud|internal|local|localdomain|example|test|co|eu|us|de|uk))"
+    r"(?::\d+)?/?"
+)
+_NUMBER = re.compile(r"[+-]?[0-9][0-9_,.]{0,19}(?:e[+-]?\d+)?")
+_USER_NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "HOST", "COMPUTERNAME", "LANG", "TERM")
+
+
+def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The secrets among environment variables, by what they are shown as.
+
+    White space around a value is no part of it: a key read from a file often ends in a line feed.
+    """
+    everyday = {environment.get(name, "") for name in _USER_NAMES}
+    found: dict[str, str] = {}
+    for name in sorted(environment):
+        value = environment[name].strip()
+        if is_secret_name(name) and _is_secret_value(value) and value not in everyday:
+            found[name] = value
+        for number, password in enumerate(_passwords_in(value), start=1):
+            if password != value and password not in everyday:
+                found[f"{name} password" if number == 1 else f"{name} password {number}"] = password
+    return found
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable of that name holds a secret."""
+    upper = name.upper()
+    words = [word for word in re.split(r"[_.-]", upper) if word]
+    if upper in _OPEN_NAMES or upper.startswith(_OPEN_PREFIXES) or not words:
+        return False
+    if words[-1] in _OPEN_LAST_WORDS:
+        return False
+    return upper in _SECRET_NAMES or any(
+        word in _SECRET_WORDS or word.endswith(_SECRET_ENDINGS) for word in words
+    )
+
+
+def is_guessable(value: str) -> bool:
+    """Whether a value is so plain that a repository may well hold it for another reason.
+
+    A value that nobody could guess stays a secret wherever it is found: it was leaked there.
+    """
+    kinds = (str.islower, str.isupper, str.isdigit)
+    n_kinds = sum(any(is_kind(character) for character in value) for is_kind in kinds)
+    return (len(value) < 16 and n_kinds <= 1) or (len(value) < 12 and n_kinds <= 2)
+
+
+def _is_secret_value(value: str) -> bool:
+    if len(value) < MINIMAL_LENGTH or value.lower() in _COMMON:
+        return False
+    if value.startswith(_ROOTS) or _DRIVE.match(value):
+        return False
+    if _NUMBER.fullmatch(value) or _HOST.fullmatch(value):
+        return False
+    url = _URL.fullmatch(value)
+    # A URL tells a secret by its user, its password, its query, or by a long path.
+    return url is None or "@" in value or "?" in value or len(url[3]) > LONGEST_OPEN_PATH
+
+
+def _passwords_in(value: str) -> list[str]:
+    """The passwords in the URLs of a value, also as they are when they are no part of a URL."""
+    found: list[str] = []
+    for url in _URL.finditer(value):
+        written = url[1] or ""
+        found += [
+            password
+            for password in dict.fromkeys((written, unquote(written)))
+            if len(password) >= MINIMAL_LENGTH and password.lower() not in _COMMON
+        ]
+    return found

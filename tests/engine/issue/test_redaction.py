@@ -1,0 +1,111 @@
+"""One secret, in every written form, through everything that leaves the engine."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from tests.engine.cases import Scene
+from tests.engine.issue.scenes import issue_scene
+from tests.engine.issue.test_handing_on import HOOK, write_hook
+from tests.engine.loop import git
+from tests.fakes import gh
+
+SECRET = "s3cr3t/Value+With=Every&Thing"
+ENVIRONMENT = {"SERVICE_CREDENTIAL": SECRET}
+SHOWN = "[redacted SERVICE_CREDENTIAL]"
+
+
+def forms() -> dict[str, str]:
+    data = SECRET.encode()
+    return {
+        "raw": SECRET,
+        "hex": data.hex(),
+        "upper hex": data.hex().upper(),
+        "quoted": quote(SECRET, safe=""),
+        "json": json.dumps({"a": SECRET}),
+        **{f"base64 {n}": base64.b64encode(b"abc"[:n] + data).decode() for n in range(3)},
+        "url base64": base64.urlsafe_b64encode(b"x" + data).decode(),
+        "wrapped": f"{SECRET[:12]}\n  {SECRET[12:]}",
+        "coloured": "\x1b[31m".join((SECRET[:9], SECRET[9:])),
+    }
+
+
+def leaks() -> Iterator[bytes]:
+    """What must stand nowhere."""
+    for name, form in forms().items():
+        if name not in {"json", "wrapped", "coloured"} and not name.startswith("base64"):
+            yield form.encode()
+    for n_before in range(3):
+        yield base64.b64encode(b"abc"[:n_before] + SECRET.encode())[4:-4]
+
+
+def agent_that_prints_all() -> str:
+    lines = "\n".join(f"{name}: {form}" for name, form in forms().items())
+    return f"""
+cat <<'END'
+{lines}
+END
+echo "error: denied for $SERVICE_CREDENTIAL" >&2
+echo "$SERVICE_CREDENTIAL" >leak.txt; git add leak.txt; git commit -qm "Use $SERVICE_CREDENTIAL"
+git rm -q leak.txt; git commit -qm 'Forget it'; echo more >>work.txt
+echo ---RALPH_STATUS---
+echo STATUS: IN_PROGRESS
+echo EXIT_SIGNAL: false
+printf 'RECOMMENDATION: use %s\\n' "$(printf %s "$SERVICE_CREDENTIAL" | base64 -w0)"
+echo ---END_RALPH_STATUS---
+echo "<promise>DECIDE:is $SERVICE_CREDENTIAL right?</promise>"
+"""
+
+
+def assert_clean(text: str | bytes, where: object) -> None:
+    data = text.encode() if isinstance(text, str) else text
+    for leak in leaks():
+        assert leak not in data, (where, leak)
+
+
+def files_of(scene: Scene) -> list[Path]:
+    folders = [Path(os.environ["RALPH_STATE_DIR"]), scene.file(".ralph")]
+    return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+
+
+def test_it_leaves_the_engine_in_no_form(scene: Scene) -> None:
+    settings = 'profile = "issue"\ncommits = "loop"\non_question = ["./hook.sh"]\n'
+    config = settings + HOOK
+    issue_scene(scene, agent_that_prints_all(), config=config)
+    write_hook(scene, f'cat >"{scene.kept}/told"; env >"{scene.kept}/env"; echo "$RALPH_TEXT"')
+    scene.tell("allow", "--yes")
+    before = git(scene.repository, "rev-parse", "HEAD").strip()
+    done = scene.run("2", env=ENVIRONMENT)
+    assert done.exit_code == 3, done.stdout + done.stderr
+    assert_clean(done.stdout + done.stderr, "terminal")
+    assert done.stdout.count(SHOWN) >= len(forms())
+    for path in files_of(scene):
+        assert_clean(path.read_bytes(), path)
+    assert_clean((scene.kept / "told").read_bytes(), "the notification")
+    given = (scene.kept / "env").read_text(encoding="utf-8")
+    assert_clean(
+        "\n".join(line for line in given.splitlines() if "RALPH_" in line), "its variables"
+    )
+    # What the agent commits is its own; of the loop's commits nothing may tell.
+    bodies = git(scene.repository, "log", "--format=%an%n%B", f"{before}..", "--grep", "Ralph-")
+    assert_clean(bodies, "commits of the loop")
+    for verb in (
+        *(("status",), ("status", "--json"), ("export",), ("export", "--json"), ("stats",)),
+        *(("watch",), ("watch", "--json"), ("prompt",), ("plan", "--json"), ("doctor", "--json")),
+    ):
+        told = scene.ralph(scene.repository, *verb, env=ENVIRONMENT)
+        assert_clean(told.stdout + told.stderr, verb)
+
+
+def test_it_is_in_no_comment_on_the_issue(scene: Scene, github: Path) -> None:
+    config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
+    issue_scene(scene, agent_that_prints_all(), config=config)
+    assert scene.run("2", env=ENVIRONMENT).exit_code == 3
+    (comment,) = gh.posted(github)
+    assert_clean(comment["body"], "the comment")
+    assert SHOWN in comment["body"]
