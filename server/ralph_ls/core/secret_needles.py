@@ -11,6 +11,7 @@ from ralph_ls.core.secret_forms import COLOUR, WRAP
 _COLOUR = re.compile(COLOUR)
 _UNFINISHED = re.compile(rb"(?:\x1b(?:\[[0-9;:]{0,24})?|\\[ux0e][0-9a-f\[;:]{0,32})\Z")
 """What may become a colour code when more comes."""
+_LONGEST_COLOUR = 40
 _LINE_END = re.compile(rb"[\r\n]|\\[rn]")
 _COLOURS = b"(?:%b){0,2}" % COLOUR
 _GAP = b"%b(?:%b)?%b" % (_COLOURS, WRAP, _COLOURS)
@@ -49,7 +50,9 @@ class Needles:
         first = max(start, len(buffer) - room_for(self.longest))
         tail = buffer[first:]
         places = [self._begins_in(tail)]
-        if (unfinished := _UNFINISHED.search(tail)) is not None:
+        if (
+            unfinished := _UNFINISHED.search(tail, max(0, len(tail) - _LONGEST_COLOUR))
+        ) is not None:
             places.append(self._begins_in(tail[: unfinished.start()]))
         found = [place for place in places if place is not None]
         return first + min(found) if found else None

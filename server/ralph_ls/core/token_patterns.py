@@ -218,6 +218,6 @@ def _places(landmark: bytes, buffer: bytes, start: int) -> Iterator[int]:
     while place >= 0:
         yield place
         place = buffer.find(landmark, place + 1)
-    for length in range(len(landmark) - 1, 0, -1):
+    for length in range(len(landmark) - 1, 0, -1) if buffer[-1:] in landmark[:-1] else ():
         if buffer.endswith(landmark[:length]) and len(buffer) - length >= start:
             yield len(buffer) - length
