@@ -13,7 +13,7 @@ import logging
 import uuid
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
-from enum import Enum, auto
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,6 @@ from pygls.exceptions import (
     JsonRpcMethodNotFound,
     JsonRpcParseError,
     JsonRpcRequestCancelled,
-    JsonRpcServerNotInitialized,
 )
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
@@ -57,6 +56,7 @@ from ralph_ls.editor.errors import (
     to_response_error,
 )
 from ralph_ls.editor.framing import frame
+from ralph_ls.editor.handshake import Stage, check_stage, log_failure
 from ralph_ls.editor.open_document import TolerantWorkspace
 from ralph_ls.editor.running import AnyFuture, Call, Handler, start_handler
 from ralph_ls.editor.trace import MessageTrace
@@ -67,14 +67,6 @@ logger = logging.getLogger(__name__)
 
 OUTPUT = "ralph/output"
 """As in ``protocol.methods``, which is imported only where it is needed (see ``editor.codec``)."""
-
-
-class Stage(Enum):
-    """How far the handshake is."""
-
-    NEW = auto()
-    STARTING = auto()
-    READY = auto()
 
 
 class RalphProtocol(LanguageServerProtocol):
@@ -166,7 +158,7 @@ class RalphProtocol(LanguageServerProtocol):
         try:
             if msg_id in self._running:
                 raise JsonRpcInvalidRequest(f"request {msg_id!r} is not answered yet")
-            self._check_stage(method)
+            check_stage(method, self._stage, is_shut_down=self._shutdown)
             handler = self._get_handler(method)
             params = self._read_params(method, message)
         except JsonRpcException as error:
@@ -216,14 +208,6 @@ class RalphProtocol(LanguageServerProtocol):
                 future.set_result(self._converter.structure(whole, result_type).result)
         except Exception as error:  # noqa: BLE001 -- whoever waits is told
             future.set_exception(invalid_params(error, f"the client's answer to {msg_id}"))
-
-    def _check_stage(self, method: str) -> None:
-        if self._shutdown:
-            raise JsonRpcInvalidRequest("the server is shutting down; all it takes now is exit")
-        if method == types.INITIALIZE and self._stage is not Stage.NEW:
-            raise JsonRpcInvalidRequest("initialize was sent already")
-        if method != types.INITIALIZE and self._stage is not Stage.READY:
-            raise JsonRpcServerNotInitialized(f"{method} came before initialize was answered")
 
     def _read_params(self, method: str, message: dict[str, Any]) -> Any:
         """The params, typed by our table or by LSP's; raises ``JsonRpcInvalidParams``."""
@@ -275,7 +259,7 @@ class RalphProtocol(LanguageServerProtocol):
                 raise TypeError(f"{method} must answer {row.result}, not {type(result)}")
             self._send_response(msg_id, result)
         except Exception as error:  # noqa: BLE001 -- whoever asked is told, whatever it is
-            _log(error, doing)
+            log_failure(error, doing)
             self._fail(msg_id, error, doing=doing)
         else:
             for do in afterwards:
@@ -284,7 +268,7 @@ class RalphProtocol(LanguageServerProtocol):
     def _check_outcome(self, future: AnyFuture, *, method: str) -> None:
         """Nobody waits for an answer to a notification, but somebody reads the log."""
         if not future.cancelled() and (error := future.exception()) is not None:
-            _log(error, method)
+            log_failure(error, method)
             told = error.message if isinstance(error, RalphError) else tell_failure(error, method)
             self._server.report_server_error(JsonRpcInternalError(told), FeatureNotificationError)
 
@@ -419,9 +403,3 @@ class RalphProtocol(LanguageServerProtocol):
         values = params.arguments or ()
         args = read_arguments(handler, values, self._converter, command=params.command)
         return (yield handler, args, None)
-
-
-def _log(error: BaseException, doing: str) -> None:
-    """Expected errors are for the client; only the others are for whoever mends the server."""
-    if not isinstance(error, RalphError | JsonRpcException):
-        logger.error("%s failed", doing, exc_info=error)
