@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from ralph_ls.core.token_rules import TOKEN_RULES
 
@@ -29,7 +30,7 @@ class Atom:
         return b"%b{%d,%d}" % (self.characters, self.least, self.most)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TokenRule:
     """A kind of token: what it begins with, and what it goes on with."""
 
@@ -46,25 +47,29 @@ class TokenRule:
     """So many atoms at the beginning are no part of the secret."""
     after: int = 0
     """The same at the end."""
-    pattern: re.Pattern[bytes] = field(init=False)
-    beginning: re.Pattern[bytes] = field(init=False)
-    """Matches every proper beginning up to the end of the data."""
-    longest: int = field(init=False)
-    """Bytes of the atoms."""
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def pattern(self) -> re.Pattern[bytes]:
+        """Matches a whole token from its landmark on; the group is the secret."""
         end = len(self.atoms) - self.after
         parts = (self.atoms[: self.before], self.atoms[self.before : end], self.atoms[end:])
         whole = b"%b(%b)%b" % tuple(b"".join(atom.pattern for atom in part) for part in parts)
-        set_once = object.__setattr__
-        set_once(self, "longest", sum(atom.most for atom in self.atoms))
-        set_once(self, "beginning", re.compile(_beginning_of(self.atoms) + rb"\Z"))
         if self.guarded:
             first, others = self.atoms[: len(self.landmark)], self.atoms[len(self.landmark) :]
             prefix = b"".join(atom.characters for atom in first)
             guard = rb"(?:(?<![A-Za-z0-9]%b)|(?<=\\[nrtbf]%b)|(?<=[0-9\[]m%b))" % ((prefix,) * 3)
             whole = b"(%b%b%b)" % (prefix, guard, b"".join(atom.pattern for atom in others))
-        set_once(self, "pattern", re.compile(whole))
+        return re.compile(whole)
+
+    @cached_property
+    def beginning(self) -> re.Pattern[bytes]:
+        """Matches every proper beginning up to the end of the data."""
+        return re.compile(_beginning_of(self.atoms) + rb"\Z")
+
+    @cached_property
+    def longest(self) -> int:
+        """Bytes of the atoms."""
+        return sum(atom.most for atom in self.atoms)
 
     @property
     def label(self) -> bytes:
