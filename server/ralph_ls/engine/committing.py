@@ -93,6 +93,9 @@ class Committing:
         if what := under_way(workspace.worktree.git_dir):
             problem = f"a {what} is under way in {workspace.root}; finish or abort it"
             return WorkCommitted(problem=problem, notices=notices)
+        if conflicts := await asyncio.to_thread(self._conflicts):
+            problem = f"these files have unresolved conflicts: {named(conflicts)}; resolve them"
+            return WorkCommitted(problem=problem, notices=notices)
         for _ in range(RACES):
             before = await asyncio.to_thread(self._head)
             done = await self._commit(order, chosen.paths, notices)
@@ -100,6 +103,14 @@ class Committing:
             if not is_race or self.hands.is_stopping():
                 return done
         return await self._commit(order, chosen.paths, notices)
+
+    def _conflicts(self) -> list[str]:
+        """The paths with several versions in the index, as a conflict of ``git stash pop`` leaves
+        them without any operation under way; to stage them would make them look resolved.
+        """
+        printed = run_git(self.hands.workspace.root, "ls-files", "--unmerged", "-z")
+        paths = {entry.partition(b"\t")[2] for entry in printed.split(b"\0") if entry}
+        return sorted(_text_of(path) for path in paths)
 
     async def _commit(
         self, order: CommitWork, paths: Sequence[str], notices: tuple[Notice, ...]

@@ -40,6 +40,8 @@ _UNDER_WAY = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
     "BISECT_LOG": "bisect",
+    # Between two of several commits.
+    "sequencer": "cherry-pick",
 }
 
 _HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")

@@ -55,7 +55,9 @@ class Health:
         self._require_agent()
         self._had_specs = require_specs(workspace.root, workspace.config, had_some=self._had_specs)
         head = git.read_head(workspace.worktree.git_dir, workspace.worktree.common_dir)
-        require_branch_to_push(workspace.root, workspace.config, head)
+        if git.under_way(workspace.worktree.git_dir) is None:
+            # In the middle of a rebase HEAD is on no branch; an agent can bring it to its end.
+            require_branch_to_push(workspace.root, workspace.config, head)
         remote = None if head.branch is None else self._remote_of(head.branch)
         seen = Surroundings(
             disks=disks_of(workspace.root, workspace.state.folder),

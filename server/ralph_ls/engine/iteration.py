@@ -74,6 +74,7 @@ from ralph_ls.engine.shared_attempts import SharedAttempts
 from ralph_ls.engine.sources.source import Watched, Written
 from ralph_ls.engine.task_names import TaskNames
 from ralph_ls.engine.undoing import Undoing
+from ralph_ls.engine.unfinished_git import UnfinishedGit
 from ralph_ls.engine.validation import Validating
 from ralph_ls.engine.verifying import Verifying
 from ralph_ls.engine.workspace import Workspace
@@ -118,6 +119,7 @@ class IterationWork:
         self._process: process.RunningProcess | None = None
         self._after: tuple[Baseline, str] | None = None
         """The tree and the plan as the last iteration left them."""
+        self._operations = UnfinishedGit(workspace)
         self._plan = PlanMemory(workspace)
         self._source = workspace.source
         self._names = TaskNames(workspace.source)
@@ -222,6 +224,7 @@ class IterationWork:
             await asyncio.to_thread(self._attempts.begin, run)
         self._hearing.begin(effect, prompt_characters=len(prompt.text))
         await asyncio.to_thread(self._locks.begin)
+        self._operations.begin()
         self._keeper.begin(effect.start, launch.marker)
         started = await process.start(
             launch, redactor=workspace.redactor, on_output=self._on_output
@@ -389,6 +392,7 @@ class IterationWork:
                 *((ISSUES_LEFT,) if effect.taken_up and workspace.issues_touched else ()),
                 *self._source.left_undone(text_before, text, as_watched),
                 *tell_denials(heard),
+                *self._operations.tell(),
                 *tell_persons(found),
                 *await asyncio.to_thread(self._source.remarks, text, tell_changes=True),
                 *finished.notices,

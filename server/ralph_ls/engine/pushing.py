@@ -20,7 +20,7 @@ from ralph_ls.core.loop.inputs import Notice, WorkPushed
 from ralph_ls.core.redact import MINIMAL_LENGTH, Redactor
 from ralph_ls.core.words import some_of
 from ralph_ls.engine.clock import Clock
-from ralph_ls.engine.git import read_head
+from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_history import is_ancestor
 from ralph_ls.engine.git_work import Hands, Ran, run_own_git, ssh_without_questions
 from ralph_ls.store.git_command import run_git
@@ -69,7 +69,8 @@ class Pushing:
         self._stop.clear()
         place = self.hands.workspace.worktree
         head = read_head(place.git_dir, place.common_dir)
-        if head.commit is None:
+        if head.commit is None or under_way(place.git_dir) is not None:
+            # In the middle of a rebase HEAD is on no branch, and the branch is not what it will be.
             return WorkPushed()
         if head.branch is None:
             problem = "HEAD is on no branch any more, so there is none to push; check one out"

@@ -307,3 +307,7 @@ def test_every_agent_is_told_what_was_restored() -> None:
             assert "## The loop restored guarded files" in told, (profile, mode)
             assert "> - plan.md: a rule\n> - b\n" in told
             assert "restored guarded files" not in render(replace(context, restored=()))
+            context = replace(context, unfinished_git="an agent ended in the middle of a merge")
+            assert "Before anything else: an agent ended in the middle of a merge." in render(
+                context
+            )

@@ -1,7 +1,4 @@
-"""The course of a run between iterations: go on, hold, park, or end for one named reason.
-
-SPEC §7 gives each end its code and its name; there is one place where a run ends, ``end``.
-"""
+"""The course of a run between iterations: go on, hold, park, or end for one named reason."""
 
 from __future__ import annotations
 
@@ -27,6 +24,7 @@ from ralph_ls.core.loop.ownership import Settlement
 from ralph_ls.core.loop.restored import restored_lines
 from ralph_ls.core.loop.reviewing import BY_REVIEW_POINT, REVIEW
 from ralph_ls.core.loop.state import Awaits, Draft
+from ralph_ls.core.loop.unfinished_git import left_unfinished
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.protocol.config import GateRule, OnHalt
@@ -367,6 +365,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         failed_validation=run.failed_validation,
         failing_tests=run.failing_tests,
         restored=restored_lines(run.reverted),
+        unfinished_git=left_unfinished(run, started.start),
         notes=tuple(note.text for note in run.notes if note.seq < started.seq),
     )
 

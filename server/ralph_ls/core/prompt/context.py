@@ -45,6 +45,8 @@ class PromptContext:
     recommendation: str = ""
     restored: tuple[str, ...] = ()
     """What the iteration before changed that no iteration may change, and which rule that broke."""
+    unfinished_git: str = ""
+    """What operation of git the iteration before left in the middle, in words."""
     plan_hint: str = ""
     """What an agent has to know of where the plan is kept."""
     notes: tuple[str, ...] = ()

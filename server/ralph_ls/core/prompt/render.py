@@ -34,6 +34,7 @@ def values_of(context: PromptContext) -> dict[str, str]:
     """What each placeholder stands for."""
     limit = context.max_iterations
     work = (
+        _unfinished_git(context),
         _failing_tests(context),
         _task(context),
         _failure(context),
@@ -189,6 +190,17 @@ def _restored(context: PromptContext) -> str:
         "the work tree and, where it was committed, in a commit of its own. Leave it as it is, "
         "keep that commit, and do not make these changes again:\n\n"
         f"{listed}"
+    )
+
+
+def _unfinished_git(context: PromptContext) -> str:
+    """That git is in the middle of something, which comes before any other work."""
+    if not context.unfinished_git:
+        return ""
+    return (
+        "## Git is in the middle of something\n\n"
+        f"Before anything else: {context.unfinished_git}. Look at `git status`. Finish it where "
+        "its changes are wanted, else abort it."
     )
 
 
