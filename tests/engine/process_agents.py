@@ -14,6 +14,7 @@ import psutil
 
 from ralph_ls.core.redact import Redactor
 from ralph_ls.engine.process import Launch, ProcessExit, RunningProcess, start
+from ralph_ls.engine.reaper import prepare_nursery
 
 # One of its own for each process of tests: it ends whatever carries it.
 MARKER = f"20260131T120000Z-{secrets.token_hex(8)}/7"
@@ -110,6 +111,7 @@ def launch_of(folder: Path, argv: tuple[str, ...], **changes: object) -> Launch:
         "timeout_seconds": None,
         "idle_timeout_seconds": None,
         "grace_seconds": 60.0,
+        "is_agent": True,
         **changes,
     }
     return Launch(**values)  # type: ignore[arg-type]
@@ -123,6 +125,8 @@ def lives(pid: int) -> bool:
 
 
 def open_files() -> int:
+    # It stays for later agents.
+    prepare_nursery()
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 

@@ -165,7 +165,7 @@ async def test_a_stranger_that_holds_the_pipes_is_not_waited_for(
     monkeypatch.setattr("ralph_ls.engine.process.DRAIN_SECONDS", 0.05)
     before = open_files()
     exit_ = await agent.run(
-        daemon(pipe="None", stdin="None", environment={}), stdin=b"x" * 1_000_000
+        daemon(pipe="None", stdin="None", environment={}), stdin=b"x" * 1_000_000, is_agent=False
     )
     await asyncio.sleep(0)
     try:

@@ -17,6 +17,8 @@ SAMPLE = PACKAGE / "engine" / "demo" / "files"
 ELSEWHERE = {
     "store/supervisor.py": "it is the supervisor",
     "engine/process.py": "the event loop's way: agents, validation, on_*, commits and pushes",
+    "engine/reaper.py": "the nursery of agents, which ends with this process",
+    "engine/reaper_main.py": "it is the nursery: it forks reapers, and those agents",
     "engine/keeper.py": "the keeper outlives an engine that was killed, which is its purpose",
     "engine/acp/__main__.py": "it is an agent's process itself and ends with that one's group",
     "store/launch.py": "an engine in the background outlives whoever started it",

@@ -559,6 +559,16 @@ export interface Config {
   readonly timeout: number;
   /** Seconds an agent may print nothing; 0 is none. */
   readonly idleTimeout: number;
+  /**
+   * Seconds that git may take to look at the work tree; one that takes longer hangs, in a filter
+   * such as git-lfs or on a network disk, and ends the run.
+   */
+  readonly gitTimeout: number;
+  /**
+   * Programs that are left running when the agent ends, though it has started them: daemons that
+   * other work uses, too. They are named in the log; everything else is ended.
+   */
+  readonly keepRunning: readonly string[];
   /** Seconds between two iterations. */
   readonly cooldown: number;
   /** Seconds to wait where the agent is at its usage limit and does not say until when. */
@@ -2034,6 +2044,11 @@ export interface RunEnded {
   readonly by: string;
   readonly iterations: number;
   readonly seconds: number;
+  /**
+   * Processes of the run that not even KILL has ended, by pid: they hang in the kernel, or are
+   * another user's.
+   */
+  readonly survivors: readonly number[];
 }
 
 /** The run goes on under a new engine. */

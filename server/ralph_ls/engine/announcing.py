@@ -102,6 +102,7 @@ class Announcing:
             timeout_seconds=TIME_LIMIT_SECONDS,
             idle_timeout_seconds=None,
             grace_seconds=process.GRACE_SECONDS,
+            may_leave=True,
         )
         running = await process.start(launch, redactor=self._workspace.redactor, on_output=keep)
         self._running.add(running)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,6 +27,7 @@ from ralph_ls.engine.git_locks import settle_earlier
 from ralph_ls.engine.keeper import read_last_look
 from ralph_ls.engine.ownership import last_sign_of_life
 from ralph_ls.engine.process_tree import end_orphan, end_tree
+from ralph_ls.engine.reaper import living_reaper
 from ralph_ls.engine.sandbox.commands import end_in_sandbox
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
@@ -83,14 +85,20 @@ def _taken_up_at(found: FoundRun) -> datetime | None:
     return newest[0] if newest else None
 
 
-def end_orphans(run: RunState) -> int:
-    """End what the agent of a killed engine left running; says how many processes that were."""
+def end_orphans(run: RunState, folder: Path) -> int:
+    """End what the agent of a killed engine left running; says how many processes that were.
+
+    ``folder`` is the run's, which says who has inherited the agent's own orphans.
+    """
     if run.phase is Phase.ENDED or run.current is None:
         return 0
     marker = f"{run.run}/{run.current.started.start}"
-    agent = run.current.agent
+    agent, keep = run.current.agent, run.config.keep_running
+    reaper = living_reaper(folder)
     if agent is None:
-        ended = end_tree(group=None, marker=marker, grace_seconds=ORPHAN_GRACE)
+        ended = end_tree(
+            group=None, marker=marker, grace_seconds=ORPHAN_GRACE, reaper=reaper, keep=keep
+        )
     else:
         ended = end_orphan(
             pid=agent.pid,
@@ -98,7 +106,13 @@ def end_orphans(run: RunState) -> int:
             group=agent.group,
             marker=marker,
             grace_seconds=ORPHAN_GRACE,
+            reaper=reaper,
+            keep=keep,
         )
+    if reaper is not None:
+        # It has nothing to wait for but a daemon that is kept.
+        with contextlib.suppress(OSError):
+            os.kill(reaper, signal.SIGKILL)
     return ended.terminated
 
 
@@ -114,7 +128,7 @@ def end_earlier(
         problem = end_in_sandbox(found.state.config, worktree.root, environment)
     code = "sandbox-not-ended"
     notices = [] if problem is None else [Notice(code=code, message=problem)]
-    ended = end_orphans(found.state)
+    ended = end_orphans(found.state, found.files.folder)
     if current is not None:
         start = current.started.start
         notices += settle_earlier(

@@ -85,7 +85,9 @@ class GitLocks:
         """Move what the agent of this start has left, which is gone now; gives what was moved."""
         place = self._workspace.worktree
         left = [lock for lock in find_locks(place).values() if lock not in self._before]
-        if not left or find_marked(self._workspace.marker(start)):
+        if not left or find_marked(
+            self._workspace.marker(start), self._workspace.config.keep_running
+        ):
             return ()
         ended_at = self._clock.now().timestamp() + 0.001
         left = [lock for lock in left if lock.written_at <= ended_at]

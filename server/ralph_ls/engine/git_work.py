@@ -110,6 +110,7 @@ async def run_own_git(
         timeout_seconds=timeout or None,
         idle_timeout_seconds=None,
         grace_seconds=process.GRACE_SECONDS,
+        may_leave=True,
     )
     printed, of_stdout = bytearray(), bytearray()
 

@@ -65,6 +65,7 @@ from ralph_ls.engine.launching import (
 )
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.notices import Notices
+from ralph_ls.engine.output_stream import OutputLimit, tell_cut
 from ralph_ls.engine.ownership import Inheritance, Inheriting
 from ralph_ls.engine.persons import find_plan_edits, tell_plan_edits
 from ralph_ls.engine.plan_memory import PlanMemory, PlanSteps
@@ -141,6 +142,7 @@ class IterationWork:
         self._validating = Validating(hands)
         self._undoing = Undoing(workspace, clock)
         self._put_back: frozenset[str] = frozenset()
+        self._logged = OutputLimit()
         self._steps = PlanSteps()
         self._keeper = Keeper() if keeper is None else keeper
         self._inheriting = Inheriting(workspace, workspace.last_look)
@@ -222,6 +224,7 @@ class IterationWork:
                 task=effect.context.task_id or None,
             )
             await asyncio.to_thread(self._attempts.begin, run)
+            self._logged = OutputLimit()
         self._hearing.begin(effect, prompt_characters=len(prompt.text))
         await asyncio.to_thread(self._locks.begin)
         self._operations.begin()
@@ -587,10 +590,21 @@ class IterationWork:
         await asyncio.to_thread(self._locks.settle, start)
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
+        self._tell_of(ended)
         return tell_end(ended)
 
+    def _tell_of(self, ended: process.ProcessExit) -> None:
+        """Name what was left running, and what no log keeps."""
+        if ended.kept:
+            message = f"left running, as keep_running says: {', '.join(ended.kept)}"
+            self._notices.add("left-running", message)
+            self.log.write(f"ralph: {message}\n".encode(errors="replace"))
+        if ended.n_left_out or self._logged.n_left_out:
+            self._notices.add("output-cut", tell_cut(ended.n_left_out or self._logged.n_left_out))
+
     def _on_output(self, stream: str, data: bytes) -> None:
-        log_output(self.log, stream, data, self._hearing.dialect)
+        if logged := self._logged.take(data):
+            log_output(self.log, stream, logged, self._hearing.dialect)
         if stream == STDOUT:
             self._log_messages(self._hearing.take(data))
             self._end_if_overspent()

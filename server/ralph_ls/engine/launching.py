@@ -101,6 +101,9 @@ def launch_of(
         timeout_seconds=workspace.config.timeout or None,
         idle_timeout_seconds=workspace.config.idle_timeout or None,
         grace_seconds=process.GRACE_SECONDS,
+        is_agent=True,
+        keep=frozenset(workspace.config.keep_running),
+        reaper_folder=workspace.files.folder,
     )
     files = Files(
         readable=(prompt_file,),

@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
-import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-from ralph_ls.core.redact import Redactor, StreamRedactor
+from ralph_ls.core.redact import Redactor
+from ralph_ls.engine.output_stream import OutputStream
+from ralph_ls.engine.process_start import own_group, stdin_for, why_not_started
 from ralph_ls.engine.process_tree import Ended, end_tree, start_identity
-from ralph_ls.protocol.errors import AgentUnavailable, StateUnusable
-from ralph_ls.store.files import PRIVATE_FILE, write_all
+from ralph_ls.engine.reaper import HAS_REAPERS, ReapedAgent, remember_reaper
+from ralph_ls.protocol.errors import AgentUnavailable
+from ralph_ls.store.supervisor import Survivor, current
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 Value = TypeVar("Value")
 
 DRAIN_SECONDS = 0.5
 """How long a pipe is read on when a stranger holds it open after the agent and its tree ended."""
+
+REAPER_PATIENCE = 0.1
+"""How long a reaper gets to end by itself; it does at once where nothing is below it."""
 
 HELD_UP = 5.0
 """A timer that is so many seconds late tells that this process was stopped, or its container."""
@@ -70,6 +75,15 @@ class Launch:
     """Without a byte on either stream; None or 0: no limit."""
     grace_seconds: float = 5.0
     """Between TERM and KILL."""
+    is_agent: bool = False
+    """All that it starts is known by descent and ended with it, wherever it hides."""
+    may_leave: bool = False
+    """What it leaves running is the user's, such as the agent that keeps a key for git; it is
+    ended only where the process itself was told to end."""
+    keep: frozenset[str] = frozenset()
+    """Daemons that are left running."""
+    reaper_folder: Path | None = None
+    """Where it is noted which process inherits the agent's orphans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +107,10 @@ class ProcessExit:
     """Processes that outlived the agent and had to be ended."""
     killed: bool
     """It came to a KILL."""
+    kept: tuple[str, ...] = ()
+    """Daemons that were left running, each as ``name (pid)``."""
+    n_left_out: int = 0
+    """Bytes of its output that no file keeps."""
     write_error: str | None = None
     """Why a log file is not whole; the first reason, where there were several."""
 
@@ -109,17 +127,22 @@ class RunningProcess(asyncio.SubprocessProtocol):
         self._launch = launch
         self._loop = asyncio.get_running_loop()
         self._streams = {
-            STDOUT: _Stream("stdout", launch.stdout_path, redactor, on_output),
-            STDERR: _Stream("stderr", launch.stderr_path, redactor, on_output),
+            STDOUT: OutputStream("stdout", launch.stdout_path, redactor, on_output),
+            STDERR: OutputStream("stderr", launch.stderr_path, redactor, on_output),
         }
-        self._transport: asyncio.SubprocessTransport
+        self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
         self._started_at = self._printed_at = self._loop.time()
         self._exited: asyncio.Future[float] = self._loop.create_future()
         self._drained: asyncio.Future[None] = self._loop.create_future()
+        self._reaped: asyncio.Future[None] = self._loop.create_future()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._reasons: set[str] = set()
         self._ending: asyncio.Task[Ended] | None = None
+        self._reaped_agent: ReapedAgent | None = None
+        self._wait_status: int | None = None
+        self._reaper_pid: int | None = None
+        self._is_given_up = False
         self._result: asyncio.Task[ProcessExit]
 
     async def wait(self) -> ProcessExit:
@@ -144,7 +167,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
                 stream.open()
                 on_failure.callback(stream.close)
             try:
-                read_end, write_end = _stdin_for(self._launch)
+                read_end, write_end = stdin_for(self._launch.stdin)
                 if write_end is not None:
                     on_failure.callback(os.close, write_end)
                 try:
@@ -152,13 +175,18 @@ class RunningProcess(asyncio.SubprocessProtocol):
                 finally:
                     if write_end is not None:
                         os.close(read_end)
-            except (OSError, ValueError) as error:
-                raise AgentUnavailable(_why_not_started(self._launch, error)) from error
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                raise AgentUnavailable(
+                    why_not_started(self._launch.argv, self._launch.cwd, error)
+                ) from error
             on_failure.pop_all()
         self._result = self._loop.create_task(self._accompany(), name=f"agent {self.pid}")
         await self._feed(write_end)
 
     async def _spawn(self, stdin: int) -> None:
+        if self._launch.is_agent and HAS_REAPERS:
+            await self._spawn_reaped(stdin)
+            return
         await self._loop.subprocess_exec(
             lambda: self,
             *self._launch.argv,
@@ -167,15 +195,26 @@ class RunningProcess(asyncio.SubprocessProtocol):
             stderr=subprocess.PIPE,
             cwd=self._launch.cwd,
             env=dict(self._launch.environment),
-            **_own_group(),
+            **own_group(),
         )
+
+    async def _spawn_reaped(self, stdin: int) -> None:
+        launch, reaped = self._launch, ReapedAgent(self)
+        await reaped.start(launch.argv, launch.cwd, launch.environment, stdin)
+        self._reaped_agent, self._reaper_pid = reaped, reaped.reaper_pid
+        if launch.reaper_folder is not None:
+            remember_reaper(launch.reaper_folder, reaped.reaper_pid)
+        self._begin(reaped.pid)
 
     # What the event loop tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The process lives."""
         self._transport = cast(asyncio.SubprocessTransport, transport)
-        self.pid = self._transport.get_pid()
+        self._begin(self._transport.get_pid())
+
+    def _begin(self, pid: int) -> None:
+        self.pid = pid
         self.group = None if sys.platform == "win32" else self.pid
         self.start_time = start_identity(self.pid) or 0.0
         self._started_at = self._printed_at = self._loop.time()
@@ -195,7 +234,16 @@ class RunningProcess(asyncio.SubprocessProtocol):
             _set_once(self._drained, None)
 
     def process_exited(self) -> None:
-        """The process is gone, though what it started may live."""
+        """The process is gone, though what it started may live; or its reaper is."""
+        _set_once(self._reaped, None)
+        _set_once(self._exited, self._loop.time())
+
+    def agent_exited(self, status: int | None) -> None:
+        """As ``process_exited``, where a reaper tells it; None: the reaper was killed instead."""
+        self._wait_status = status
+        if status is None and not self._exited.done():
+            # How the agent ends can be heard no more.
+            self._end("lost")
         _set_once(self._exited, self._loop.time())
 
     # How it comes to an end.
@@ -228,8 +276,17 @@ class RunningProcess(asyncio.SubprocessProtocol):
             return
         self._reasons.add(reason)
         if self._ending is None:
-            ending = self._in_thread_end_tree(pid=self.pid)
+            ending = self._end_all()
             self._ending = self._loop.create_task(ending, name=f"ending agent {self.pid}")
+
+    async def _end_all(self) -> Ended:
+        ended = await self._in_thread_end_tree(pid=self.pid)
+        self._give_up(ended.survivors)
+        if self.pid in ended.survivors:
+            # Nothing ends it, so nobody waits for its end.
+            self._is_given_up = True
+            _set_once(self._exited, self._loop.time())
+        return ended
 
     async def _in_thread_end_tree(self, *, pid: int | None) -> Ended:
         return await asyncio.to_thread(
@@ -238,7 +295,37 @@ class RunningProcess(asyncio.SubprocessProtocol):
             marker=self._launch.marker,
             grace_seconds=self._launch.grace_seconds,
             pid=pid,
+            reaper=self._reaper_pid,
+            keep=self._launch.keep,
         )
+
+    async def _end_leftovers(self) -> Ended:
+        """End what outlived it, where that is the agent's or had to be ended."""
+        if self._is_given_up or (self._launch.may_leave and not self._reasons):
+            return Ended()
+        left = await self._in_thread_end_tree(pid=None)
+        self._give_up(left.survivors)
+        return left
+
+    def _give_up(self, pids: Iterable[int]) -> None:
+        name = Path(self._launch.argv[0]).name
+        current().gave_up(Survivor(pid, name) for pid in pids)
+
+    async def _dismiss_reaper(self) -> None:
+        """Have the reaper end, which it does by itself unless something of the agent is left."""
+        if self._reaper_pid is None:
+            return
+        if not (await asyncio.wait((self._reaped,), timeout=REAPER_PATIENCE))[0]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._reaper_pid, signal.SIGKILL)
+            await asyncio.wait((self._reaped,), timeout=1.0)
+
+    def _status(self) -> int:
+        """How it ended: the exit code, or the negative number of a signal."""
+        code = None if self._transport is None else self._transport.get_returncode()
+        if self._wait_status is not None:
+            code = os.waitstatus_to_exitcode(self._wait_status)
+        return -signal.SIGKILL if code is None else code
 
     async def _accompany(self) -> ProcessExit:
         try:
@@ -257,10 +344,11 @@ class RunningProcess(asyncio.SubprocessProtocol):
         for timer in self._timers.values():
             timer.cancel()
         ended = Ended() if self._ending is None else await self._ending
-        left = await self._in_thread_end_tree(pid=None)
+        left = await self._end_leftovers()
         await asyncio.wait((self._drained,), timeout=DRAIN_SECONDS)
+        await self._dismiss_reaper()
         self._close()
-        return_code = cast(int, self._transport.get_returncode())
+        return_code = self._status()
         errors = [stream.error for stream in self._streams.values() if stream.error]
         return ProcessExit(
             exit_code=return_code if return_code >= 0 else None,
@@ -274,6 +362,8 @@ class RunningProcess(asyncio.SubprocessProtocol):
             stderr_bytes=self._streams[STDERR].n_bytes,
             leftovers=left.terminated,
             killed=bool(ended.killed or left.killed),
+            kept=tuple(dict.fromkeys((*ended.kept, *left.kept))),
+            n_left_out=sum(stream.n_left_out for stream in self._streams.values()),
             write_error=errors[0] if errors else None,
         )
 
@@ -281,7 +371,10 @@ class RunningProcess(asyncio.SubprocessProtocol):
         if self._stdin is not None and self._stdin.get_write_buffer_size():
             # What nobody read must not wait for a reader any longer.
             self._stdin.abort()
-        self._transport.close()
+        if self._reaped_agent is not None:
+            self._reaped_agent.close()
+        if self._transport is not None:
+            self._transport.close()
         for stream in self._streams.values():
             stream.close()
 
@@ -290,7 +383,8 @@ class RunningProcess(asyncio.SubprocessProtocol):
         if self._launch.stdin is None:
             return
         if write_end is None:
-            pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
+            started = cast(asyncio.SubprocessTransport, self._transport)
+            pipe = cast(asyncio.WriteTransport, started.get_pipe_transport(STDIN))
         else:
             file = os.fdopen(write_end, "wb", buffering=0)
             pipe, _ = await self._loop.connect_write_pipe(asyncio.BaseProtocol, file)
@@ -308,103 +402,6 @@ async def start(launch: Launch, *, redactor: Redactor, on_output: OnOutput) -> R
     running = RunningProcess(launch, redactor, on_output)
     await running.launch()
     return running
-
-
-class _Stream:
-    """One of the two output streams: redacted, written to its file, passed on."""
-
-    def __init__(self, name: str, path: Path, redactor: Redactor, on_output: OnOutput) -> None:
-        self.is_open = True
-        self.n_bytes = 0
-        self.error: str | None = None
-        self._name = name
-        self._path = path
-        self._redactor = StreamRedactor(redactor)
-        self._on_output = on_output
-        self._descriptor: int | None = None
-
-    def open(self) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        try:
-            self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
-        except OSError as error:
-            raise StateUnusable(
-                f"the log file {self._path} cannot be made: {error.strerror}; "
-                "free some space or mend the permissions, then try again"
-            ) from error
-
-    def take(self, data: bytes) -> None:
-        self._pass_on(self._redactor.feed(data))
-
-    def close(self) -> None:
-        """Write what was held back, and close the file; idempotent."""
-        self._pass_on(self._redactor.finish())
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def _pass_on(self, data: bytes) -> None:
-        if not data:
-            return
-        self.n_bytes += len(data)
-        if self._descriptor is not None and self.error is None:
-            try:
-                write_all(self._descriptor, data)
-            except OSError as error:
-                # A full disk must not end the agent. The file stays cut here: bytes written after
-                # a gap would be read as if they followed.
-                self.error = f"{self._path} cannot be written: {error.strerror}"
-        self._on_output(self._name, data)
-
-
-def _stdin_for(launch: Launch) -> tuple[int, int | None]:
-    """What the process reads from, and where we write: a real pipe, which we make.
-
-    Before Python 3.12 asyncio would make a socket, and ``cat /dev/stdin`` cannot open one. On
-    Windows only asyncio can make a pipe that it can write to.
-    """
-    if launch.stdin is None:
-        return subprocess.DEVNULL, None
-    if sys.platform == "win32":
-        return subprocess.PIPE, None
-    return os.pipe()
-
-
-def _own_group() -> dict[str, Any]:
-    """The arguments which give the process a group, and on POSIX a session, of its own."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
-
-
-def _why_not_started(launch: Launch, error: OSError | ValueError) -> str:
-    program = launch.argv[0]
-    if isinstance(error, ValueError):
-        return f"{program} cannot be started: {error}; mend the agent's argv or env"
-    match error.errno:
-        case errno.ENOENT | errno.ENOTDIR if not launch.cwd.is_dir():
-            return f"{program} cannot be started in {launch.cwd}: there is no such folder"
-        case errno.ENOENT if shutil.which(program) is not None:
-            return (
-                f"{program} cannot be started: the interpreter that its first line names "
-                "does not exist; mend that line, or install the interpreter"
-            )
-        case errno.ENOENT | errno.ENOTDIR:
-            return f"{program} does not exist; mend the agent's argv, or choose another agent"
-        case errno.EACCES | errno.EPERM:
-            return f"{program} may not be executed; run: chmod +x {program}"
-        case errno.E2BIG:
-            return (
-                f"{program} cannot be started: its arguments and environment are too long; "
-                'give the prompt with prompt = "stdin" or "file"'
-            )
-        case errno.ENOEXEC:
-            return (
-                f"{program} is no program for this system; "
-                "a script needs a first line such as #!/bin/sh"
-            )
-        case _:
-            return f"{program} cannot be started: {error.strerror}; try again when that is mended"
 
 
 def _set_once(future: asyncio.Future[Value], value: Value) -> None:

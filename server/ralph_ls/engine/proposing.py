@@ -207,6 +207,8 @@ class _Asking:
             timeout_seconds=config.timeout or None,
             idle_timeout_seconds=config.idle_timeout or None,
             grace_seconds=process.GRACE_SECONDS,
+            is_agent=True,
+            keep=frozenset(config.keep_running),
         )
 
     def _take(self, stream: str, data: bytes) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.loop.effects import Finish, StopAgent
@@ -24,7 +25,7 @@ from ralph_ls.core.loop.inputs import (
     Started,
 )
 from ralph_ls.core.loop.reducer import step
-from ralph_ls.core.loop.state import Awaits, LoopState
+from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.engine.adoption import reap_adopted
 from ralph_ls.engine.askers import refusal_of
 from ralph_ls.engine.cleaning import clean
@@ -36,12 +37,13 @@ from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.commands import Stop
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.events import IterationEnded, RunEnded
 from ralph_ls.protocol.run_words import Phase
 from ralph_ls.store import inbox, notes
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.journal import Journal
 from ralph_ls.store.lock import EngineLock
+from ralph_ls.store.supervisor import current
 
 WAITS_FOR_PEOPLE = frozenset({Phase.PARKED, Phase.PAUSED})
 """Phases that end only when somebody does something; in any other the loop meets what is gone."""
@@ -135,6 +137,7 @@ class Engine:
                 raise StateUnusable(problem)
             # Nobody may be told of a file that is not there.
             taken = step(self._state, self._performer.failure(problem), self._clock.now())
+        taken = _with_survivors(taken)
         try:
             self._journal.append(taken.events)
         except StateUnusable as error:
@@ -253,6 +256,18 @@ class Engine:
         self._collect()
         while not self._queue.empty():
             self._take(self._queue.get_nowait())
+
+
+def _with_survivors(taken: Step) -> Step:
+    """The step, with the processes named that live on at the run's end; nobody waits for them."""
+    survivors = tuple(sorted(one.pid for one in current().survivors()))
+    if not survivors or not any(isinstance(event, RunEnded) for event in taken.events):
+        return taken
+    events = tuple(
+        event.model_copy(update={"survivors": survivors}) if isinstance(event, RunEnded) else event
+        for event in taken.events
+    )
+    return replace(taken, events=events)
 
 
 def _ends_at_once(given: Input) -> bool:

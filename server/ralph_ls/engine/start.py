@@ -20,6 +20,7 @@ from ralph_ls.engine.clock import Clock, SystemClock
 from ralph_ls.engine.event_loop import run_to_end
 from ralph_ls.engine.keeper import Keeper, start_keeper
 from ralph_ls.engine.preparation import RunRequest, Start, prepare_start
+from ralph_ls.engine.reaper import dismiss_nursery, prepare_nursery
 from ralph_ls.engine.runner import Engine
 from ralph_ls.engine.signals import hearing_of_children, listen_to_signals
 from ralph_ls.store.files import make_private_folder
@@ -50,11 +51,14 @@ def run_engine(
     state = state_folder(state_root(request.environment), worktree)
     lock = EngineLock(worktree.git_dir, state.folder)
     keeper = start_keeper()
-    with contextlib.ExitStack() as on_end, lock, adopting_orphans(), one_run():
+    prepare_nursery()
+    with contextlib.ExitStack() as on_end, lock, adopting_orphans(), one_run() as supervisor:
         on_end.enter_context(hearing_of_children())
+        on_end.callback(dismiss_nursery)
         on_end.callback(keeper.leave)
         start = prepare_start(request, worktree, state, used_clock)
         workspace = start.workspace
+        supervisor.look_seconds = workspace.config.git_timeout
         make_private_folder(workspace.files.folder)
         make_private_folder(workspace.state.inbox)
         workspace.source.keep(workspace.files.folder)

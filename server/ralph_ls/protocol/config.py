@@ -297,6 +297,16 @@ class EnvConfig(StrictWireModel):
     """When given, an allow list of the variables that are passed on (SPEC §10)."""
 
 
+DAEMONS = (
+    *("gpg-agent", "scdaemon", "dirmngr", "keyboxd", "ssh-agent"),
+    *("GradleDaemon", "KotlinCompileDaemon", "bazel", "buck2d", "pantsd"),
+    *("watchman", "adb", "mspdbsrv", "VBCSCompiler", "MSBuild", "sccache", "ccache", "distccd"),
+    *("dockerd", "containerd", "docker", "buildkitd", "podman", "conmon"),
+    *("tmux", "screen", "zellij"),
+)
+"""Daemons that a tool starts by itself for all later work, whoever happens to use it first."""
+
+
 class Config(StrictWireModel):
     """Every setting of a run."""
 
@@ -338,6 +348,14 @@ class Config(StrictWireModel):
     """Seconds an iteration may take; 0 is none."""
     idle_timeout: Duration = 0.0
     """Seconds an agent may print nothing; 0 is none."""
+    git_timeout: Duration = Field(default=60.0, gt=0, exclude_if=lambda seconds: seconds == 60.0)
+    """Seconds that git may take to look at the work tree; one that takes longer hangs, in a filter
+    such as git-lfs or on a network disk, and ends the run."""
+    keep_running: tuple[str, ...] = Field(
+        default=DAEMONS, exclude_if=lambda names: names == DAEMONS
+    )
+    """Programs that are left running when the agent ends, though it has started them: daemons that
+    other work uses, too. They are named in the log; everything else is ended."""
     cooldown: Duration = 0.0
     """Seconds between two iterations."""
     limit_wait: Duration = 300.0

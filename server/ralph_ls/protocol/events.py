@@ -185,6 +185,9 @@ class RunEnded(EventBase):
     """Who ended it, where a person did."""
     iterations: int = 0
     seconds: float = 0.0
+    survivors: tuple[int, ...] = Field(default=(), exclude_if=lambda pids: not pids)
+    """Processes of the run that not even KILL has ended, by pid: they hang in the kernel, or are
+    another user's."""
 
 
 class UnknownEvent(EventBase):

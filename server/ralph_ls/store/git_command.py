@@ -92,7 +92,7 @@ def run_git(
             [program, *_SAFELY, *place, *arguments],
             cwd=root,
             environment={**os.environ, **_environment(root), **_quieting(root, git_dir, settings)},
-            seconds=CHANGE_SECONDS if arguments[0] in _WRITES_TREE else LOOK_SECONDS,
+            seconds=_seconds_for(arguments[0]),
             stdin=stdin,
         )
     except subprocess.TimeoutExpired as error:
@@ -128,6 +128,12 @@ def _quieting(
     return {**quieting_settings(root, ask), **(settings or {})}
 
 
+def _seconds_for(command: str) -> float:
+    if command in _WRITES_TREE:
+        return CHANGE_SECONDS
+    return current().look_seconds or LOOK_SECONDS
+
+
 def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphError:
     """What to look at where git hangs: it waits for something that it was told to run or read."""
     shown = " ".join(["git", *arguments])
@@ -138,7 +144,8 @@ def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphEr
         return RalphError(f"{ended}: {waits_for}")
     return RalphError(
         f"{ended} with all that it had started; look whether it hangs for you as well: a filter in "
-        ".gitattributes (such as git-lfs), or a network file system"
+        ".gitattributes (such as git-lfs), or a network file system; where git is only slow, give it "
+        "longer with git_timeout in the settings"
     )
 
 

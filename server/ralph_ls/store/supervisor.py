@@ -71,6 +71,8 @@ class Supervisor:
         self._survivors: dict[int, tuple[Survivor, psutil.Process | None]] = {}
         self._unreaped: list[subprocess.Popen[bytes]] = []
         self._wakeup: int | None = None
+        self.look_seconds: float | None = None
+        """How long git may look at something; None: as long as it does elsewhere."""
 
     @property
     def is_over(self) -> bool:

@@ -263,9 +263,9 @@ def line_of(
             return _after_agent(event)
         case e.IterationEnded():
             return _iteration_ended(event)
-        case e.RunEnded(reason=reason, message=message):
+        case e.RunEnded(reason=reason, message=message, survivors=survivors):
             weight = Weight.GOOD if reason is EndReason.COMPLETE else Weight.BAD
-            return Line(text=f"Ended: {reason.value}: {message}", weight=weight)
+            return Line(text=f"Ended: {reason.value}: {message}{_left(survivors)}", weight=weight)
         case e.PhaseChanged(phase=Phase.WAITING, reason=reason, until=until):
             words = wait_words(reason, until, since=event.at, zone=zone)
             return Line(text=f"Waiting{words}", weight=Weight.WARNING)
@@ -311,6 +311,12 @@ def _about_people(event: e.EventBase, before: RunState | None) -> Line | None:
             return Line(text=text, weight=Weight.WARNING)
         case _:
             return None
+
+
+def _left(survivors: tuple[int, ...]) -> str:
+    """What a run could not end, by pid."""
+    pids = ", ".join(map(str, survivors))
+    return f" (still there although killed: pid {pids})" if survivors else ""
 
 
 _TOLD_PHASES = frozenset({Phase.PAUSED, Phase.PARKED})

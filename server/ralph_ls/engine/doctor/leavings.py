@@ -42,7 +42,8 @@ def _orphans(found: FoundRun) -> list[CheckResult]:
     current = found.state.current
     if found.live or current is None:
         return []
-    left = {one.pid for one in find_marked(f"{found.state.run}/{current.started.start}")}
+    marker = f"{found.state.run}/{current.started.start}"
+    left = {one.pid for one in find_marked(marker, found.state.config.keep_running)}
     agent = current.agent
     if agent is not None and is_alive(agent.pid, agent.process_start_time):
         left.add(agent.pid)

@@ -1,0 +1,120 @@
+"""The process that starts agents, each below a reaper of its own; run as a script, by path.
+
+It is small and has one thread, so that its forks are quick and safe, which those of an engine with
+its threads and its memory are not. It takes one request after the other from the socket that is its
+standard input, and ends with it. It imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import signal
+import socket
+import struct
+
+PR_SET_NAME = 15
+PR_SET_CHILD_SUBREAPER = 36
+"""From ``linux/prctl.h``."""
+
+HEAD = struct.Struct("=Q")
+"""What a request begins with: the bytes that follow."""
+
+_RESTORED = {signal.SIGPIPE, signal.SIGXFSZ}
+"""What Python ignores for itself, and no program that it starts."""
+
+_FIXED = {signal.SIGKILL, signal.SIGSTOP}
+
+
+def main() -> None:
+    """Start agents until the engine is gone."""
+    _prctl(PR_SET_NAME, b"ralph-nursery")
+    # Reapers are nobody's to wait for, so the system may collect them by itself.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.disable()
+    with socket.socket(fileno=0) as channel:
+        while (request := _receive(channel)) is not None:
+            words, descriptors = request
+            if os.fork() == 0:
+                try:
+                    _reap(words, descriptors)
+                finally:
+                    os._exit(0)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _receive(channel: socket.socket) -> tuple[list[bytes], list[int]] | None:
+    head, descriptors, _, _ = socket.recv_fds(channel, HEAD.size, 4)
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
+    if len(head) < HEAD.size:
+        return None
+    (left,) = HEAD.unpack(head)
+    data = bytearray()
+    while len(data) < left:
+        part = channel.recv(left - len(data))
+        if not part:
+            return None
+        data += part
+    return bytes(data).split(b"\0"), descriptors
+
+
+def _reap(words: list[bytes], descriptors: list[int]) -> None:
+    """The life of a reaper: start the agent, tell how it ends, and stay for what it leaves."""
+    status = descriptors[3]
+    os.close(0)
+    os.setsid()
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(PR_SET_NAME, b"ralph-reaper")
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    failed, fails = os.pipe()
+    agent = os.fork()
+    if agent == 0:
+        try:
+            _become_agent(words, descriptors)
+        except OSError as error:
+            os.write(fails, b"%d" % (error.errno or 0))
+        finally:
+            os._exit(127)
+    os.close(fails)
+    for number in signal.valid_signals() - _FIXED - {signal.SIGCHLD}:
+        signal.signal(number, signal.SIG_IGN)
+    problem = os.read(failed, 16)
+    os.write(status, b"%d %d %s\n" % (os.getpid(), agent, problem or b"0"))
+    # Nobody must wait for the end of a pipe that the reaper still has open.
+    os.closerange(0, status)
+    os.closerange(status + 1, os.sysconf("SC_OPEN_MAX"))
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            ended, how = os.waitpid(-1, 0)
+            if ended == agent:
+                with contextlib.suppress(OSError):
+                    os.write(status, b"%d\n" % how)
+
+
+def _become_agent(words: list[bytes], descriptors: list[int]) -> None:
+    folder, program, number, *rest = words
+    argv, variables = rest[: int(number)], rest[int(number) :]
+    os.setsid()
+    # What whoever started the engine had ignored, as nohup does it, stays so.
+    for one in _RESTORED:
+        signal.signal(one, signal.SIG_DFL)
+    for target, descriptor in enumerate(descriptors[:3]):
+        os.dup2(descriptor, target)
+    os.chdir(folder)
+    pairs = (variable.partition(b"=") for variable in variables)
+    os.execve(program, argv, {name: value for name, _, value in pairs})  # noqa: S606
+
+
+def _prctl(option: int, value: bytes | int) -> None:
+    _LIBC.prctl(option, value, 0, 0, 0)
+
+
+_LIBC = ctypes.CDLL(None)
+
+
+if __name__ == "__main__":
+    main()
