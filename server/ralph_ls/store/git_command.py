@@ -144,8 +144,8 @@ def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphEr
         return RalphError(f"{ended}: {waits_for}")
     return RalphError(
         f"{ended} with all that it had started; look whether it hangs for you as well: a filter in "
-        ".gitattributes (such as git-lfs), or a network file system; where git is only slow, give it "
-        "longer with git_timeout in the settings"
+        ".gitattributes (such as git-lfs), or a network file system; where git is only slow, give "
+        "it longer with git_timeout in the settings"
     )
 
 

@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph_ls.store.supervisor import run
+
 INSTALL = "sudo apt-get install bubblewrap (dnf, pacman and zypper have it under the same name)"
 
 TRY_SECONDS = 10.0
@@ -66,19 +68,18 @@ def _try(program: str) -> Bubblewrap:
 def _run(program: str, *argv: str) -> str | None:
     """What it says where it fails; None where it works."""
     try:
-        ended = subprocess.run(
+        ended = run(
             (program, *_TRIAL, *argv),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TRY_SECONDS,
-            check=False,
+            cwd=Path("/"),
+            environment=os.environ,
+            seconds=TRY_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    if ended.returncode == 0:
+    if ended.code == 0:
         return None
     lines = ended.stderr.decode("utf-8", errors="replace").strip().splitlines()
-    return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {ended.returncode}"
+    return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {ended.code}"
 
 
 _SWITCHES = (
