@@ -2459,7 +2459,7 @@ export interface StateParams {
 
 /** How the newest run of a workspace stands. */
 export interface StateResult {
-  /** Absent where no run was ever made here. */
+  /** Without `seen`, which is long in a long run; Absent where no run was ever made here. */
   readonly run?: RunState;
   /** The one to show: as in `run`, or `crashed`. */
   readonly phase?: Phase;

@@ -206,7 +206,7 @@ class StateResult(WireModel):
     """How the newest run of a workspace stands."""
 
     run: RunState | None = None
-    """None where no run was ever made here."""
+    """Without ``seen``, which is long in a long run; None where no run was ever made here."""
     phase: Phase | None = None
     """The one to show: as in ``run``, or ``crashed``."""
     live: bool = False

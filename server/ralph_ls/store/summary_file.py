@@ -43,34 +43,42 @@ class SummaryFile:
         self._root = root
         self._mode = mode
         self._mode_word = mode_word
-        self._rows: list[tuple[str, ...]] = []
+        self._rows = [_as_csv([CSV_HEADER])]
+        """As they stand in the file, the head among them."""
+        self._size = len(self._rows[0])
+        """Of the whole file, which is not put together anew for each row of a long run."""
 
     def add(self, ended: IterationEnded) -> None:
         """Add the iteration's row, before the next agent starts (R §3)."""
-        self._rows += _rows_of([ended], self._mode_word)
+        self._add([ended])
         self._write()
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Take over the rows of the iterations that this run had under an earlier engine."""
-        self._rows = _rows_of(ended, self._mode_word)
-        if self._rows:
+        del self._rows[1:]
+        self._size = len(self._rows[0])
+        self._add(ended)
+        if len(self._rows) > 1:
             self._write()
+
+    def _add(self, ended: Iterable[IterationEnded]) -> None:
+        rows = [_as_csv([row]) for row in _rows_of(ended, self._mode_word)]
+        self._rows += rows
+        self._size += sum(map(len, rows))
 
     def _write(self) -> None:
         """Append the newest row; write all again where somebody removed or cut the file."""
-        whole = _as_csv([CSV_HEADER, *self._rows])
-        before = _as_csv([CSV_HEADER, *self._rows[:-1]])
         try:
             make_folders_below(self._root, self.path.parent)
             size = self.path.stat().st_size if self.path.exists() else -1
-            if size == len(before) and len(self._rows) > 1:
+            if size == self._size - len(self._rows[-1]) and len(self._rows) > 2:
                 descriptor = open_to_append(self.path, mode=self._mode)
                 try:
-                    write_all(descriptor, whole[len(before) :])
+                    write_all(descriptor, self._rows[-1])
                 finally:
                     os.close(descriptor)
-            elif size != len(whole):
-                write_atomic(self.path, whole, mode=self._mode)
+            elif size != self._size:
+                write_atomic(self.path, b"".join(self._rows), mode=self._mode)
         except OSError as error:
             folder = self.path.parent.relative_to(self._root)
             self.problem = self.problem or f"{folder}: {error.strerror or error}"
