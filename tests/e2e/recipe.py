@@ -6,7 +6,7 @@ How it is started is the project's own knowledge (``engine/agents``), and is not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class Recipe:
     guarded: tuple[str, ...]
     """The same for one that may not run commands and cannot ask; empty where the model is then not
     told of such a tool at all."""
+    guarded_by: Environment = field(default_factory=dict)
+    """Variables that go with ``guarded``."""
     resume: tuple[str, ...]
     """What lets it go on in a session, ``{session}`` for its id; empty: it cannot."""
     session_key: str

@@ -200,12 +200,17 @@ def _opencode_todo(steps: Sequence[tuple[str, str]]) -> ToolCall:
     return call("todowrite", todos=todos)
 
 
+_OPENCODE_READS = {"*": "deny", "read": "allow", "bash": "ask"}
+
 OPENCODE = Recipe(
     name="opencode",
     dialect=Dialect.OPENCODE,
     set_up=_set_up_opencode,
     freely=("opencode", "run", "--format", "json", "--auto"),
-    guarded=("opencode", "run", "--format", "json", "--agent", "plan"),
+    # Its agent named plan runs touch, so what it may do is said as rules. It asks for commands,
+    # which nobody answers: of a tool that is denied it does not tell the model.
+    guarded=("opencode", "run", "--format", "json"),
+    guarded_by={"OPENCODE_PERMISSION": json.dumps(_OPENCODE_READS)},
     resume=("-s", "{session}"),
     session_key="sessionID",
     write=lambda path, text: call("write", filePath=str(path), content=text),

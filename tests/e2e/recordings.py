@@ -162,7 +162,8 @@ def record(scene: Scene, name: str) -> bytes:
         said = scene.call(*argv).stdout
         session = _session_in(said, recipe.session_key)
         argv = (*argv, *[part.replace("{session}", session) for part in recipe.resume])
-    ran = scene.call(*argv)
+    around = recipe.guarded_by if scenario.guarded else {}
+    ran = scene.call(*argv, environment=around)
     names = Names(scene.repository, one_for_all=recipe is CLAUDE)
     lines = [_neutral(line, names) for line in ran.stdout.decode().splitlines()]
     return b"".join(line + b"\n" for line in lines)

@@ -80,7 +80,11 @@ class Scene:
             yield running
 
     def call(
-        self, *argv: str, prompt: str = "Do one task.", seconds: float = LONG
+        self,
+        *argv: str,
+        prompt: str = "Do one task.",
+        seconds: float = LONG,
+        environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """The program by itself, as the loop starts it; what it said until then if it goes on."""
         words = (*argv, prompt) if self.recipe.by_argument else argv
@@ -88,8 +92,9 @@ class Scene:
         name, *flags = words
         command = [str(agents.program(name)), *flags]
         # Without it, one of them does not work as root.
-        environment = {**os.environ, **self.environment, "IS_SANDBOX": "1"}
-        return _until(command, given, self.repository, environment, seconds)
+        own = {"IS_SANDBOX": "1", "PWD": str(self.repository), **(environment or {})}
+        around = {**os.environ, **self.environment, **own}
+        return _until(command, given, self.repository, around, seconds)
 
     def messages(self) -> list[Message]:
         """What ``messages.jsonl`` of the newest run holds."""

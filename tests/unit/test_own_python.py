@@ -33,8 +33,8 @@ PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|py)(?:\.exe)?")
 
 TYPED = re.compile(r"(?:\bpython[\d.]*|\bpy -3)((?: -{1,2}\S+)*?) -[mc] (\S+)")
 
-OF_THE_PROJECT = re.compile(r"unittest|pytest|coverage|hatchling|tests\.|…")
-"""Modules that belong in a work tree: its own tests, and what builds this project."""
+OF_THE_PROJECT = re.compile(r"unittest|pytest|coverage|hatchling|tests\.|…|\{")
+"""Modules that belong in a work tree: its own tests, what builds this project, and none at all."""
 
 GIT = ("git", "-c", "safe.directory=*")
 

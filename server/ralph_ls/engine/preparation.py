@@ -57,6 +57,7 @@ from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.run_choices import choices_of
 from ralph_ls.engine.sandbox.choice import choose_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
+from ralph_ls.engine.tool_rules import tell_writing_tools
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
@@ -195,7 +196,7 @@ def prepare_start(
     notices += tell_no_remote(workspace)
     notices += tell_silent_hook(worktree.root, config, request.environment)
     notices += tell_legacy(workspace)
-    notices += tell_not_allowed(workspace, plan.text)
+    notices += (*tell_not_allowed(workspace, plan.text), *tell_writing_tools(config))
     facts = _facts(workspace, settings, overrides, notices)
     return Start(
         workspace=workspace,

@@ -74,6 +74,11 @@ class ModelStub:
         """Answers that nobody has asked for."""
         return len(self._answers) - self.n_answered
 
+    def forget(self) -> None:
+        """Take back what was not asked for yet."""
+        with self._lock:
+            del self._answers[self.n_answered :]
+
     def say(self, *answers: Answer) -> None:
         """Add to what will be answered."""
         with self._lock:
