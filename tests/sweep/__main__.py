@@ -1,18 +1,21 @@
-"""The command line of the sweep: what to run, for how long, and the table at the end."""
+"""The command line of the sweep: what to run, for how long, side by side; the table at the end."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import secrets
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.sweep import attackers, kills, repositories, signals, soak, texts, wire
-from tests.sweep.runner import Runner, Scenario
+from tests.sweep.runner import Runner, Scenario, Tally, merged
 from tests.sweep.violations import Kind
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -30,31 +33,20 @@ QUICK_SEED = 1
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; 1 where anything failed."""
     asked = _parser().parse_args(arguments)
-    is_quick = asked.minutes == 0
-    seed = (
-        asked.seed
-        if asked.seed is not None
-        else QUICK_SEED
-        if is_quick
-        else secrets.randbelow(10**6)
-    )
+    if asked.seed is None:
+        asked.seed = secrets.randbelow(10**6) if asked.minutes else QUICK_SEED
+    if asked.figures is not None:
+        tallies = _sweep(asked, Path(asked.root))
+        data = {name: tally.as_json() for name, tally in tallies.items()}
+        Path(asked.figures).write_text(json.dumps(data), encoding="utf-8")
+        return 0
     root = Path(tempfile.mkdtemp(prefix="ralph-sweep-"))
-    runner = Runner(seed=seed, root=root, report=_report)
-    print(f"sweep with seed {seed}, in {root}", flush=True)
-    chosen = [scenario for scenario in SCENARIOS if asked.only in {"", scenario.name}]
-    name, _, number = asked.only.partition(":")
-    if number:
-        one = next(scenario for scenario in SCENARIOS if scenario.name == name)
-        runner.run_case(one, int(number))
-    elif is_quick:
-        runner.run_quick(chosen)
+    _report(f"sweep with seed {asked.seed}, in {root}")
+    if ":" in asked.only or asked.jobs == 1:
+        tallies = _sweep(asked, root)
     else:
-        runner.run_for(chosen, asked.minutes * 60)
-    return _show(runner)
-
-
-def _report(text: str) -> None:
-    print(text, flush=True)
+        tallies = _side_by_side(asked, root)
+    return _show(tallies, root)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,20 +54,71 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=0, help="0: the quick form")
     parser.add_argument("--seed", type=int, help="of an earlier sweep, to repeat it")
     parser.add_argument("--only", default="", metavar="NAME[:NUMBER]", help="one scenario, or case")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="side by side")
+    parser.add_argument("--part", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--root", help=argparse.SUPPRESS)
+    parser.add_argument("--figures", help=argparse.SUPPRESS)
     return parser
 
 
-def _show(runner: Runner) -> int:
+def _sweep(asked: argparse.Namespace, root: Path) -> dict[str, Tally]:
+    """Run in this process: all of it, or the part of it that one of several jobs does."""
+    is_part = asked.figures is not None
+    runner = Runner(
+        seed=asked.seed,
+        root=root,
+        report=_report,
+        part=asked.part,
+        parts=asked.jobs if is_part else 1,
+    )
+    name, _, number = asked.only.partition(":")
+    chosen = [scenario for scenario in SCENARIOS if name in {"", scenario.name}]
+    if not chosen:
+        sys.exit(f"there is no scenario {name}; there are: {', '.join(s.name for s in SCENARIOS)}")
+    if number:
+        runner.run_case(chosen[0], int(number))
+    elif asked.minutes:
+        runner.run_for(chosen, asked.minutes * 60)
+    else:
+        runner.run_quick(chosen)
+    return runner.tallies
+
+
+def _side_by_side(asked: argparse.Namespace, root: Path) -> dict[str, Tally]:
+    """Run in several processes, each with every so many-th case."""
+    given = ["--minutes", str(asked.minutes), "--seed", str(asked.seed), "--only", asked.only]
+    jobs = []
+    for part in range(asked.jobs):
+        own = ["--jobs", str(asked.jobs), "--part", str(part), "--root", str(root)]
+        command = [sys.executable, "-m", "tests.sweep", *given, *own]
+        jobs.append(subprocess.Popen([*command, "--figures", str(root / f"part-{part}.json")]))
+    tallies: dict[str, Tally] = {}
+    for part, job in enumerate(jobs):
+        if job.wait():
+            raise RuntimeError(f"part {part} of the sweep ended with {job.returncode}")
+        figures = json.loads((root / f"part-{part}.json").read_text(encoding="utf-8"))
+        for name, data in figures.items():
+            tallies[name] = merged(tallies.get(name, Tally()), Tally.from_json(data))
+    return {
+        scenario.name: tallies[scenario.name] for scenario in SCENARIOS if scenario.name in tallies
+    }
+
+
+def _report(text: str) -> None:
+    print(text, flush=True)
+
+
+def _show(tallies: Mapping[str, Tally], root: Path) -> int:
     """Print the figures, and every failure once more."""
     total: Counter[str] = Counter()
     print(f"\n{'scenario':<14}{'cases':>7}{'minutes':>9}{'failed':>8}  figures")
-    for name, tally in runner.tallies.items():
+    for name, tally in tallies.items():
         total += tally.counts
         shown = [*sorted(tally.counts.items()), *sorted(tally.largest.items())]
         figures = ", ".join(f"{n} {what}" for what, n in shown)
         minutes = f"{tally.seconds / 60:.1f}"
         print(f"{name:<14}{tally.cases:>7}{minutes:>9}{len(tally.failures):>8}  {figures}")
-    failures = [failure for tally in runner.tallies.values() for failure in tally.failures]
+    failures = [failure for tally in tallies.values() for failure in tally.failures]
     kinds = Counter(failure.kind for failure in failures)
     print(
         f"\n{total['kills']} kills, {total['messages']} messages, {total['attacks']} attacks: "
@@ -84,7 +127,7 @@ def _show(runner: Runner) -> int:
     for failure in failures:
         print(failure.lines())
     if not failures:
-        shutil.rmtree(runner.root)
+        shutil.rmtree(root)
     return 1 if failures else 0
 
 

@@ -161,5 +161,4 @@ SCENARIO = Scenario(
     run=run,
     quick=[number for number, (_, one) in enumerate(ALL) if one.get("quick")],
     share=1.5,
-    once=len(ALL),
 )

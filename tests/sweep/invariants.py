@@ -195,8 +195,7 @@ def plan_lost_nothing(project: Project) -> None:
     """Every task is in the plan, in whatever state, and no story is approved without a review."""
     match project.profile:
         case ProfileName.SPEC | ProfileName.FIXPLAN:
-            assert project.plan is not None
-            text = project.plan.read_text(encoding="utf-8")
+            text = _plan(project).decode("utf-8", errors="replace")
             lines = re.findall(r"^- \[.\] (.*)$", text, re.MULTILINE)
             lost = [title for title in project.tasks if lines.count(title) != 1]
             require(not lost, Kind.LOSS, f"not once in the plan: {lost}; the plan: {text!r}")
@@ -238,9 +237,16 @@ def open_tasks(project: Project) -> list[str]:
             ]
 
 
-def _stories(project: Project) -> list[dict[str, Any]]:
+def _plan(project: Project) -> bytes:
+    """The plan's bytes; never waits for a pipe, nor reads what does not end."""
     assert project.plan is not None
-    stories: list[dict[str, Any]] = json.loads(project.plan.read_bytes())["userStories"]
+    is_file = project.plan.is_file() and not project.plan.is_symlink()
+    require(is_file, Kind.LOSS, f"the plan {project.plan.name} is no regular file any more")
+    return project.plan.read_bytes()
+
+
+def _stories(project: Project) -> list[dict[str, Any]]:
+    stories: list[dict[str, Any]] = json.loads(_plan(project))["userStories"]
     return stories
 
 

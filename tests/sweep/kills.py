@@ -181,6 +181,9 @@ class Play:
             self.settle = (flag,)
             if flag == "--take-all":
                 self.user.apart.clear()
+            else:
+                # All of it is the user's now, who keeps what the agent has done.
+                self.user.take_over()
             self.case.count(f"user decided {flag}")
         elif ended.code == 5 and re.search(r"failed in 3 iterations|push|commit", text):
             pass
@@ -216,4 +219,4 @@ def run(case: Case) -> None:
     case.count(f"runs of {profile.value}")
 
 
-SCENARIO = Scenario(name="kills", run=run, quick=range(10), share=5.0)
+SCENARIO = Scenario(name="kills", run=run, quick=range(10), share=7.0)

@@ -118,6 +118,7 @@ def make_project(
     files = {
         "README.md": "A project\n",
         "docs/guide.md": "# Guide\n",
+        **{f"docs/page-{number}.md": f"# Page {number}\n" for number in range(1, 100)},
         "work/.keep": "",
         ".ralph/config.toml": _settings(profile, commits),
         **_FILES[profile](titles),

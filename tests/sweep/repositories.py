@@ -190,5 +190,4 @@ SCENARIO = Scenario(
     run=run,
     quick=[number for number, (_, one) in enumerate(ALL) if one.get("quick")],
     share=1.0,
-    once=len(ALL),
 )

@@ -8,17 +8,23 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any, NoReturn
 
 from tests.conftest import FOREIGN_NAMES, FOREIGN_PREFIXES, GIT_CONFIG
 from tests.sweep.processes import Watcher
 from tests.sweep.violations import Kind, Violation
+
+LONGEST_CASE = 600.0
+"""Seconds after which a case has failed, whatever it waits for."""
 
 
 @dataclass(kw_only=True)
@@ -65,8 +71,6 @@ class Scenario:
     """The numbers of the cases of the quick form."""
     share: float
     """Of the time of a full run, relative to the others."""
-    once: int = 0
-    """How many different cases there are; 0: any number. A full run has each of them once first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +101,28 @@ class Tally:
     largest: dict[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
+    def as_json(self) -> dict[str, Any]:
+        data = asdict(self)
+        data["failures"] = [{**asdict(one), "kind": one.kind.value} for one in self.failures]
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Tally:
+        failures = [Failure(**{**one, "kind": Kind(one["kind"])}) for one in data["failures"]]
+        return cls(**{**data, "counts": Counter(data["counts"]), "failures": failures})
+
+
+def merged(one: Tally, other: Tally) -> Tally:
+    """The figures of both."""
+    names = {*one.largest, *other.largest}
+    return Tally(
+        cases=one.cases + other.cases,
+        seconds=one.seconds + other.seconds,
+        counts=one.counts + other.counts,
+        largest={name: max(one.largest.get(name, 0), other.largest.get(name, 0)) for name in names},
+        failures=[*one.failures, *other.failures],
+    )
+
 
 Report = Callable[[str], None]
 
@@ -109,18 +135,21 @@ class Runner:
     root: Path
     """Scratch folder; a failing case's folder below it is kept."""
     report: Report
+    part: int = 0
+    parts: int = 1
+    """This is one of so many runners, each of which does every so many-th case."""
     watcher: Watcher = field(default_factory=Watcher)
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     def run_quick(self, scenarios: Sequence[Scenario]) -> None:
-        for scenario in scenarios:
-            for number in scenario.quick:
-                self.run_case(scenario, number)
+        cases = [(scenario, number) for scenario in scenarios for number in scenario.quick]
+        for scenario, number in cases[self.part :: self.parts]:
+            self.run_case(scenario, number)
 
     def run_for(self, scenarios: Sequence[Scenario], seconds: float) -> None:
         """Run until the time is over; the scenario with the least of its share is next."""
         until = time.monotonic() + seconds
-        numbers = {scenario.name: _numbers(scenario) for scenario in scenarios}
+        numbers = {scenario.name: count(self.part, self.parts) for scenario in scenarios}
         while time.monotonic() < until:
             following = min(scenarios, key=self._used)
             self.run_case(following, next(numbers[following.name]))
@@ -151,6 +180,8 @@ class Runner:
 
     def _try(self, scenario: Scenario, case: Case) -> Failure | None:
         self.watcher.begin()
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.setitimer(signal.ITIMER_REAL, LONGEST_CASE)
         try:
             scenario.run(case)
             self.watcher.expect_nothing_left()
@@ -163,23 +194,19 @@ class Runner:
         else:
             return None
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             self.watcher.end_all()
         return Failure(
             case=case.name, kind=kind, text=text[:2000], folder=str(case.folder), seed=self.seed
         )
 
-    def _used(self, scenario: Scenario) -> tuple[bool, float]:
-        """What has cases that nobody has seen yet comes first, then who used least of its share."""
-        tally = self.tallies.get(scenario.name, Tally())
-        is_seen = tally.cases >= max(scenario.once, 1)
-        return is_seen, tally.seconds / scenario.share
+    def _used(self, scenario: Scenario) -> float:
+        """How much of its share of the time it has had."""
+        return self.tallies.get(scenario.name, Tally()).seconds / scenario.share
 
 
-def _numbers(scenario: Scenario) -> Iterator[int]:
-    number = 0
-    while True:
-        yield number
-        number += 1
+def _too_long(number: int, frame: object) -> NoReturn:
+    raise Violation(Kind.DEAF, f"the case did not end in {LONGEST_CASE:g} s")
 
 
 @contextmanager

@@ -21,7 +21,15 @@ from tests.sweep.violations import Kind, Violation, require
 PHASES = ("start", "agent-half", "validate", "pre-commit", "pre-push", "parked", "cooldown")
 IGNORED = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 """Those that cannot be caught, and those that stop a process until it is told to continue."""
-FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}
+FAULTS = {
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGABRT,
+    signal.SIGTRAP,
+    signal.SIGSYS,
+}
 """A process that gets one of these is as good as killed: its run is resumed."""
 SIGNALS = sorted(
     (one for one in signal.Signals if one not in IGNORED and one < signal.SIGRTMIN), key=int
@@ -119,5 +127,4 @@ SCENARIO = Scenario(
         }
     ],
     share=1.0,
-    once=len(MATRIX),
 )

@@ -55,12 +55,22 @@ class User:
         self._number += 1
         doing = self._rng.choice([self._write, self._edit, self._stage, self._commit, self._plan])
         if apart:
-            doing = self._rng.choice([self._write, self._edit])
+            doing = self._rng.choice([self._write, self._edit_a_page])
         before = set(self.files)
         doing()
         if apart:
             self.apart += sorted(set(self.files) - before)
         self._case.count("user actions")
+
+    def take_over(self) -> None:
+        """Commit what the loop has left to the user of its work and its plan."""
+        plan = self._project.plan
+        paths = ["work"]
+        if plan is not None:
+            paths.append(str(plan.relative_to(self._project.repository)))
+        changed = [path for path in paths if self._run("status", "--porcelain", path).stdout]
+        if changed and self._git("add", "--", *changed):
+            self._git("commit", "-q", "--no-verify", "-m", "mine: taken over", "--", *changed)
 
     def _act_for_a_while(self, pace: float) -> None:
         try:
@@ -84,6 +94,10 @@ class User:
     def _edit(self) -> None:
         """A file that is tracked and keeps being edited, without a commit."""
         self._put("docs/guide.md", b"# Guide\n" + self._data())
+
+    def _edit_a_page(self) -> None:
+        """A tracked file that is edited once, and by nobody else."""
+        self._put(f"docs/page-{self._number}.md", self._data())
 
     def _stage(self) -> None:
         path = f"mine/staged-{self._number}.txt"
