@@ -2,7 +2,8 @@
 
 Whatever a description brings that could run leaves its name with the canary. Nothing may have done
 so before ``ralph allow``, every verb and the language server answer in time, and nobody is shown a
-traceback.
+traceback. A run that the user starts follows the repository's own git settings, as the agent's git
+does anyway; descriptions of which that is true say ``run_trusts``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ CODES = {0, 1, 2, 3, 4, 5, 64, 75, 77, 78, 130}
 """What ``ralph`` may end with; a signal or the 1 of an exception is seen by its traceback."""
 PLAN = "# Plan\n\n- [ ] First task\n- [ ] Second task\n"
 
-VERBS: tuple[tuple[str, ...], ...] = (
+LOOKS: tuple[tuple[str, ...], ...] = (
     (),
     ("status",),
     ("status", "--json"),
@@ -50,6 +51,8 @@ VERBS: tuple[tuple[str, ...], ...] = (
     ("stop",),
     ("note", "a note"),
     ("hook", "stop"),
+)
+RUNS: tuple[tuple[str, ...], ...] = (
     ("run", "1", "--agent-command", "AGENT"),
     ("run", "--resume"),
     ("status",),
@@ -78,22 +81,33 @@ def run(case: Case) -> None:
     path = os.pathsep.join([*_extra_path(description, repository), os.environ["PATH"]])
     environment = {"PATH": path, **description.get("env", {})}
     try:
-        for verb in VERBS:
-            words = [agent if word == "AGENT" else word for word in verb]
-            ended = Engine(case, repository, *words, env=environment).wait(VERB_SECONDS)
-            require(ended.code in CODES, Kind.WRONG, f"{name}: {verb} ended with {ended.code}")
-            ran = sorted(one.name for one in canary.iterdir())
-            require(not ran, Kind.RAN, f"{name}: {verb} ran {ran}")
+        for verb in LOOKS:
+            _use(case, repository, verb, environment)
+            _expect_silence(name, canary, f"{verb}")
         _edit(case, repository)
-        ran = sorted(one.name for one in canary.iterdir())
-        require(not ran, Kind.RAN, f"{name}: the language server ran {ran}")
+        _expect_silence(name, canary, "the language server")
+        for verb in RUNS:
+            words = [agent if word == "AGENT" else word for word in verb]
+            _use(case, repository, words, environment)
+            if not description.get("run_trusts"):
+                _expect_silence(name, canary, f"{verb}")
     except Violation as violation:
         text = f"{name} ({description['does']}): {violation}"
         raise Violation(violation.kind, text) from violation
     finally:
         _clean(description, case)
     case.count("attacks")
-    case.count("verbs", len(VERBS))
+    case.count("verbs", len(LOOKS) + len(RUNS))
+
+
+def _use(case: Case, repository: Path, verb: Sequence[str], environment: Mapping[str, str]) -> None:
+    ended = Engine(case, repository, *verb, env=environment).wait(VERB_SECONDS)
+    require(ended.code in CODES, Kind.WRONG, f"{verb} ended with {ended.code}")
+
+
+def _expect_silence(name: str, canary: Path, what: str) -> None:
+    ran = sorted(one.name for one in canary.iterdir())
+    require(not ran, Kind.RAN, f"{name}: {what} ran {ran}")
 
 
 def make(case: Case, name: str, description: Mapping[str, Any], canary: Path) -> Path:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.files import make_private_folder, read_regular
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_regular
 from ralph_ls.store.layout import Worktree
 
 if TYPE_CHECKING:
@@ -195,6 +195,8 @@ def move_lock(lock: LockFile, place: Worktree, folder: Path) -> Path | None:
             aside.unlink()
     except OSError:
         return None
+    with contextlib.suppress(OSError):
+        target.chmod(PRIVATE_FILE)
     return target
 
 
