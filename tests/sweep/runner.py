@@ -102,9 +102,8 @@ class Tally:
     failures: list[Failure] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        data = asdict(self)
-        data["failures"] = [{**asdict(one), "kind": one.kind.value} for one in self.failures]
-        return data
+        failures = [{**asdict(one), "kind": one.kind.value} for one in self.failures]
+        return {**vars(self), "failures": failures}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Tally:
