@@ -260,6 +260,13 @@ def test_a_change_after_a_malformed_cancel_is_not_lost(quiet: Client) -> None:
     quiet.feed(frame(notification("textDocument/didClose", {"textDocument": {"uri": uri}})))
 
 
+def test_a_change_of_what_is_not_open_is_passed_over(quiet: Client) -> None:
+    document = {"uri": (quiet.root / "closed.md").as_uri(), "version": 2}
+    change = {"textDocument": document, "contentChanges": [{"text": "- [ ] more\n"}]}
+    quiet.feed(frame(notification("textDocument/didChange", change)))
+    assert quiet.is_alive()
+
+
 def test_an_id_that_waits_for_its_answer_is_not_given_twice(quiet: Client) -> None:
     twice = frame(request("same", "ralph/state", {}))
     quiet.feed(twice * 2)

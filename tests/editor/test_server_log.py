@@ -108,6 +108,14 @@ class TestLogFile:
         assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
         assert "line 199" in path.read_text(encoding="utf-8")
 
+    def test_what_a_client_sent_does_not_fill_it(self, tmp_path: Path, log_config: Any) -> None:
+        path = tmp_path / "server.log"
+        start_logging(path=path)
+        logging.getLogger("ralph_ls").warning("refused: %s", "x" * 1_000_000)
+        text = path.read_text(encoding="utf-8")
+        assert len(text) < server_log.LONGEST_RECORD + 200
+        assert text.rstrip().endswith("characters)")
+
     def test_what_is_no_file_is_refused_at_once(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         for path in (tmp_path, tmp_path / "pipe", tmp_path / "no" / "such.log", Path("/dev/null")):

@@ -59,6 +59,10 @@ def _open_file(path: Path) -> logging.Handler:
         raise LogUnusable(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+LONGEST_RECORD = 20_000
+"""Characters: what a client sent may be in a message, and may be as long as it likes."""
+
+
 class _PrivateFile(RotatingFileHandler):
     """Readable by its owner alone, whatever it was before."""
 
@@ -88,5 +92,7 @@ class _SafeFormatter(logging.Formatter):
         if self._redactor is None:
             self._redactor = Redactor(secrets_of(os.environ))
         text = tame(self._redactor.redact(super().format(record)))
+        if len(text) > LONGEST_RECORD:
+            text = f"{text[:LONGEST_RECORD]} … ({len(text)} characters)"
         # What follows the first line is a traceback, or would look like a record.
         return text.replace("\n", "\n    ")

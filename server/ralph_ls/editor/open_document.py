@@ -7,14 +7,18 @@ line by line at each key. It must never know what the document is about.
 
 from __future__ import annotations
 
+import logging
 import re
 from itertools import pairwise
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
 from ralph_ls.editor.convert import characters
-from ralph_ls.editor.uris import path_of_uri
+from ralph_ls.editor.uris import path_of_uri, shown_uri
+
+logger = logging.getLogger(__name__)
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -30,6 +34,16 @@ class TolerantWorkspace(Workspace):
             workspace_folders=list(workspace.folders.values()),
             position_encoding=workspace.position_encoding,
         )
+
+    def update_text_document(
+        self,
+        text_doc: types.VersionedTextDocumentIdentifier,
+        change: types.TextDocumentContentChangeEvent,
+    ) -> None:
+        if unquote(text_doc.uri) in self._text_documents:
+            super().update_text_document(text_doc, change)
+        else:
+            logger.warning("A change of %s, which is not open", shown_uri(text_doc.uri))
 
     def _create_text_document(
         self,
