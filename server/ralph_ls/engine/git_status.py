@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
-from ralph_ls.store.files import IrregularFile, open_regular, read_at_most
+from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
+from ralph_ls.store.files import IrregularFile, open_regular, read_at_most, read_regular
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import find_worktree
 
@@ -91,6 +91,9 @@ def dirty_paths(root: Path) -> Iterator[DirtyPath]:
         )
 
 
+_LARGEST_INDEX = 1 << 30
+"""Bytes; a hundred for each tracked file."""
+
 _GITLINK_IN_INDEX = (0o160000).to_bytes(4, "big")
 
 
@@ -100,8 +103,8 @@ def _submodules(root: Path) -> dict[bytes, bytes]:
     Git is asked only where the bytes of the index may hold one.
     """
     try:
-        index = (find_worktree(root).git_dir / "index").read_bytes()
-    except (OSError, WorkspaceMissing):
+        index = read_regular(find_worktree(root).git_dir / "index", _LARGEST_INDEX) or b""
+    except (StateUnusable, WorkspaceMissing):
         return {}
     if _GITLINK_IN_INDEX not in index and b"link" not in index[-4096:]:
         return {}

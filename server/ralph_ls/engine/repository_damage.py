@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ralph_ls.engine.git import read_head
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.files import open_regular
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree
 
@@ -178,7 +179,7 @@ def _first_bytes(path: Path) -> bytes | None:
     try:
         if path.is_symlink():
             return b"ref: " + os.fsencode(path.readlink())
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(1024)
     except OSError:
         return None

@@ -125,7 +125,11 @@ def find_worktree(start: Path) -> Worktree:
     """The git work tree that ``start`` lies in; raises ``WorkspaceMissing``."""
     real = Path(os.path.realpath(start))
     for folder in (real, *real.parents):
-        git_dir = _git_dir_of(folder)
+        try:
+            git_dir = _git_dir_of(folder)
+        except (OSError, ValueError):
+            # A name that is too long, or that no file can have: nothing is there.
+            continue
         if git_dir is not None:
             return Worktree(root=folder, git_dir=git_dir, common_dir=_common_dir_of(git_dir))
     raise WorkspaceMissing(
