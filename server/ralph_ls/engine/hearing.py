@@ -34,6 +34,7 @@ from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
 from ralph_ls.protocol.run_words import Mode
 from ralph_ls.protocol.state import RunState
+from ralph_ls.store.files import open_regular
 
 READ_LIMIT = 16 << 20
 """Bytes from the end of an agent's standard error that are read for error lines."""
@@ -296,7 +297,7 @@ def _session_of(final: Final) -> SessionSeen | None:
 def _read_tail(path: Path) -> str:
     """The end of a file as text, never beginning inside a character."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - READ_LIMIT))
             data = file.read()

@@ -16,7 +16,7 @@ from ralph_ls.core.agent.decode.told import Counts, Told, UsageTold, lines_of
 from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.jsonl_config import JsonLinesConfig
 from ralph_ls.protocol.report import Usage
-from ralph_ls.store.files import PRIVATE_FILE, write_all
+from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
 
 CHUNK = 1 << 20
 
@@ -38,7 +38,7 @@ def decode_recorded(
         earlier_usage=earlier_usage,
         mapping=mapping,
     )
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as recorded:
+    with contextlib.suppress(FileNotFoundError, IrregularFile), open_regular(path) as recorded:
         while data := recorded.read(CHUNK):
             decoder.feed(data)
     decoder.finish()

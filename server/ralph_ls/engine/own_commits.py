@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from ralph_ls.engine.descent import Descent, Span
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.files import PRIVATE_FILE, write_all
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.files import PRIVATE_FILE, read_regular, write_all
 from ralph_ls.store.git_command import run_git
 
 NAME = "git-spans.jsonl"
@@ -127,11 +127,10 @@ def _seconds_of(span: Span, read_at: int) -> tuple[int, int]:
 
 def _times_in(run: str, path: Path) -> Iterator[_Time]:
     try:
-        if path.stat().st_size > LARGEST:
-            return
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        data = read_regular(path, LARGEST) or b""
+    except StateUnusable:
         return
+    lines = data.decode("utf-8", errors="replace").splitlines()
     for line in lines:
         with contextlib.suppress(ValueError, TypeError, KeyError):
             found = json.loads(line)

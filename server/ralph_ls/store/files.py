@@ -18,6 +18,7 @@ import os
 import secrets
 import stat
 import sys
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -110,14 +111,23 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     words say what it is. It is looked at before it is opened, since opening a device may have
     effects, and again afterwards, since it may have been replaced meanwhile.
     """
+    return os.fdopen(_open_regular(path), "rb")
+
+
+def open_regular_unbuffered(path: str | os.PathLike[str]) -> FileIO:
+    """The same without a buffer, for a file that grows while it is read."""
+    return FileIO(_open_regular(path), "rb")
+
+
+def _open_regular(path: str | os.PathLike[str]) -> int:
     _require_regular(Path(path).stat().st_mode, path)
     descriptor = os.open(path, _READ_FLAGS)
     try:
         _require_regular(os.fstat(descriptor).st_mode, path)
-        return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
+    return descriptor
 
 
 def open_to_append(path: Path, *, mode: int) -> int:

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ralph_ls.protocol.events import Event, RunEnded, RunResumed, UnknownEvent
+from ralph_ls.store.files import IrregularFile, open_regular_unbuffered
 from ralph_ls.store.journal import PART, JournalReader
 
 if TYPE_CHECKING:
@@ -82,10 +83,10 @@ class Tail:
         try:
             if self.path.stat().st_size <= self.offset:
                 return b""
-            with self.path.open("rb", buffering=0) as file:
+            with open_regular_unbuffered(self.path) as file:
                 file.seek(self.offset)
                 data = file.read(limit)
-        except FileNotFoundError:
+        except (FileNotFoundError, IrregularFile):
             return b""
         self.n_reads += 1
         self.offset += len(data)

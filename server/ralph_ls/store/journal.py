@@ -16,7 +16,12 @@ from pathlib import Path
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.events import Event, EventBase, UnknownEvent, dump_event, parse_event
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_all
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    make_private_folder,
+    open_regular_unbuffered,
+    write_all,
+)
 
 _PIECE = 1 << 20
 """Bytes that are copied at a time."""
@@ -166,7 +171,7 @@ class JournalParts:
 
     def __iter__(self) -> Iterator[list[Event | UnknownEvent]]:
         try:
-            with self._path.open("rb", buffering=0) as file:
+            with open_regular_unbuffered(self._path) as file:
                 file.seek(self._n_bytes)
                 while data := file.read(PART):
                     self._n_bytes += len(data)
@@ -215,7 +220,7 @@ def offset_behind(path: Path, seq: int) -> int:
     """
     low = 0
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_regular_unbuffered(path) as file:
             high = os.fstat(file.fileno()).st_size
             while high - low > _NEAR:
                 middle = (low + high) // 2
@@ -235,7 +240,7 @@ def last_line(path: Path, end: int) -> int:
     """Where the last line begins of those that stand before ``end``."""
     begin, after = end, b""
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_regular_unbuffered(path) as file:
             while begin > 0:
                 length = min(_NEAR, begin)
                 begin -= length

@@ -22,7 +22,12 @@ from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.panel import IterationRow
 from ralph_ls.protocol.state import CurrentIteration, IterationFacts, RunState
 from ralph_ls.protocol.version import SCHEMA_VERSION
-from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    open_regular_unbuffered,
+    read_if_there,
+    write_atomic,
+)
 
 FOLD_VERSION = 1
 """Raise it where the same journal folds to another state, history or rows than before."""
@@ -104,7 +109,7 @@ def _digest(journal: Path, offset: int, seq: int) -> str:
     if offset < 0:
         raise OSError(f"{journal} has no byte {offset}")
     n_bytes = min(WINDOW, offset)
-    with journal.open("rb", buffering=0) as file:
+    with open_regular_unbuffered(journal) as file:
         file.seek(offset - n_bytes)
         data = file.read(n_bytes)
     if len(data) < n_bytes or not data.endswith(b"\n"):

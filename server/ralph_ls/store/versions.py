@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.version import SCHEMA_VERSION
+from ralph_ls.store.files import open_regular
 
 OLDEST = max(0, SCHEMA_VERSION - 1)
 
@@ -22,7 +23,7 @@ _TAIL = 1 << 16
 def version_of(journal: Path) -> int | None:
     """The version that wrote last into a journal; None where nothing there says one."""
     try:
-        with journal.open("rb") as file:
+        with open_regular(journal) as file:
             size = file.seek(0, 2)
             data = b""
             while True:

@@ -133,7 +133,7 @@ class TestJournal:
             Journal(tmp_path / path)
 
     def test_one_that_cannot_be_read_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(StateUnusable, match=r"the journal .* cannot be used: Is a directory"):
+        with pytest.raises(StateUnusable, match=r"the journal .* cannot be used: is a folder"):
             read_journal(tmp_path)
 
     def test_a_disk_that_fails_to_sync_is_told(self, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ralph_ls.engine.sandbox.home import Mount
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.files import read_regular
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree
 
@@ -59,8 +60,8 @@ def _made_for_mounts(worktree: Worktree) -> Iterator[Path]:
     for git_dir in dict.fromkeys((worktree.git_dir, *_git_directories(worktree))):
         for name, content in _NEUTRAL.items():
             path = git_dir / name
-            with contextlib.suppress(OSError):
-                if path.read_bytes() == content:
+            with contextlib.suppress(StateUnusable):
+                if read_regular(path) == content:
                     yield path
 
 
