@@ -167,20 +167,117 @@ class TestHostile:
     def test_what_the_agent_wrote_is_validated_in_a_box_too(self, scene: Scene, home: Path) -> None:
         scene.plan(
             "First",
-            files={".ralph/validate.sh": "#!/bin/sh\nsh ./check.sh\n", "check.sh": "true\n"},
+            # What it runs is made later, so it is not part of what was allowed.
+            files={".ralph/validate.sh": "#!/bin/sh\nls *.test | xargs cat | sh\n"},
         )
         (scene.repository / ".ralph/validate.sh").chmod(0o755)
         git(scene.repository, "commit", "-qam", "Executable")
         assert scene.tell("allow", "--yes").exit_code == 0
         scene.agent(
             "echo 'echo escaped > ~/escaped; echo evil >> ~/.bashrc; cat ~/.ssh/id > seen; true' "
-            "> check.sh; commit; " + FINISHED
+            "> a.test; commit; " + FINISHED
         )
         done = scene.run("1", "--sandbox", "--json")
         assert told(done, "validated"), done.stderr
         assert not (home / "escaped").exists()
         assert "evil" not in (home / ".bashrc").read_text()
         assert (scene.repository / "seen").read_text() == ""
+
+    @pytest.mark.parametrize("folder", [".git/hooks", ".husky"])
+    def test_hooks_of_the_loops_commits_run_in_a_box_too(
+        self, scene: Scene, home: Path, folder: str
+    ) -> None:
+        scene.plan("First", files={"check.sh": "true\n"})
+        hooks = scene.repository / folder
+        hooks.mkdir(exist_ok=True)
+        for name in ("pre-commit", "commit-msg"):
+            (hooks / name).write_text(f"#!/bin/sh\necho $# >> ran-{name}\nexec sh ./check.sh\n")
+            (hooks / name).chmod(0o755)
+        if folder == ".husky":
+            git(scene.repository, "config", "core.hooksPath", folder)
+        scene.agent(
+            "echo 'echo evil >> ~/.bashrc; cat ~/.ssh/id; echo \"agent:$SSH_AUTH_SOCK\"; true' "
+            f"> check.sh; echo evil >> {folder}/pre-commit || true; " + FINISHED
+        )
+        around = {"RALPH_COMMITS": "loop", "SSH_AUTH_SOCK": "/nowhere"}
+        done = scene.run("1", "--sandbox", "--json", env=around)
+        assert git(scene.repository, "log", "--format=%an").count("\n") == 2, done.stdout
+        assert (scene.repository / "ran-pre-commit").read_text() == "0\n"
+        assert (scene.repository / "ran-commit-msg").read_text() == "1\n"
+        assert "evil" not in (home / ".bashrc").read_text()
+        printed = "".join(path.read_text() for path in scene.run_folder().glob("commit-*.*"))
+        assert SECRET not in printed
+        assert "agent:\n" in printed
+        assert git(scene.repository, "fsck", "--strict").strip() == ""
+
+    @pytest.mark.parametrize(
+        "links",
+        [
+            pytest.param((".git/COMMIT_EDITMSG",), id="message"),
+            pytest.param((".git/logs/HEAD", ".git/logs/refs/heads/main"), id="reflog"),
+            pytest.param((".git/logs",), id="folder of reflogs"),
+            pytest.param((".git/ORIG_HEAD", ".git/gc.log", ".git/FETCH_HEAD"), id="other files"),
+            pytest.param((".git/index",), id="index"),
+            pytest.param((".git/refs/heads",), id="branches"),
+            pytest.param((".git/objects/info", ".git/objects/pack"), id="objects"),
+            pytest.param(("PROGRESS.md", ".ralph-active", ".gitignore"), id="files of the loop"),
+            pytest.param((".ralph/logs/summary.csv", ".ralph/logs/iteration-002.log"), id="logs"),
+            pytest.param((".ralph/logs",), id="folder of logs"),
+        ],
+    )
+    def test_no_link_leads_what_is_written_later_out_of_the_tree(
+        self, scene: Scene, home: Path, tmp_path: Path, links: tuple[str, ...]
+    ) -> None:
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        scene.plan("First", "Second", "Third")
+        git(scene.repository, "branch", "-M", "main")
+        for number, link in enumerate(links):
+            path = scene.repository / link
+            if path.is_dir() or link == ".ralph/logs":
+                (outside / str(number)).mkdir()
+            else:
+                (outside / str(number)).write_text("as it was\n")
+        scene.agent(
+            'work; echo change >> "f$RALPH_START"; git add -A; '
+            + "; ".join(
+                f"mkdir -p $(dirname {link}); rm -rf {link}; ln -sfn {outside}/{number} {link}"
+                for number, link in enumerate(links)
+            )
+            + "; report 'STATUS: IN_PROGRESS'"
+        )
+        scene.run("2", "--sandbox", "--json", env={"RALPH_COMMITS": "loop"})
+        for path in outside.iterdir():
+            if path.is_dir():
+                assert list(path.iterdir()) == []
+            else:
+                assert path.read_text(errors="replace") == "as it was\n"
+
+    def test_what_a_killed_engine_left_is_cleared_up_by_the_next(
+        self, scene: Scene, home: Path, tmp_path: Path
+    ) -> None:
+        outside = tmp_path / "outside"
+        outside.write_text("as it was\n")
+        scene.make_gate()
+        scene.agent(
+            f'if [ "$RALPH_START" = 1 ]; then ln -sf {outside} .git/COMMIT_EDITMSG; wait_here; fi; '
+            "work; " + FINISHED
+        )
+        started = scene.start("2", "--sandbox", "--json")
+        wait_until(scene.kept, (scene.kept / "here").exists)
+        assert (scene.repository / ".git/commondir").exists()
+        started.kill()
+        started.wait()
+        done = scene.run("2", "--resume", "--json", env={"RALPH_COMMITS": "loop"})
+        assert done.exit_code in {0, 1}, done.stderr
+        assert outside.read_text() == "as it was\n"
+        assert not (scene.repository / ".git/commondir").exists()
+
+    def test_links_that_the_agent_makes_in_its_work_stay(self, scene: Scene, home: Path) -> None:
+        scene.plan("First", files={"docs/plan.md": "- [ ] First\n", "a": "a\n"})
+        scene.agent("ln -s ../a docs/a; git add -A; commit; report 'STATUS: IN_PROGRESS'")
+        scene.run("1", "--sandbox", "--plan", "docs/plan.md", "--json")
+        assert (scene.repository / "docs/a").readlink() == Path("../a")
 
     def test_a_repository_within_the_tree_runs_nothing_when_the_engine_looks(
         self, scene: Scene, home: Path
@@ -307,7 +404,7 @@ class TestWork:
         wait_until(scene.kept, (scene.kept / "here").exists)
         git(scene.repository, "config", "some.thing", "else")
         scene.open_gate()
-        assert "sandbox-config-changed" in warnings(started.wait())
+        assert "sandbox-left" in warnings(started.wait())
 
     def test_the_stop_hook_asks_the_engine(self, scene: Scene, home: Path) -> None:
         stories = json.dumps(

@@ -17,6 +17,7 @@ from ralph_ls.core.redact import Redactor
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_locks import GitLocks
+from ralph_ls.engine.sandbox.hooks import hooks_in_box
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.git_command import git_program
 
@@ -99,8 +100,11 @@ async def run_own_git(
         scratch=None,
     )
     output = workspace.files.folder / f"{name}-{order.start:03d}.out"
+    hooks, leave_box = await asyncio.to_thread(
+        hooks_in_box, workspace.box_for_checks, workspace.files.folder / "git-hooks", environment
+    )
     launch = process.Launch(
-        argv=(git_program(workspace.root), *_QUIETLY, *arguments),
+        argv=(git_program(workspace.root), *_QUIETLY, *hooks, *arguments),
         cwd=workspace.root,
         environment={**environment, **NO_QUESTIONS, **(settings or {})},
         stdin=stdin,
@@ -125,6 +129,7 @@ async def run_own_git(
     started = await process.start(launch, redactor=redactor or workspace.redactor, on_output=keep)
     hands.on_start(started)
     ended = await started.wait()
+    await asyncio.to_thread(leave_box)
     if hands.locks is not None and ended.exit_code is None:
         await asyncio.to_thread(hands.locks.settle, order.start)
     return Ran(

@@ -575,7 +575,7 @@ class IterationWork:
         if self._hook_socket is not None:
             await self._hook_socket.close()
         if problem := await asyncio.to_thread(leave_box):
-            self._notices.add("sandbox-config-changed", problem)
+            self._notices.add("sandbox-left", problem)
         if self._workspace.sandbox.box is not None:
             # The system ends all that is in a box with its first process; what is still seen of it
             # was ended already.

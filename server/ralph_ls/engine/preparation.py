@@ -55,7 +55,7 @@ from ralph_ls.engine.ownership import (
 )
 from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.run_choices import choices_of
-from ralph_ls.engine.sandbox.choice import choose_sandbox
+from ralph_ls.engine.sandbox.choice import prepare_sandbox
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.tool_rules import tell_writing_tools
 from ralph_ls.engine.verifying import tell_not_allowed
@@ -137,7 +137,7 @@ def prepare_start(
     require_able_to_hand_over(worktree, config)
     agents, sandbox = (
         _agents(settings, request.environment, worktree),
-        choose_sandbox(settings, worktree, earlier[0] if earlier else state, request.environment),
+        prepare_sandbox(settings, worktree, earlier[0] if earlier else state, request.environment),
     )
     redactor = Redactor(secrets=secrets_around(request.environment, agents, worktree.root))
     resolve_inside(worktree.root, config.paths.logs)

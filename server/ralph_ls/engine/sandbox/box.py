@@ -8,6 +8,7 @@ the engine itself starts for the user (git, the commands of ``on_*``) is not in 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import ralph_ls
+from ralph_ls.engine.sandbox.ending import Links, Places, end_processes, links_in, remove_new_links
 from ralph_ls.engine.sandbox.home import Copied, Mount, lay_out_home
 from ralph_ls.engine.sandbox.places import (
     KEPT_OF_RUN,
@@ -22,16 +24,24 @@ from ralph_ls.engine.sandbox.places import (
     TEMPORARY,
     VARIABLES,
 )
-from ralph_ls.engine.sandbox.repository import hooks_in_tree, leave_repository, protect_repository
+from ralph_ls.engine.sandbox.repository import (
+    hooks_in_tree,
+    leave_repository,
+    protect_repository,
+    written_by_git,
+)
 from ralph_ls.engine.sandbox.tokens import Taken, copy_in, take_back
 from ralph_ls.protocol import hook_socket
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.sandbox_config import SandboxConfig
-from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
 
 PRIVATE = "sandbox"
 """The folder in the state of a work tree that holds what its boxes have for themselves."""
+
+OPEN = "open.json"
+"""There while a box is open: the links that there were before."""
 
 IGNORE_TERM = ("/bin/sh", "-c", 'trap "" TERM; exec "$@"', "sh")
 """Bubblewrap would die of a TERM and take the agent with it, before the agent has ended itself."""
@@ -62,6 +72,8 @@ class Boxed:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     copies: tuple[Taken, ...] = ()
+    links: Links = field(default_factory=dict)
+    """The links in the places of ``Box.written_outside`` when it was started."""
     settings: tuple[int, int] | None = None
     """The repository's settings when it was started, as ``_identity`` has them."""
 
@@ -78,6 +90,10 @@ class Box:
     state_root: Path
     resets_signals: bool = True
     """Whether this system's ``env`` can restore the handling of a signal."""
+    own_places: tuple[str, ...] = ()
+    """Files and folders of the work tree that the loop writes."""
+    own_folders: tuple[str, ...] = ()
+    """Those of them that it makes files in."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The caller's: where the home folder is."""
 
@@ -104,6 +120,8 @@ class Box:
 
         Copies of its tokens are made, so call ``leave`` when the command has ended.
         """
+        links = links_in(self._written_outside())
+        self._remember(links)
         inner = {name: value for name, value in environment.items() if name not in VARIABLES}
         inner["TMPDIR"] = "/tmp"  # noqa: S108
         if files is not None and files.hook is not None:
@@ -138,6 +156,7 @@ class Box:
             argv=started,
             environment=inner,
             copies=copies,
+            links=links,
             settings=_identity(self.worktree.common_dir / "config"),
         )
 
@@ -148,7 +167,13 @@ class Box:
         takes the mount over them away, so that what was in the box could write the new ones.
         """
         take_back(boxed.copies)
-        leave_repository(self.worktree)
+        removed = self._clear_up(boxed.links)
+        if removed:
+            shown = ", ".join(str(path) for path in removed[:3])
+            return (
+                f"links that appeared where git and the loop write were removed: {shown}"
+                f"{' and more' if removed[3:] else ''}"
+            )
         config = self.worktree.common_dir / "config"
         if _identity(config) == boxed.settings:
             return None
@@ -156,6 +181,38 @@ class Box:
             f"{config} was changed from outside while the agent worked, and from then on the agent "
             "could have written it too; look at it before you go on: git config --local --list"
         )
+
+    def recover(self) -> None:
+        """Clear up after the box of an engine that was killed; its programs ended with it."""
+        try:
+            before = json.loads((self.private / OPEN).read_bytes())
+            links = {Path(path): str(target) for path, target in before.items()}
+        except (OSError, ValueError, AttributeError):
+            return
+        self._clear_up(links)
+
+    def _clear_up(self, links: Links) -> list[Path]:
+        end_processes(self.private)
+        removed = remove_new_links(self._written_outside(), links)
+        leave_repository(self.worktree)
+        (self.private / OPEN).unlink(missing_ok=True)
+        return removed
+
+    def _remember(self, links: Links) -> None:
+        """For the next engine, should this one be killed."""
+        data = json.dumps({str(path): target for path, target in links.items()}).encode()
+        write_atomic(make_private_folder(self.private) / OPEN, data, mode=PRIVATE_FILE)
+
+    def _written_outside(self) -> Places:
+        """Where git and the loop write later, with the user's rights."""
+        root, of_git = self.worktree.root, written_by_git(self.worktree)
+        paths = [*of_git.paths]
+        for name in self.own_places:
+            # Each folder on the way may be a link too.
+            parts = Path(name).parts
+            paths += [root.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
+        trees = (*of_git.trees, root / ".ralph", *(root / name for name in self.own_folders))
+        return Places(paths=tuple(dict.fromkeys(paths)), trees=tuple(dict.fromkeys(trees)))
 
     def _start(self, argv: Sequence[str]) -> tuple[str, ...]:
         return (*TAKE_TERM, *argv) if self.resets_signals else tuple(argv)

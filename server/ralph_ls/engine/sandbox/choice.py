@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ralph_ls.engine.sandbox.available import Bubblewrap, find_bubblewrap
 from ralph_ls.engine.sandbox.box import Box, require_usable
@@ -15,6 +16,7 @@ from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable
 from ralph_ls.protocol.sandbox_config import SandboxConfig, SandboxKind
+from ralph_ls.store.active_run import ACTIVE_FILE
 from ralph_ls.store.config_file import Settings
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
 
@@ -30,6 +32,20 @@ class ChosenSandbox:
     problem: str | None = None
     """Why there is none, where one was wanted if possible."""
     box: Box | None = None
+
+
+def prepare_sandbox(
+    settings: Settings,
+    worktree: Worktree,
+    state: StateFolder,
+    environment: Mapping[str, str],
+) -> ChosenSandbox:
+    """Choose it as ``choose_sandbox`` does, and clear up after the box of a killed engine.
+
+    Only for the engine that has the work tree's lock.
+    """
+    make_box(Bubblewrap(), settings.config, worktree, state, environment).recover()
+    return choose_sandbox(settings, worktree, state, environment)
 
 
 def choose_sandbox(
@@ -50,14 +66,14 @@ def choose_sandbox(
                 "or start without one: --sandbox none"
             )
         return ChosenSandbox(kind=SandboxKind.NONE, problem=f"{found.problem}; {found.remedy}")
-    box = make_box(found, sandbox, worktree, state, environment)
+    box = make_box(found, settings.config, worktree, state, environment)
     require_usable(box)
     return ChosenSandbox(kind=SandboxKind.BWRAP, box=box)
 
 
 def make_box(
     found: Bubblewrap,
-    sandbox: SandboxConfig,
+    config: Config,
     worktree: Worktree,
     state: StateFolder,
     environment: Mapping[str, str],
@@ -65,13 +81,22 @@ def make_box(
     """The box of a work tree with these settings."""
     return Box(
         program=found.program,
-        config=sandbox,
+        config=config.sandbox,
         worktree=worktree,
         state=state,
         state_root=state_root(environment),
         resets_signals=found.resets_signals,
+        own_places=_own_places(config),
+        own_folders=(config.paths.logs,),
         environment=environment,
     )
+
+
+def _own_places(config: Config) -> tuple[str, ...]:
+    """Files and folders of the work tree that a run with these settings writes."""
+    paths = config.paths
+    named = (paths.logs, paths.progress, paths.decide, paths.blocked, paths.plan, ACTIVE_FILE)
+    return tuple(name for name in named if name and not Path(name).is_absolute())
 
 
 def is_required(settings: Settings) -> bool:

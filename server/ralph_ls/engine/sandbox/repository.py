@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ralph_ls.engine.sandbox.ending import Places
 from ralph_ls.engine.sandbox.home import Mount
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.store.files import read_regular
@@ -63,6 +64,26 @@ def _made_for_mounts(worktree: Worktree) -> Iterator[Path]:
             with contextlib.suppress(StateUnusable):
                 if read_regular(path) == content:
                     yield path
+
+
+def written_by_git(worktree: Worktree) -> Places:
+    """Where git writes in the git directories; of the objects only the folders themselves."""
+    paths: list[Path] = []
+    trees: list[Path] = []
+    for git_dir in dict.fromkeys((worktree.git_dir, *_git_directories(worktree))):
+        paths += [*_entries(git_dir), *_entries(git_dir / "objects")]
+        trees += [git_dir / name for name in _WRITTEN_BELOW]
+    return Places(paths=tuple(paths), trees=tuple(trees))
+
+
+_WRITTEN_BELOW = ("logs", "refs", "rebase-merge", "rebase-apply", "sequencer")
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def leave_repository(worktree: Worktree) -> None:
@@ -152,20 +173,26 @@ def _submodule_paths(root: Path) -> list[Path]:
     return found
 
 
-def hooks_in_tree(worktree: Worktree) -> list[Path]:
-    """The folder of hooks where the settings name one inside the work tree."""
+def hooks_folder(worktree: Worktree) -> Path:
+    """The folder of hooks that git goes by."""
+    query = ("config", "--path", "--null", "--get-all", "core.hooksPath")
     try:
-        query = ("config", "--path", "--null", "--get-all", "core.hooksPath")
         printed = run_git(worktree.root, *query, accept=(0, 1))
     except RalphError:
-        return []
+        printed = b""
     # The last one is our own, by which no look at the tree runs a hook.
     found = (os.fsdecode(value) for value in printed.split(b"\0") if value)
     named = [value for value in found if value != os.devnull]
     if not named:
-        return []
-    folder = Path(os.path.realpath(worktree.root / named[-1]))
-    return [folder] if folder.is_dir() and folder.is_relative_to(worktree.root) else []
+        return worktree.common_dir / "hooks"
+    return Path(os.path.realpath(worktree.root / named[-1]))
+
+
+def hooks_in_tree(worktree: Worktree) -> list[Path]:
+    """The folder of hooks where the settings name one inside the work tree."""
+    folder, root = hooks_folder(worktree), worktree.root
+    is_outside = folder == worktree.common_dir / "hooks" or not folder.is_relative_to(root)
+    return [] if is_outside or folder == root or not folder.is_dir() else [folder]
 
 
 def _read_only(git_dir: Path, names: Iterable[str]) -> list[Mount]:

@@ -23,7 +23,7 @@ def in_box(
     ``agent`` as ``Box.around`` has it.
     """
     if box is None:
-        return launch, _nothing
+        return launch, in_no_box
     boxed = box.around(launch.argv, launch.environment, agent=agent, files=files)
 
     def leave() -> str | None:
@@ -32,5 +32,5 @@ def in_box(
     return replace(launch, argv=boxed.argv, environment=boxed.environment), leave
 
 
-def _nothing() -> None:
+def in_no_box() -> None:
     """There is no box to leave."""
