@@ -170,13 +170,12 @@ class TestGone:
         assert (done.stderr, scene.repository.exists()) == ("", False)
         assert marked_processes(found.state.run) == []
 
-    def test_the_state_ends_the_run_which_says_so(self, scene: Scene) -> None:
+    def test_the_state_is_written_again_and_the_run_goes_on(self, scene: Scene) -> None:
         running = begun(scene, f"[ -e work.txt ] || wait_here; {GOES_ON}", "3")
-        folder = scene.run_folder()
-        remove_at_once(folder)
+        remove_at_once(scene.run_folder())
         scene.open_gate()
         done = running.wait()
-        assert done.exit_code == 5
-        assert done.stderr.startswith(f"ralph: the files of this run were removed from {folder}")
-        assert "Traceback" not in done.stderr
+        assert (done.exit_code, done.stderr) == (1, "")
+        assert "own-files-deleted" in warnings(done)
+        assert len(told(done, "iterationEnded")) == 3
         assert scene.run("1").exit_code == 1

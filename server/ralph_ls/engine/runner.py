@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ralph_ls.core.loop.effects import Finish, StopAgent
+from ralph_ls.core.loop.effects import (
+    Finish,
+    LaunchAgent,
+    PrepareIteration,
+    ReadIteration,
+    StopAgent,
+)
 from ralph_ls.core.loop.inputs import (
     Announced,
     CommandArrived,
@@ -47,6 +53,9 @@ from ralph_ls.store.supervisor import current
 
 WAITS_FOR_PEOPLE = frozenset({Phase.PARKED, Phase.PAUSED})
 """Phases that end only when somebody does something; in any other the loop meets what is gone."""
+
+_NEEDS_FILES = (PrepareIteration, LaunchAgent, ReadIteration)
+"""Effects that write into the run's folder, or begin something for which the lock is held."""
 
 
 class Engine:
@@ -104,6 +113,7 @@ class Engine:
             watch = Wakeup([self._workspace.state.inbox], self._look)
             while self._exit_code is None:
                 self._take(await self._queue.get())
+            self._hold_on(is_last=True)
             await self._finish()
             self._drain()
             return self._exit_code
@@ -153,6 +163,8 @@ class Engine:
         elif isinstance(given, CommandUnreadable):
             self._settle_posted(given.id)
         is_hurried = self._last_resort is not None
+        if any(isinstance(effect, _NEEDS_FILES) for effect in taken.then):
+            self._hold_on()
         for effect in taken.then:
             if isinstance(effect, Finish):
                 self._exit_code = effect.exit_code
@@ -201,9 +213,9 @@ class Engine:
             message = f"the work tree {root} is gone, so nobody can answer there any more"
             self.deliver(self._performer.failure(message))
 
-    def _hold_on(self) -> None:
+    def _hold_on(self, *, is_last: bool = False) -> None:
         """Bring back the run's own files that somebody deleted while it is live."""
-        if self._lock is None or self._exit_code is not None:
+        if self._lock is None or (self._exit_code is not None and not is_last):
             return
         lost: tuple[Path, ...] = ()
         try:

@@ -320,6 +320,19 @@ class TestIssues:
         assert (root / ".beads" / "fake.json").read_bytes() == issues
 
 
+class TestLocks:
+    def test_a_lock_of_git_is_named_with_what_removes_it(self, ralph: Ralph, well: Path) -> None:
+        lock = well / ".git" / "index.lock"
+        lock.touch()
+        said = ralph(well, "doctor", "--json", "--agent", "demo")
+        assert statuses(said) == {"git-locked": "warning"}
+        found = checks(said)["git-locked"]
+        assert f"{lock} (there for " in found["message"]
+        assert found["remedy"].endswith(f"where nobody needs it: rm {lock}")
+        lock.unlink()
+        assert statuses(ralph(well, "doctor", "--json", "--agent", "demo")) == {}
+
+
 class TestLastRun:
     def test_an_engine_that_was_killed_and_what_its_agent_left(
         self, ralph: Ralph, well: Path, tmp_path: Path

@@ -5,9 +5,13 @@ from __future__ import annotations
 from ralph_ls import __version__
 from ralph_ls.core.views.doctor.results import problem, told_as, well
 from ralph_ls.core.words import count_of
+from ralph_ls.engine.clock import SystemClock
+from ralph_ls.engine.git import read_head
+from ralph_ls.engine.git_locks import locked_words
 from ralph_ls.engine.legacy import attempts_remark
 from ralph_ls.engine.process_tree import find_marked, is_alive
 from ralph_ls.protocol.doctor import CheckResult, CheckStatus
+from ralph_ls.store.git_locks import find_blocking
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.runs import FoundRun
 from ralph_ls.store.versions import version_of, why_unreadable
@@ -18,10 +22,22 @@ def check_leavings(
 ) -> list[CheckResult]:
     """Processes of a dead engine, and files of earlier loops."""
     checks = [] if found is None else [*_orphans(found), *_version(found)]
+    checks += _locks(worktree)
     remark = attempts_remark(worktree.root, state)
     if remark is not None:
         checks.append(told_as("legacy-attempts", remark, status=CheckStatus.WARNING))
     return checks
+
+
+def _locks(worktree: Worktree) -> list[CheckResult]:
+    """Lock files of git, by which the agent's git would fail."""
+    branch = read_head(worktree.git_dir, worktree.common_dir).branch
+    locks = find_blocking(worktree, branch)
+    if not locks:
+        return []
+    now = SystemClock().now().timestamp()
+    words = locked_words(locks, worktree, now=now)
+    return [told_as("git-locked", words, status=CheckStatus.WARNING)]
 
 
 def _version(found: FoundRun) -> list[CheckResult]:
