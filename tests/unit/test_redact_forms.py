@@ -238,3 +238,12 @@ def test_a_stream_finds_what_the_whole_holds(secret: str, data: bytes) -> None:
     assert LABEL in whole
     for step in range(1, 12):
         assert streamed(redactor, data, step) == whole
+
+
+@pytest.mark.parametrize("between", [b"\x1b[31m", b"\x1b[1m\x1b[31m", b"\n", b" \n ", rb"\r\n"])
+def test_beginnings_of_a_secret_take_no_longer_than_other_text(between: bytes) -> None:
+    secret = "wJalrXUtnFEMI7MDENGbPxRfiCYEXAMPLEKEYabc"
+    redactor = Redactor({"A_KEY": secret})
+    # Each way to split what is between two characters would double the time: 2**39 of them.
+    almost = between.join(bytes([byte]) for byte in secret[:-1].encode()) + b"! "
+    assert redactor.redact_bytes(almost * 20 + secret.encode()) == almost * 20 + LABEL

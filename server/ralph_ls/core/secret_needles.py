@@ -13,8 +13,9 @@ _UNFINISHED = re.compile(rb"(?:\x1b(?:\[[0-9;:]{0,24})?|\\[ux0e][0-9a-f\[;:]{0,3
 """What may become a colour code when more comes."""
 _LONGEST_COLOUR = 40
 _LINE_END = re.compile(rb"[\r\n]|\\[rn]")
-_COLOURS = b"(?:%b){0,2}" % COLOUR
-_GAP = b"%b(?:%b)?%b" % (_COLOURS, WRAP, _COLOURS)
+_COLOURS = b"(?:%b){0,3}" % COLOUR
+# In one way only: what can be split in two ways between two characters takes for ever between many.
+_GAP = b"%b(?:%b%b)?" % (_COLOURS, WRAP, _COLOURS)
 
 BEFORE_WRAP = 4
 """Characters of a form that are on one line at least."""

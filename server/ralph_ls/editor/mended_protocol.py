@@ -315,7 +315,6 @@ class RalphProtocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: MsgId | None, result: Any = None, error: types.ResponseError | None = None
     ) -> None:
-        self._trace.answered(msg_id, error)
         if error is not None:
             # Where no id could be read it is null, and lsprotocol would leave it out.
             self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
@@ -323,6 +322,8 @@ class RalphProtocol(LanguageServerProtocol):
             self._connection.write(write_result(msg_id, result))
         else:
             self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
+        # Afterwards: before the answer to initialize a client may be told nothing.
+        self._trace.answered(msg_id, error)
 
     def _fail(self, msg_id: MsgId | None, error: Exception, *, doing: str = "") -> None:
         self._send_response(msg_id, error=to_response_error(error, doing))
