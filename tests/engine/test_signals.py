@@ -8,14 +8,15 @@ a session of its own. What obeys is in ``test_orphans.py``, the plain ends are i
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
 
 from tests.engine.cases import Scene, told, wait_until
-from tests.engine.loop import git, marked_processes, newest_run
+from tests.engine.loop import DONE, git, marked_processes, newest_run
 from tests.unit.cli.terminal import CTRL_C, in_terminal
 
 pytestmark = pytest.mark.slow
@@ -135,3 +136,82 @@ def is_alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+ENDS: Mapping[str, int] = {
+    "SIGTERM": 143,
+    **dict.fromkeys(
+        ("SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO"),
+        130,
+    ),
+    **dict.fromkeys(("SIGXCPU", "SIGPWR", "SIGSTKFLT", "SIGRTMIN", "SIGRTMAX"), 130),
+}
+"""What ends a run at once, and with which code."""
+
+PASSES = ("SIGPIPE", "SIGXFSZ", "SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT")
+"""What changes nothing."""
+
+STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGSTOP")
+"""What stops the engine alone, until it is continued."""
+
+CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGKILL")
+"""What nobody can answer: the next start settles what is left."""
+
+STAYS = 'echo $$ >>"$kept/pids"; : >"$kept/deaf"; exec sleep 600'
+
+
+def test_each_signal_has_its_place_in_the_tables() -> None:
+    named = {number.name for number in signal.Signals}
+    real_time = {name for name in named if name.startswith("SIGRT")}
+    aliases = {"SIGCLD", "SIGPOLL", "SIGIOT"}
+    tables = {"SIGINT", *ENDS, *PASSES, *STOPS, *CRASHES}
+    assert named | {"SIGSTKFLT"} <= tables | real_time | aliases
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_would_end_a_process_ends_the_run_and_the_agent(scene: Scene, name: str) -> None:
+    number = getattr(signal, name, None)
+    assert number is not None or name == "SIGSTKFLT"
+    scene.agent(STAYS)
+    running = scene.start("5")
+    running.wait_for("agentStarted")
+    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    running.signal(cast(signal.Signals, number or 16))
+    done = running.wait(20)
+    assert done.exit_code == ENDS[name]
+    (ended,) = told(done, "runEnded")
+    assert (ended.reason, ended.exit_code) == ("stopped", ENDS[name])
+    assert ended.by
+    assert len(told(done, "agentExited")) == 1
+    check_nothing_is_left(scene)
+
+
+@pytest.mark.parametrize("name", [*PASSES, *STOPS])
+def test_what_ends_no_process_ends_no_run(scene: Scene, name: str) -> None:
+    scene.make_gate()
+    scene.agent(f"wait_here; {WORKS}")
+    running = scene.start("1")
+    running.wait_for("agentStarted")
+    wait_until(scene.kept, (scene.kept / "here").exists)
+    running.signal(getattr(signal, name))
+    running.signal(signal.SIGCONT)
+    scene.open_gate()
+    done = running.wait(20)
+    assert done.exit_code == 1
+    assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_what_cannot_be_answered_is_settled_by_the_next_start(scene: Scene, name: str) -> None:
+    scene.agent(STAYS)
+    running = scene.start("5")
+    running.wait_for("agentStarted")
+    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    running.signal(getattr(signal, name))
+    assert running.process.wait(20) == -getattr(signal, name)
+    (pid,) = map(int, (scene.kept / "pids").read_text(encoding="utf-8").split())
+    assert is_alive(pid)
+    scene.agent(DONE)
+    done = scene.run("1", "--resume")
+    assert not is_alive(pid)
+    assert told(done, "runResumed")[0].orphans_ended == 1
