@@ -42,6 +42,12 @@ RALPH = (sys.executable, "-P", "-m", "ralph_ls")
 PATIENCE = 60.0
 """Seconds after which a process that should have ended has failed its test."""
 
+KILL_ENGINE = (
+    "read -r _ _ _ nursery _ </proc/$PPID/stat; read -r _ _ _ engine _ </proc/$nursery/stat; "
+    "kill -9 $engine"
+)
+"""A line of sh with which an agent kills its engine: its parent is its reaper, see there."""
+
 DONE = "printf '%s\\n' RALPH_STATUS: 'STATUS: COMPLETE' 'EXIT_SIGNAL: true' END_RALPH_STATUS"
 """A line of sh that reports the end of all work."""
 

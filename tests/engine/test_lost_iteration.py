@@ -15,7 +15,7 @@ from ralph_ls.engine.keeper import read_last_look
 from ralph_ls.engine.last_look import forget_last_look
 from ralph_ls.protocol.events import IterationEnded, RunEnded, Warned
 from tests.engine.crashes import KILLED, Driver, driver
-from tests.engine.loop import events_of, git, make_repository, newest_run, write_agent
+from tests.engine.loop import KILL_ENGINE, events_of, git, make_repository, newest_run, write_agent
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ AGENT = r"""
 cat >/dev/null
 if [ ! -e "$RALPH_SCRATCH/killed" ]; then
     : >"$RALPH_SCRATCH/killed"
-    kill -9 $PPID
+    KILL_ENGINE
 fi
 file=$(ls @fix_plan.md IMPLEMENTATION_PLAN.md 2>/dev/null | head -n 1)
 task=$(sed -n 's/^- \[ \] //p' $file | head -n 1)
@@ -76,7 +76,8 @@ class Stage:
         git(self.repository, "remote", "add", "origin", str(self.remote))
         git(self.repository, "push", "-q", "-u", "origin", "HEAD")
         assert self.ralph("allow", "--yes") == 0
-        agent = write_agent(self.folder / "bin", AGENT.replace("COMMIT", commits))
+        body = AGENT.replace("COMMIT", commits).replace("KILL_ENGINE", KILL_ENGINE)
+        agent = write_agent(self.folder / "bin", body)
         arguments = ["5", "--profile", profile, "--agent-command", agent]
         assert self.run(*arguments) == KILLED
         found = newest_run(self.repository)

@@ -9,14 +9,14 @@ import pytest
 from ralph_ls.engine.keeper import read_last_look
 from tests.engine.beads.conftest import IT_RUNS, Issues, said
 from tests.engine.cases import told
-from tests.engine.loop import newest_run
+from tests.engine.loop import KILL_ENGINE, newest_run
 
 pytestmark = pytest.mark.slow
 
 AGENT = """\
 if [ ! -e "$kept/killed" ]; then
     : >"$kept/killed"
-    kill -9 $PPID
+    KILL_ENGINE
     bd update bd-1 --priority 4 >/dev/null
 fi
 report 'STATUS: IN_PROGRESS'
@@ -26,7 +26,8 @@ report 'STATUS: IN_PROGRESS'
 @pytest.mark.parametrize("is_touched", [True, False])
 def test_what_the_user_did_in_bd_is_not_restored(work: Issues, *, is_touched: bool) -> None:
     walls = {"id": "bd-1", "title": "Walls", "priority": 1, "acceptance_criteria": IT_RUNS}
-    work.issues(walls, {**walls, "id": "bd-2", "title": "Roof"}).agent(AGENT)
+    body = AGENT.replace("KILL_ENGINE", KILL_ENGINE)
+    work.issues(walls, {**walls, "id": "bd-2", "title": "Roof"}).agent(body)
     assert work.work_on("1").exit_code == -9
     found = newest_run(work.repository)
     assert found is not None
