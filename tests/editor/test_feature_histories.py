@@ -21,7 +21,7 @@ from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.convert import Abilities
 from ralph_ls.editor.features import diagnostics, hints, lenses
 from ralph_ls.editor.picture import Picture
-from ralph_ls.editor.sights import Parses, Sight, Source, read_sight
+from ralph_ls.editor.sights import NotShown, Parses, Sight, Source, read_sight
 from ralph_ls.protocol.breaker import BreakerState
 from ralph_ls.protocol.events import (
     CompletionRefused,
@@ -145,6 +145,7 @@ def show_file(kind: FileKind, text: str, picture: Picture, name: str) -> Iterato
         view=view, kind=kind, path=ROOT / name, uri="file:///f", text=text, picture=picture
     )
     sight = read_sight(source, Parses())
+    assert not isinstance(sight, NotShown)
     assert sight is not None
     yield f"{kind.value}:"
     yield from (f"  {line}" for line in remarks(sight))

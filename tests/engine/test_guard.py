@@ -76,7 +76,7 @@ class TestPlan:
             "mkfifo @fix_plan.md",
             "mkdir @fix_plan.md; mkfifo @fix_plan.md/pipe",
             "head -c 17000000 /dev/zero >@fix_plan.md",
-            "yes | head -n 200001 >@fix_plan.md",
+            "yes | head -n 100001 >@fix_plan.md",
         ],
     )
     def test_a_plan_that_is_no_file_any_more_comes_back(self, scene: Scene, instead: str) -> None:

@@ -23,6 +23,7 @@ from lsprotocol import types
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.pacing import Failures
 from ralph_ls.editor.sights import (
+    NotShown,
     Parses,
     Sight,
     Source,
@@ -104,7 +105,7 @@ class Documents:
         """The file as it stands, empty where there is none; it may block."""
         source = self._source(view, kind, None)
         sight = read_sight(source, self._parses)
-        return seen_without_file(source) if sight is None else sight.seen
+        return sight.seen if isinstance(sight, Sight) else seen_without_file(source)
 
     async def look(
         self,
@@ -113,16 +114,20 @@ class Documents:
         compute: Callable[[Sight], Result],
         *,
         uri: str | None = None,
+        without: Callable[[NotShown], Result] | None = None,
     ) -> Result | None:
         """What ``compute`` makes of the file, or of the document ``uri``; None where there is none.
 
-        ``compute`` may run in a thread, so it must not touch anything of the event loop's.
+        Of one that is not read, such as one beyond the limits, what ``without`` makes. Both may
+        run in a thread, so they must not touch anything of the event loop's.
         """
         await self._look_first(view)
         source = self._source(view, kind, uri)
 
         def work() -> Result | None:
             sight = read_sight(source, self._parses)
+            if isinstance(sight, NotShown):
+                return None if without is None else without(sight)
             return None if sight is None else compute(sight)
 
         if source.text is not None and len(source.text) <= SMALL_TEXT:

@@ -93,7 +93,8 @@ class OpenDocument(TextDocument):
             text = self.source
             start = self._offset(text, change.range.start)
             end = self._offset(text, change.range.end)
-            self._source = text[:start] + change.text + text[max(start, end) :]
+            # Joined in one step: a long text is copied as seldom as can be.
+            self._source = "".join((text[:start], change.text, text[max(start, end) :]))
         else:
             self._source = change.text
 
@@ -107,12 +108,18 @@ class OpenDocument(TextDocument):
 
 def _line_start(text: str, line: int) -> int:
     """Where a line (from 0) begins; the text is searched, not cut up, since this is a keystroke."""
+    start = _after_line_feeds(text, line)
+    if text.find("\r", 0, start) < 0:
+        return start
     start = 0
-    if "\r" in text:
-        for ending, _ in zip(_LINE_END.finditer(text), range(line), strict=False):
-            start, line = ending.end(), line - 1
-        return len(text) if line else start
-    for _ in range(line):
+    for ending, _ in zip(_LINE_END.finditer(text), range(line), strict=False):
+        start, line = ending.end(), line - 1
+    return len(text) if line else start
+
+
+def _after_line_feeds(text: str, n_lines: int) -> int:
+    start = 0
+    for _ in range(n_lines):
         start = text.find("\n", start) + 1
         if start == 0:
             return len(text)

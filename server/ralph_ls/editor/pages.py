@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from ralph_ls.editor.convert import Columns, Encoding, characters
 from ralph_ls.editor.documents import SMALL_TEXT, Documents
-from ralph_ls.editor.sights import Sight, real_path, text_of, uri_of
+from ralph_ls.editor.sights import NotShown, Sight, real_path, text_of, uri_of, within_limits
 from ralph_ls.editor.threads import in_thread
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ class Around:
 
         path = self.root / name
         opened = self._opened.get(os.path.realpath(path))
-        text = text_of(path) if opened is None else opened.text
-        if text is None:
+        text = text_of(path) if opened is None else within_limits(opened.text)
+        if text is None or isinstance(text, NotShown):
             return None
         if has_tasks:
             page = self._known.page(kind, name, path, text, None)
@@ -259,8 +259,8 @@ class Pages:
         )
 
     def _show(self, place: _Place, opened: _Open | None) -> Shown | None:
-        text = text_of(place.path) if opened is None else opened.text
-        if text is None:
+        text = text_of(place.path) if opened is None else within_limits(opened.text)
+        if text is None or isinstance(text, NotShown):
             return None
         return Shown(
             page=self._known.page(place.kind, place.name, place.path, text, None),

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from ralph_ls.editor.workspaces import Picture, WorkspaceView
     from ralph_ls.store.layout import RunFiles
 
-LARGEST_FILE = 16 << 20
-"""Bytes of a file that is shown; nobody reads a larger plan."""
-
 KEPT_PARSES = 32
 """Files whose last parse is remembered."""
 
@@ -84,6 +81,13 @@ class Sight:
         return Columns(self.seen.text, self.encoding)
 
 
+class NotShown(NamedTuple):
+    """A file that is there and of which nothing is shown but why that is so."""
+
+    why: str
+    version: int | None = None
+
+
 class Parses:
     """Plans that were parsed, by file: the same text is parsed once. From any thread.
 
@@ -138,15 +142,26 @@ def _reparse(parsed: Parsed, before: str, text: str, how: Reading) -> Parsed:
     return reparse(parsed, find_change(before, text))
 
 
-def read_sight(source: Source, parses: Parses) -> Sight | None:
+def read_sight(source: Source, parses: Parses) -> Sight | NotShown | None:
     """Read the file, parse it if it is a plan, and put the run beside it; None where there is none.
 
-    From any thread, and it may block.
+    One that cannot be read, or is beyond the limits of a plan, is not parsed at all. From any
+    thread, and it may block.
     """
-    text = source.text
-    if text is None and source.path is not None:
-        text = text_of(source.path)
-    return None if text is None else _sight_of(source, text, parses)
+    text: str | NotShown | None = source.text
+    if isinstance(text, str):
+        text = within_limits(text, source.version)
+    elif source.path is not None:
+        text = _text_at(source.path)
+    return text if text is None or isinstance(text, NotShown) else _sight_of(source, text, parses)
+
+
+def within_limits(text: str, version: int | None = None) -> str | NotShown:
+    """The text, or why nothing of it is shown."""
+    from ralph_ls.core.plan.limits import why_text_too_large
+
+    why = why_text_too_large(text)
+    return text if why is None else NotShown(f"this file is {why}, so it is not read", version)
 
 
 def seen_without_file(source: Source) -> Seen:
@@ -247,10 +262,15 @@ def real_path(uri: str) -> str:
 
 def text_of(path: Path) -> str | None:
     """The file's text; None where there is none that a person could read."""
+    text = _text_at(path)
+    return None if isinstance(text, NotShown) else text
+
+
+def _text_at(path: Path) -> str | NotShown | None:
     from ralph_ls.store.files import read_regular
 
     try:
-        data = read_regular(path, LARGEST_FILE)
-    except StateUnusable:
-        return None
-    return None if data is None else data.decode("utf-8", errors="replace")
+        data = read_regular(path)
+    except StateUnusable as error:
+        return NotShown(error.message)
+    return None if data is None else within_limits(data.decode("utf-8", errors="replace"))

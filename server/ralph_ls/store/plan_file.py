@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.core.plan.limits import LARGEST_PLAN, why_too_large
+from ralph_ls.core.plan.limits import LARGEST_PLAN, why_text_too_large, why_too_large
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, StateUnusable
 from ralph_ls.store.files import ChangedMeanwhile, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.layout import StateFolder
@@ -125,7 +125,10 @@ def record_edit(
     """
     from ralph_ls.core.plan.orders import effects_of
 
-    ticked, decided = effects_of(kind_of_file(path, kind), before, after)
+    ticked: tuple[str, ...] = ()
+    decided: tuple[tuple[str, str], ...] = ()
+    if why_text_too_large(before) is None and why_text_too_large(after) is None:
+        ticked, decided = effects_of(kind_of_file(path, kind), before, after)
     saved = Saved(
         at=at,
         path=path,

@@ -421,3 +421,10 @@ def test_places_are_the_same_for_every_line_ending(ending: str) -> None:
 )
 def test_what_a_removed_task_left_of_its_reasons_is_no_task(text: str, titles: list[str]) -> None:
     assert [task.title for task in parse(text).plan.tasks] == titles
+
+
+def test_items_that_begin_inside_each_other_in_one_line_have_a_limit() -> None:
+    (task,) = parse("- " * 19 + "- [ ] deep\n").plan.tasks
+    assert task.title == "deep"
+    deeper = parse("- " * 100_000 + "[ ] a\n- [ ] b\n").plan.tasks
+    assert [one.title for one in deeper] == ["b"]

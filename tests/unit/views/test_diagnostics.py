@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.views.diagnostic import Diagnostic, Severity
+from ralph_ls.core.views.diagnostic import Diagnostic, Severity, the_worst
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.seen import FileKind, Seen, places
@@ -498,3 +498,23 @@ def test_what_was_put_back_stands_at_its_task_until_the_next_iteration_is_settle
     assert "guard-reverted" not in codes(seen(*WORKS, dropped, ends(3), begins(4, LETTER)))
     late = seen(*WORKS, dropped, ends(3), ends(4))
     assert "guard-reverted" not in codes(late)
+
+
+class TestTheWorst:
+    def test_few_stay_as_they_are(self) -> None:
+        remarks = [one(Severity.HINT, 0), one(Severity.ERROR, 1)]
+        assert the_worst(remarks, 2) == remarks
+
+    def test_of_many_the_worst_are_kept_in_their_order_and_the_rest_is_counted(self) -> None:
+        remarks = [
+            one(severity, line)
+            for line, severity in enumerate([Severity.HINT, Severity.WARNING, Severity.ERROR] * 2)
+        ]
+        *kept, rest = the_worst(remarks, 3)
+        assert [remark.line for remark in kept] == [2, 5, 1]
+        assert rest.code == "more-diagnostics"
+        assert rest.message == "3 more diagnostics of this file are not shown"
+
+
+def one(severity: Severity, line: int) -> Diagnostic:
+    return Diagnostic(line=line, start=0, end=1, severity=severity, code="x", message="y")

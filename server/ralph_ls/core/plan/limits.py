@@ -10,8 +10,14 @@ from __future__ import annotations
 LARGEST_PLAN = 16 << 20
 """Bytes, or characters of an open document."""
 
-MOST_LINES = 200_000
-"""Ten times what a plan of ten thousand tasks with notes has."""
+MOST_LINES = 100_000
+"""Five times what a plan of ten thousand tasks with notes has."""
+
+
+def why_text_too_large(text: str) -> str | None:
+    """As ``why_too_large``, of a text that is there already."""
+    # The lines of a text that is too large anyway need not be counted.
+    return why_too_large(len(text), 0) or why_too_large(len(text), text.count("\n"))
 
 
 def why_too_large(size: int, n_lines: int) -> str | None:

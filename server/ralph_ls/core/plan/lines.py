@@ -63,6 +63,9 @@ def find_marks(line: str) -> Marks | None:
     contents = [found.end()]
     box = _find_box(line, found.end())
     while box is None and (inner := _MARKER.match(line, contents[-1])) is not None:
+        if len(starts) == _MOST_MARKERS:
+            # What is deeper is text: nobody writes so, and each item costs time and memory.
+            break
         starts.append(inner.start(1))
         contents.append(inner.end())
         box = _find_box(line, inner.end())
@@ -85,6 +88,7 @@ def is_thematic_break(line: str) -> bool:
 
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 _TAB = 4
+_MOST_MARKERS = 20
 _RULE_LENGTH = 3
 _MARKER = re.compile(r"\ufeff?[ \t]*([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)")
 _BOX = re.compile(r"\[([^\[\]]{0,3})\]")

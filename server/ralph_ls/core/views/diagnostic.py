@@ -7,6 +7,7 @@ It must never know an editor, nor when something is told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,6 +26,9 @@ class Severity(StrEnum):
 class Code(StrEnum):
     """The codes of the loop's own; problems of reports and plans keep the code that they have."""
 
+    FILE_NOT_READ = "file-not-read"
+    """The plan or a halt file is no regular file, or larger than one may be; nothing else is told
+    of it."""
     REPORT = "report"
     """The latest report: information, a warning when it asks, an error when it says BLOCKED."""
     REPORT_MISSING = "report-missing"
@@ -66,6 +70,8 @@ class Code(StrEnum):
     AGENT_MAX_TURNS = "agent-max-turns"
     AGENT_BUDGET = "agent-budget"
     ENGINE_GONE = "engine-gone"
+    MORE = "more-diagnostics"
+    """Some of those of a file are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +92,20 @@ class Diagnostic:
     iteration's output) or ``engine:`` (what the engine wrote when it died)."""
     related: tuple[Related, ...] = ()
     """Other places in the same file that it is about."""
+
+
+def the_worst(remarks: Sequence[Diagnostic], most: int) -> list[Diagnostic]:
+    """The worst remarks of a file that has more than are shown, with one that counts the rest."""
+    if len(remarks) <= most:
+        return list(remarks)
+    ranks = {severity: rank for rank, severity in enumerate(Severity)}
+    shown = sorted(remarks, key=lambda remark: ranks[remark.severity])[:most]
+    rest = Diagnostic(
+        line=0,
+        start=0,
+        end=0,
+        severity=Severity.INFORMATION,
+        code=Code.MORE,
+        message=f"{len(remarks) - most:,} more diagnostics of this file are not shown",
+    )
+    return [*shown, rest]

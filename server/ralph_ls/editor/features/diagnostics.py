@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.convert import Abilities, Columns, abilities_of, find_target, to_diagnostic
+from ralph_ls.editor.convert import (
+    SOURCE,
+    Abilities,
+    Columns,
+    abilities_of,
+    find_target,
+    to_diagnostic,
+)
 from ralph_ls.editor.documents import Documents, Edit
 from ralph_ls.editor.pacing import Pacer
-from ralph_ls.editor.sights import Sight, real_path
+from ralph_ls.editor.sights import NotShown, Sight, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +33,10 @@ if TYPE_CHECKING:
 
 LONGEST_REST = 0.1
 """Seconds between two looks at a file, at most, while somebody types."""
+
+
+MOST_SHOWN = 1000
+"""Diagnostics of one file; nobody reads more, and some editors stall over them."""
 
 
 def register(
@@ -126,15 +137,33 @@ class _Publisher:
         def compute(sight: Sight) -> tuple[list[types.Diagnostic], int | None]:
             return show(sight, abilities), sight.version
 
+        def without(found: NotShown) -> tuple[list[types.Diagnostic], int | None]:
+            return [say_not_shown(found)], found.version
+
         view, kind = place
-        looked = await self._documents.look(view, kind, compute, uri=uri)
+        looked = await self._documents.look(view, kind, compute, uri=uri, without=without)
         return ([], None) if looked is None else looked
+
+
+def say_not_shown(found: NotShown) -> types.Diagnostic:
+    """All that is told of a file that is not read."""
+    from ralph_ls.core.views.diagnostic import Code
+
+    beginning = types.Position(line=0, character=0)
+    return types.Diagnostic(
+        range=types.Range(start=beginning, end=beginning),
+        message=found.why,
+        severity=types.DiagnosticSeverity.Error,
+        code=Code.FILE_NOT_READ,
+        source=SOURCE,
+    )
 
 
 def show(sight: Sight, abilities: Abilities) -> list[types.Diagnostic]:
     """All remarks on one file, with links to their causes; from any thread."""
     from ralph_ls.core.views.answers import answer_diagnostics
     from ralph_ls.core.views.checks import check_diagnostics
+    from ralph_ls.core.views.diagnostic import the_worst
     from ralph_ls.core.views.diagnostics import diagnostics
     from ralph_ls.core.views.two_writers import changed_on_disk
 
@@ -142,6 +171,7 @@ def show(sight: Sight, abilities: Abilities) -> list[types.Diagnostic]:
     remarks = [*diagnostics(seen), *answer_diagnostics(seen), *check_diagnostics(seen)]
     if sight.unseen is not None:
         remarks.append(changed_on_disk(seen))
+    remarks = the_worst(remarks, MOST_SHOWN)
     links = {remark.link for remark in remarks}
     targets = {link: find_target(link, sight.root, sight.run_files) for link in links}
     columns, state = sight.columns(), seen.state

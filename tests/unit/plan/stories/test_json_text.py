@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.plan.stories.json_text import (
     DEEPEST,
     MOST_FAULTS,
+    MOST_PARTS,
     Node,
     repeated_members,
     scan,
@@ -172,3 +173,12 @@ def test_keys_that_come_again_are_found_at_any_depth() -> None:
         ("c", 16),
         ("d", 40),
     ]
+
+
+@pytest.mark.parametrize("part", ["1,", ",", "/**/", '{"a":1},'])
+def test_more_parts_than_any_plan_has_are_not_read(part: str) -> None:
+    known = scan("[" + part * (MOST_PARTS + 1))
+    told = [fault.message for fault in known.faults]
+    assert told.count("there is more here than a plan of stories may hold") == 1
+    assert known.root is not None
+    assert len(known.root.items or ()) <= MOST_PARTS

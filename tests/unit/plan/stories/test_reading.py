@@ -282,3 +282,19 @@ def test_a_file_without_a_branch_is_told_and_a_bare_list_is_not() -> None:
 def test_where_reviews_are_skipped_a_story_passes_without_one() -> None:
     text = text_of(story("A", passes=True))
     assert parse(text, skip_review=True).problems == ()
+
+
+def test_many_stories_with_one_id_are_read_in_no_more_time_than_others() -> None:
+    n_stories = 20_000
+    found = read(
+        f'{{"userStories":[{",".join(["{}"] * n_stories)}]}}'.replace(
+            "{}", '{"id":"S","title":"a"}'
+        )
+    ).stories.stories
+    assert [one.id for one in found[:3]] == ["S", "S-2", "S-3"]
+    assert found[-1].id == f"S-{n_stories}"
+
+
+def test_an_id_that_looks_like_a_numbered_one_stays_its_own() -> None:
+    text = text_of(story("S"), story("S-2"), story("S"), story("S"), story("S-2"))
+    assert [one.id for one in read(text).stories.stories] == ["S", "S-2", "S-3", "S-4", "S-2-2"]

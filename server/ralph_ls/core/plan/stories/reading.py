@@ -20,10 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ralph_ls.core.plan.stories.json_text import (
+    MOST_FAULTS,
     Member,
     Node,
     last_members,
@@ -72,7 +74,7 @@ def read(text: str) -> StoriesRead:
     if scanned.root is None:
         return StoriesRead(stories=Stories(text=text), findings=tuple(findings))
     root = scanned.root
-    for member in repeated_members(root):
+    for member in islice(repeated_members(root), MOST_FAULTS):
         message = f"{_quoted(member.key)} comes again in the same object; only the last one counts"
         findings.append(Finding("json-duplicate-key", message, member.start, member.end))
     reader = _Reader(findings)
@@ -130,6 +132,8 @@ class _Reader:
     def __init__(self, findings: list[Finding]) -> None:
         self._findings = findings
         self._ids: set[str] = set()
+        self._next: dict[str, int] = {}
+        """By id: the number that the next story gets which has it too."""
 
     def tell(self, code: str, message: str, place: Node | Member, story: str) -> None:
         self._findings.append(Finding(code, message, place.start, place.end, story))
@@ -176,10 +180,11 @@ class _Reader:
         )
 
     def _own_id(self, wanted: str) -> str:
-        story_id, number = wanted, 2
+        story_id, number = wanted, self._next.get(wanted, 2)
         while story_id in self._ids:
             story_id, number = f"{wanted}-{number}", number + 1
         self._ids.add(story_id)
+        self._next[wanted] = number
         return story_id
 
 

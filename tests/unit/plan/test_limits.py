@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.limits import (
+    LARGEST_PLAN,
+    MOST_LINES,
+    why_text_too_large,
+    why_too_large,
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "n_lines", "why"),
+    [
+        (0, 0, None),
+        (LARGEST_PLAN, MOST_LINES, None),
+        (LARGEST_PLAN + 1, 0, "larger than 16 MB"),
+        (LARGEST_PLAN + 1, MOST_LINES + 1, "larger than 16 MB"),
+        (MOST_LINES + 1, MOST_LINES + 1, "longer than 100,000 lines"),
+    ],
+)
+def test_what_is_beyond_a_limit_is_said(size: int, n_lines: int, why: str | None) -> None:
+    assert why_too_large(size, n_lines) == why
+    assert why_text_too_large("\n" * n_lines + "x" * (size - n_lines)) == why
