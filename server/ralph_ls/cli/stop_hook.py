@@ -129,17 +129,16 @@ def _folders(cwd: str | None) -> Iterator[Path]:
 
 def _plan_in(root: Path) -> str:
     """The file of stories in a tree of which no engine of ours has said it."""
-    import tomllib
-
     from ralph_ls.core.loop.profiles import STORIES
     from ralph_ls.protocol.config import CONFIG_FILE
     from ralph_ls.protocol.errors import RalphError
     from ralph_ls.store.files import read_regular
+    from ralph_ls.store.toml_text import parse_toml
 
     try:
         data = read_regular(root / CONFIG_FILE) or b""
-        paths = tomllib.loads(data.decode("utf-8")).get("paths")
-    except (RalphError, ValueError, RecursionError):
+        paths = parse_toml(data.decode("utf-8")).get("paths")
+    except (RalphError, ValueError):
         paths = None
     chosen = paths.get("plan") if isinstance(paths, dict) else None
     if isinstance(chosen, str):

@@ -165,7 +165,7 @@ def _events(data: bytes) -> Iterator[Any]:
         if line.startswith(_COUNTED):
             try:
                 yield json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
 
 

@@ -206,7 +206,7 @@ def _keep(pipe: int) -> None:
         for line in lines:
             try:
                 known.update(json.loads(line))
-            except ValueError:
+            except (ValueError, RecursionError):
                 # The engine died while it wrote.
                 break
             if known.get("over"):

@@ -24,6 +24,7 @@ from ralph_ls.protocol.sandbox_config import with_table
 from ralph_ls.protocol.state import RunState
 from ralph_ls.store.detecting import Detected, detect_profiles
 from ralph_ls.store.files import read_regular
+from ralph_ls.store.toml_text import parse_toml
 
 DEFAULT = Config().profile
 
@@ -238,16 +239,15 @@ def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
         message = f"{path}, line {bad_line}: this is not UTF-8; save the file as UTF-8"
         raise ConfigError(message) from error
     try:
-        return text, tomllib.loads(text)
+        return text, parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).partition(" (at ")
         found = re.match(r"line (\d+)", place)
         bad_line = int(found[1]) if found else text.count("\n") + 1
         message = f"{path}, line {bad_line}: this is not TOML: {problem}; mend that line"
         raise ConfigError(message) from error
-    except (RecursionError, ValueError) as error:
-        message = f"{path}: this is no sensible TOML: its values are too deep or too long"
-        raise ConfigError(message) from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: this is no sensible TOML: {error}; mend that") from error
 
 
 def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:

@@ -450,6 +450,26 @@ class TestFile:
             pytest.param(b"\x7fELF\x00\x01\x02", ", line 1: this is not TOML: ", id="binary"),
             pytest.param("a = " + "[" * 100_000, ": this is no sensible TOML", id="deep"),
             pytest.param("a = " + "9" * 10_000, ": this is no sensible TOML", id="long-number"),
+            pytest.param(
+                "x = 1\n" + "a." * 50_000 + "b = 1",
+                ": this is no sensible TOML: the key in line 2 has more than 50 parts; mend that",
+                id="long-key",
+            ),
+            pytest.param(
+                "a = {" + '"b" . ' * 50_000 + "c = 1}",
+                ": this is no sensible TOML: the key in line 1 has more than 50 parts; mend that",
+                id="long-quoted-key",
+            ),
+            pytest.param(
+                "max_iterations = 0x" + "f" * 400_000,
+                ": this is no sensible TOML: the number at max_iterations is larger than TOML has",
+                id="huge-number",
+            ),
+            pytest.param(
+                '[agents.x]\nargv = ["a", "b\\u0000"]',
+                ": this is no sensible TOML: the text at agents.x.argv holds a NUL character",
+                id="nul",
+            ),
             pytest.param("#" * (LARGEST_FILE + 1), " is larger than 1 MB", id="huge"),
         ],
     )

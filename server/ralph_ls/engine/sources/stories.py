@@ -339,7 +339,7 @@ def _snapshot(text: str) -> JsonValue:
     """The plan as JSON; as a text where it is none yet."""
     try:
         value: JsonValue = json.loads(text.removeprefix("\ufeff"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value
 
