@@ -134,6 +134,7 @@ def _check(project: Project, user: User, code: int, exempt: set[str]) -> None:
     if "git" not in exempt:
         invariants.repository_is_sound(repository)
         invariants.nothing_is_locked(repository)
+        invariants.secret_is_in_no_commit(project)
     if "user" not in exempt:
         invariants.users_work_is_untouched(project, user)
     if "plan" not in exempt:

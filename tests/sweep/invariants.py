@@ -38,6 +38,8 @@ from tests.sweep.violations import Kind, Violation, require
 Events = Sequence[Event | UnknownEvent]
 
 START_TRAILER = "Ralph-Start"
+GIT_SECONDS = 60.0
+"""In which git answers, unless something that it waits for was left to it."""
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -59,6 +61,7 @@ def at_end(project: Project, user: User, exit_code: int) -> None:
     exit_code_is_true(events, exit_code)
     nothing_is_locked(project.repository)
     secret_is_in_no_file(project)
+    secret_is_in_no_commit(project)
     if exit_code == 0:
         complete_is_complete(project, user)
 
@@ -290,8 +293,13 @@ def secret_is_in_no_file(project: Project) -> None:
         for path in _files(place):
             if path.is_file() and secret in path.read_bytes():
                 raise Violation(Kind.LOSS, f"the secret is in {path}")
+
+
+def secret_is_in_no_commit(project: Project) -> None:
+    """Nor is it in the message of a commit."""
+    secret = project.secret
     log = _git(project.repository, "log", "--all", "--format=%B")
-    require(secret.decode() not in log, Kind.LOSS, "the secret is in a commit message")
+    require(secret not in log, Kind.LOSS, "the secret is in a commit message")
 
 
 def _state() -> Path:
@@ -318,7 +326,16 @@ def _git(repository: Path, *arguments: str) -> str:
     """What git prints on both of its streams, also where it fails."""
     import subprocess
 
-    ran = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=False)
+    try:
+        ran = subprocess.run(
+            ["git", *arguments],
+            cwd=repository,
+            capture_output=True,
+            check=False,
+            timeout=GIT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise Violation(Kind.DEAF, f"git {arguments[0]} does not end in the repository") from None
     return (ran.stdout + (ran.stderr if ran.returncode else b"")).decode(errors="replace")
 
 
