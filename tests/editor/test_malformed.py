@@ -299,7 +299,7 @@ URIS = {
     "http": "http://example.org/@fix_plan.md",
     "untitled": "untitled:Untitled-1",
     "notebook-cell": "vscode-notebook-cell:/a.ipynb#W0sZmlsZQ%3D%3D",
-    "remote": "vscode-remote://wsl%2Bubuntu/home/a/@fix_plan.md",
+    "remote": "vscode-remote://wsl%2Bubuntu/srv/a/@fix_plan.md",
     "git": "git:/a.md?%7B%22path%22%3A%22%2Fa.md%22%7D",
     "unc": "file://server/share/@fix_plan.md",
     "unc-in-the-path": "file:////server/share/@fix_plan.md",

@@ -205,7 +205,7 @@ class TestParking:
         running = scene.start("5", "--on-halt", "wait")
         running.wait_for("phaseChanged", phase="parked")
         remove_at_once(scene.repository)
-        assert running.process.wait(PATIENCE) == 5
+        assert running.process.wait(PATIENCE) == 2
         assert not scene.repository.exists()
 
     def test_removing_the_blocked_file_lets_the_run_go_on(self, scene: Scene) -> None:
