@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from ralph_ls.store.layout import state_folder, state_root
 from ralph_ls.store.lock import EARLIER_LOCK, LOCK
-from tests.engine.cases import Ralph, Scene, told
+from tests.engine.cases import Ralph, Scene, remove_at_once, told
 from tests.engine.loop import Running, git, worktree_of
 
 BUSY = 5
@@ -37,7 +36,8 @@ def nothing_untracked(repository: Path) -> None:
 
 
 def no_state(repository: Path) -> None:
-    shutil.rmtree(state_of(repository))
+    # In one step, since the engine may still write into it.
+    remove_at_once(state_of(repository))
 
 
 def neither(repository: Path) -> None:
