@@ -49,4 +49,12 @@ def signals_put_off() -> Iterator[None]:
             if not _Starts.n_now:
                 waiting, _Starts.waiting = _Starts.waiting, None
         if waiting is not None:
-            os.kill(os.getpid(), waiting)
+            _deliver(waiting)
+
+
+def _deliver(number: int) -> None:
+    """Send it to the main thread, which runs the handlers and may wait for this very thread."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        os.kill(os.getpid(), number)

@@ -260,3 +260,35 @@ def hanging_git(root: Path) -> Iterator[None]:
     (root / ".gitattributes").write_text("a filter=stuck\n")
     (root / "a").write_text("two\n")
     yield
+
+
+PUT_OFF = """
+import os, signal, sys, threading
+from ralph_ls.store.signal_delay import signals_put_off
+from ralph_ls.store.supervisor import end_programs_with_process
+end_programs_with_process()
+def work():
+    with signals_put_off():
+        os.kill(os.getpid(), signal.SIGTERM)
+        # The handler has run once this is so.
+        import ralph_ls.store.signal_delay as delay
+        while delay._Starts.waiting is None:
+            os.sched_yield()
+    threading.Event().wait()
+thread = threading.Thread(target=work, daemon=True)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+thread.start()
+while thread.is_alive():
+    thread.join(0.05) if not sys.argv[1:] else thread.join()
+"""
+
+
+def test_a_signal_that_was_put_off_in_a_thread_reaches_a_main_thread_that_waits() -> None:
+    code = PUT_OFF.replace(
+        "os.kill(os.getpid()", "signal.pthread_kill(threading.main_thread().ident"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, "join"])
+    try:
+        assert process.wait(20) == -signal.SIGTERM
+    finally:
+        process.kill()
