@@ -94,6 +94,7 @@ def run_git(
             environment={**os.environ, **_environment(root), **_quieting(root, git_dir, settings)},
             seconds=_seconds_for(arguments[0]),
             stdin=stdin,
+            waits_forever=lambda: find_what_git_waits_for(root) is not None,
         )
     except subprocess.TimeoutExpired as error:
         raise _too_slow(root, arguments, error.timeout) from error

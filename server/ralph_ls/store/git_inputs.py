@@ -51,7 +51,7 @@ def require_git_can_read(root: Path) -> None:
 def find_what_git_waits_for(root: Path) -> str | None:
     """After git did not answer: the first file that it may wait for, and what to do; else None.
 
-    A bounded search of the whole work tree and of git's own folder.
+    A bounded search of the whole work tree and of git's references.
     """
     for path in (*_well_known(root), *_deeper(root)):
         why = why_git_cannot_read(path)
@@ -98,20 +98,20 @@ def _git_folders(root: Path) -> tuple[Path, ...]:
 
 
 def _deeper(root: Path) -> Iterator[Path]:
-    """Files by which git may be held up, nearest first: in all folders, and all of git's own."""
-    own = {os.path.realpath(folder) for folder in _git_folders(root)}
-    to_list, left = deque([os.fspath(root), *own]), MOST_SEARCHED
-    while to_list and left > 0:
-        folder = to_list.popleft()
-        is_own = any(folder == one or folder.startswith(one + os.sep) for one in own)
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    left -= 1
-                    if entry.is_dir(follow_symlinks=False):
-                        is_listed = entry.path not in own and entry.name != "objects"
-                        to_list.extend([entry.path] if is_listed or not is_own else [])
-                    elif is_own or entry.name in TREE_FILES:
-                        yield Path(entry.path)
-        except OSError:
-            continue
+    """Files by which git may be held up, nearest first: in all folders, then git's references."""
+    left = MOST_SEARCHED
+    own = _git_folders(root)
+    skipped = {os.path.realpath(folder) for folder in own}
+    for start in (root, *(folder / "refs" for folder in own)):
+        to_list = deque([os.fspath(start)])
+        while to_list and left > 0:
+            try:
+                with os.scandir(to_list.popleft()) as entries:
+                    for entry in entries:
+                        left -= 1
+                        if entry.is_dir(follow_symlinks=False):
+                            to_list.extend([] if entry.path in skipped else [entry.path])
+                        elif start is not root or entry.name in TREE_FILES:
+                            yield Path(entry.path)
+            except OSError:
+                continue

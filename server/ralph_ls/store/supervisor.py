@@ -21,7 +21,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 0.3
 """Between TERM and KILL; git needs a moment to remove its lock files."""
+
+ASK_AFTER = 2.0
+"""Seconds after which a program that is not done may be found to wait for ever."""
 
 KILL_PATIENCE = 1.0
 """Seconds that a killed process gets to be gone, before it is given up."""
@@ -189,8 +192,12 @@ def run(
     seconds: float,
     stdin: bytes = b"",
     supervisor: Supervisor | None = None,
+    waits_forever: Callable[[], bool] = lambda: False,
 ) -> Finished:
     """Run a program to its end; ``stdin`` is all of its input.
+
+    ``waits_forever`` is asked once, where it is not done after ``ASK_AFTER`` seconds: if so, its
+    time is over.
 
     It writes into files, not pipes: a daemon that it leaves behind would keep a pipe open. Raises
     ``OSError`` where it cannot be run, and ``subprocess.TimeoutExpired`` once it was ended because
@@ -220,7 +227,12 @@ def run(
                         start_new_session=sys.platform != "win32",
                     )
                     known.enter_context(here.around(process))
-                is_in_time = _wait(process, seconds, supervisors)
+                waited = seconds
+                at_first = min(seconds, ASK_AFTER)
+                is_in_time = _wait(process, at_first, supervisors)
+                if not is_in_time and not any(one.is_over for one in supervisors):
+                    waited = at_first if waits_forever() else waited
+                    is_in_time = _wait(process, waited - at_first, supervisors)
             except BaseException:
                 if process is not None:
                     here.gave_up(end_family(process, _name_of(words)), process)
@@ -228,7 +240,7 @@ def run(
             if not is_in_time:
                 here.gave_up(end_family(process, _name_of(words)), process)
         if not is_in_time and not any(one.is_over for one in supervisors):
-            raise subprocess.TimeoutExpired(list(words), seconds)
+            raise subprocess.TimeoutExpired(list(words), waited)
         code = -signal.SIGKILL if process.returncode is None else process.returncode
         return Finished(code, _read_back(stdout), _read_back(stderr))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.store import git_command
+from ralph_ls.store import git_command, supervisor
 from ralph_ls.store.files import LARGEST_FILE
 from ralph_ls.store.git_command import run_git
 from ralph_ls.store.git_inputs import (
@@ -91,6 +91,7 @@ def test_one_deeper_in_the_tree_is_found_by_a_search(root: Path, name: str) -> N
 
 def test_a_pipe_that_git_does_not_read_is_none_of_them(root: Path) -> None:
     replace_by_pipe(root / "src/pipe")
+    replace_by_pipe(root / ".git/pipe")
     assert find_what_git_waits_for(root) is None
     assert run_git(root, "status", "--porcelain") == b""
     assert find_what_git_waits_for(root / "none") is None
@@ -108,3 +109,14 @@ def test_git_that_does_not_answer_is_ended_and_what_it_waits_for_is_named(
         f"ended: {root / 'src/.gitignore'} is a named pipe, no regular file, and git cannot work "
         "with it; remove it, or put a file there"
     )
+
+
+def test_what_git_would_wait_for_is_looked_for_long_before_its_time_is_over(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "ASK_AFTER", 0.5)
+    replace_by_pipe(root / "src/.gitignore")
+    with pytest.raises(RalphError) as failed:
+        run_git(root, "status", "--porcelain", "--untracked-files=all")
+    assert "did not end in 0.5 s" in failed.value.message
+    assert f"{root / 'src/.gitignore'} is a named pipe" in failed.value.message
