@@ -3,7 +3,7 @@
 git opens ``.gitignore``, ``.gitattributes``, its configuration and its index without asking what
 they are: a named pipe in the place of one stops every command that reads it. The well-known places
 are looked at before git is started, which takes microseconds; a file of that kind deeper in the
-tree is searched for only when git did not answer in time.
+tree is searched for only where git takes longer than two seconds.
 """
 
 from __future__ import annotations
