@@ -39,9 +39,13 @@ GIT_CONFIG = """\
     autocrlf = false
 """
 
-# A shell that starts us in the background has Ctrl-C ignored, and all that we start would, too.
+# A shell that starts us in the background, or nohup, has signals ignored, and all that we start
+# would ignore them, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+for _name in ("SIGQUIT", "SIGHUP"):
+    if signal.getsignal(getattr(signal, _name, signal.SIGTERM)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), signal.SIG_DFL)
 
 # Variables which would lead a test, or a process that it starts, into its caller's own settings.
 FOREIGN_PREFIXES = ("GIT_", "RALPH_", "XDG_", "VSCODE_", "ELECTRON_", "COV_CORE_", "COVERAGE_")

@@ -52,6 +52,16 @@ def test_only_the_end_is_kept_and_no_character_is_cut() -> None:
     assert decoder.final().text == "\ufffd" * 7
 
 
+def test_no_more_than_a_megabyte_is_left_to_be_read_after_the_end() -> None:
+    decoder = PlainDecoder(1)
+    for _ in range(48):
+        decoder.feed(b"a line of a long log\n" * 10_000)
+    decoder.feed(b"EXIT_SIGNAL: true\n")
+    text = decoder.final().text
+    assert len(text) == 1 << 20
+    assert text.endswith("log\nEXIT_SIGNAL: true\n")
+
+
 def test_each_dialect_has_its_decoder() -> None:
     assert isinstance(decoder_for(Dialect.TEXT), PlainDecoder)
     assert isinstance(decoder_for(Dialect.CLAUDE), ClaudeDecoder)
@@ -59,7 +69,7 @@ def test_each_dialect_has_its_decoder() -> None:
 
 
 def test_a_line_without_end_is_passed_on_in_parts_and_no_character_is_cut() -> None:
-    decoder = PlainDecoder(1)
+    decoder = PlainDecoder(1, kept=16 << 20)
     piece = "漢".encode() * 100_001 + b"\xe6"
     messages = [message for _ in range(12) for message in decoder.feed(piece)]
     assert len(messages) == 3

@@ -6,8 +6,11 @@ from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.lines import Pieces
 from ralph_ls.core.agent.decode.told import TextTold, Told
 
-KEPT_BYTES = 16 << 20
-"""Bytes from the end of the output that are read for signals."""
+KEPT_BYTES = 1 << 20
+"""Bytes from the end of the output that are read for signals, as of any agent's final text.
+
+They are read after the agent's end, when the loop waits for nothing else.
+"""
 
 LONGEST_MESSAGE = 1 << 20
 """Bytes of a line that are held for its end; a longer one is passed on in parts."""
