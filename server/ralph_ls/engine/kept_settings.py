@@ -18,8 +18,15 @@ from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.words import some_of
 from ralph_ls.protocol.config import CONFIG_FILE
+from ralph_ls.protocol.run_words import INFERRED
 from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import Settings, read_environment, validated
+from ralph_ls.store.config_file import (
+    Settings,
+    careful,
+    earlier_choice,
+    read_environment,
+    validated,
+)
 from ralph_ls.store.trust import COMMANDS, SANDBOX
 
 NOT_KEPT = frozenset({"agents", "agent", SANDBOX, *COMMANDS})
@@ -41,6 +48,9 @@ def keep_settings(
     wanted = _leaves(_joined(read_environment(environment), to_tables(given)))
     if now["profile"] != earlier.config.profile:
         return settings, []
+    if "profile" in wanted and earlier_choice(earlier).profile_by in INFERRED:
+        # Now that somebody has chosen the profile, its own pushes and bounds count.
+        wanted |= careful({})
     tables = _kept(earlier.config.model_dump(), now, set(wanted))
     try:
         config = validated(tables)

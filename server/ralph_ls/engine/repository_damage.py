@@ -17,6 +17,7 @@ from ralph_ls.engine.git import read_head
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.files import open_regular
 from ralph_ls.store.git_command import run_git
+from ralph_ls.store.git_inputs import why_git_cannot_read
 from ralph_ls.store.layout import Worktree
 
 _HEAD = re.compile(rb"ref: *refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -122,12 +123,15 @@ class Repository:
         git_dir, common = self._place.git_dir, self._place.common_dir
         head = _first_bytes(git_dir / "HEAD")
         if head is None or not _HEAD.fullmatch(head.strip()):
+            path = git_dir / "HEAD"
             state = "is gone" if head is None else "is not readable as a branch or a commit"
+            state = why_git_cannot_read(path) or state
             known = self._head or b"ref: refs/heads/main"
             words = shlex.quote(known.decode("utf-8", "replace").strip())
-            path = git_dir / "HEAD"
+            # Writing to a pipe would wait for a reader.
+            first = f"rm {shlex.quote(str(path))} && " if os.path.lexists(path) else ""
             return (
-                f"{path} {state}; write it again: echo {words} > {shlex.quote(str(path))}, "
+                f"{path} {state}; write it again: {first}echo {words} > {shlex.quote(str(path))}, "
                 f"{AND_THEN}"
             )
         for name in ("objects", "refs"):

@@ -139,7 +139,7 @@ WORST = {
     "list marks": "- " * 2_000_000 + WORD + " x",
     "boxes": "- [x] " * 600_000 + WORD,
     "dashes in a comment": "<!--" + "-" * 4_000_000 + WORD + "-" * 4_000_000,
-    "list marks before a fence": "- " * 100_000 + f"```\n{WORD}",
+    "list marks before a fence": "- " * 100_000 + f"```\n{WORD} x",
     "a fence that is never closed": "```\n" + f"{WORD}\n" * 50_000,
     "backticks": "`" * 4_000_000 + f"\n{WORD}",
 }
