@@ -17,6 +17,7 @@ from typing import Any
 
 from ralph_ls.protocol.config import ProfileName
 from ralph_ls.protocol.events import (
+    AgentStarted,
     Committed,
     Event,
     IterationEnded,
@@ -84,7 +85,9 @@ def journal_is_contiguous(journal: Path, *, is_torn: bool = False) -> None:
     """Every event is there, once, in order, of one run, and each start is a new one."""
     read = read_journal(journal)
     require(not read.unreadable, Kind.LOSS, f"unreadable lines {read.unreadable} in {journal}")
-    require(is_torn or not read.torn, Kind.LOSS, f"a torn last line in {journal}")
+    # An engine that was killed in its first event began no run; the next one begins another.
+    may_be_torn = is_torn or not read.events
+    require(may_be_torn or not read.torn, Kind.LOSS, f"a torn last line in {journal}")
     seqs = [event.seq for event in read.events]
     wanted = list(range(1, len(seqs) + 1))
     require(seqs == wanted, Kind.LOSS, f"sequence of {journal}: {seqs}")
@@ -100,10 +103,19 @@ def journal_is_contiguous(journal: Path, *, is_torn: bool = False) -> None:
 
 
 def starts_happened_once(project: Project) -> None:
-    """No agent was started twice for one start."""
+    """No agent was started more often for one start than there were attempts at it.
+
+    One that was killed may be tried again within its start; the newest attempt need not be in the
+    journal yet.
+    """
     ran = project.kept / "ran"
     lines = ran.read_text(encoding="utf-8").split() if ran.exists() else []
-    twice = [line for line, n_times in Counter(lines).items() if n_times > 1]
+    attempts: Counter[str] = Counter()
+    for event in (event for path in journals() for event in read_journal(path).events):
+        if isinstance(event, AgentStarted):
+            name = f"{event.run}/{event.start}"
+            attempts[name] = max(attempts[name], event.attempt)
+    twice = [line for line, n_times in Counter(lines).items() if n_times > max(1, attempts[line])]
     require(not twice, Kind.WRONG, f"started twice: {twice}")
 
 

@@ -112,8 +112,13 @@ def commit(title, *more):
         return
     changed = [path for path in ("work", *more) if git("status", "--porcelain", "--", path)]
     if changed:
-        git("add", "--", *changed)
-        git("commit", "-q", "-m", f"agent: {title}", "--", *changed)
+        # The user commits too, and two at once make one of them fail.
+        for _ in range(20):
+            git("add", "--", *changed)
+            git("commit", "-q", "-m", f"agent: {title}", "--", *changed)
+            if not any(git("status", "--porcelain", "--", path) for path in changed):
+                break
+            time.sleep(0.05)
     step("agent-committed")
 
 
