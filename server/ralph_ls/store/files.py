@@ -145,13 +145,20 @@ def open_to_append(path: Path, *, mode: int) -> int:
 
 
 def read_at_most(file: BinaryIO, limit: int | None = None) -> bytes:
-    """What a file holds, up to so many bytes, without room being made for all of them first."""
+    """What a file holds, up to so many bytes, without room being made for all of them first.
+
+    Raises ``OSError`` where it holds nothing yet: what the system makes up may let readers wait,
+    although it calls itself a regular file.
+    """
     left = sys.maxsize if limit is None else limit
     wanted = min(os.fstat(file.fileno()).st_size + 1, left)
     parts: list[bytes] = []
     while wanted > 0:
-        parts.append(file.read(wanted))
-        if len(parts[-1]) < wanted:
+        part: bytes | None = file.read(wanted)
+        if part is None:
+            raise IrregularFile(errno.EAGAIN, "would be waited for, as no file is", str(file.name))
+        parts.append(part)
+        if len(part) < wanted:
             break
         left -= wanted
         wanted = min(left, _CHUNK)

@@ -20,7 +20,13 @@ from pydantic import ValidationError
 
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_if_there, write_atomic
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    IrregularFile,
+    make_private_folder,
+    read_if_there,
+    write_atomic,
+)
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -175,7 +181,10 @@ def read_owner(folder: Path) -> Owner | None:
 
     None where nobody ever did, or it is unreadable.
     """
-    data = read_if_there(folder / OWNER)
+    try:
+        data = read_if_there(folder / OWNER)
+    except IrregularFile:
+        return None
     if data is None:
         return None
     try:

@@ -10,6 +10,7 @@ from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import (
     LARGEST_FILE,
     ChangedMeanwhile,
+    IrregularFile,
     content_hash,
     files_below,
     make_folders_below,
@@ -217,6 +218,14 @@ class TestReadRegular:
         (tmp_path / "config.toml").symlink_to("config.toml")
         with pytest.raises(StateUnusable, match="cannot be read: Too many levels of symbolic"):
             read_regular(tmp_path / "config.toml", 10)
+
+    def test_what_lets_a_reader_wait_is_refused(self) -> None:
+        """As a file of ``/proc`` that holds nothing yet, which is a regular one by its mode."""
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        with os.fdopen(read_end, "rb") as file, pytest.raises(IrregularFile, match="waited for"):
+            read_at_most(file)
+        os.close(write_end)
 
 
 class TestOwnFiles:

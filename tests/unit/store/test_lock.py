@@ -146,6 +146,10 @@ class TestProbe:
         assert not is_held(tmp_path)
         assert list(tmp_path.iterdir()) == []
 
+    def test_a_pipe_in_the_place_of_the_owner_names_nobody(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "ralph.json")
+        assert read_owner(tmp_path) is None
+
     def test_nothing_is_held_where_only_the_name_of_an_owner_is_left(self, tmp_path: Path) -> None:
         with EngineLock(tmp_path) as lock:
             lock.claim(dead_process())
