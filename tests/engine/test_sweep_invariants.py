@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,9 +25,16 @@ Break = Callable[[Project, User], object]
 
 
 @pytest.fixture
-def played(tmp_path: Path, isolated_home: Path) -> tuple[Project, User]:
+def watcher() -> Iterator[Watcher]:
+    made = Watcher()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def played(tmp_path: Path, isolated_home: Path, watcher: Watcher) -> tuple[Project, User]:
     """A run that is complete, beside a user who has done something of each kind."""
-    case = Case(scenario="test", number=1, seed=1, folder=tmp_path, watcher=Watcher())
+    case = Case(scenario="test", number=1, seed=1, folder=tmp_path, watcher=watcher)
     project = make_project(case, ProfileName.FIXPLAN, commits="loop", n_tasks=2)
     user = User(case, project)
     for _ in range(12):
@@ -152,8 +159,8 @@ def test_what_is_broken_is_noticed(played: tuple[Project, User], name: str) -> N
     assert caught.value.kind is kind, caught.value
 
 
-def test_a_process_without_any_sign_of_its_origin_is_found(tmp_path: Path) -> None:
-    watcher = Watcher()
+def test_a_process_without_any_sign_of_its_origin_is_found(watcher: Watcher) -> None:
+    before = subprocess.Popen(["sleep", "600"])
     watcher.begin()
     script = (
         "import os\n"
@@ -168,3 +175,7 @@ def test_a_process_without_any_sign_of_its_origin_is_found(tmp_path: Path) -> No
         watcher.expect_nothing_left(seconds=0.2)
     watcher.end_all()
     watcher.expect_nothing_left()
+    # What ran before the case is nobody's left-over, and other tests may need it.
+    assert before.poll() is None
+    before.kill()
+    before.wait()

@@ -28,8 +28,7 @@ class Watcher:
     """The descendants of this process."""
 
     def __init__(self) -> None:
-        if sys.platform.startswith("linux"):
-            ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _adopt_orphans(True)
         self._own: set[int] = set()
         self._helpers: set[int] = set()
 
@@ -38,7 +37,12 @@ class Watcher:
         from tests.engine.warm import nursery
 
         nursery()
-        self._own = self._helpers | {nursery()._process.pid}
+        running = {process.pid for process in psutil.Process().children(recursive=True)}
+        self._own = self._helpers | running
+
+    def close(self) -> None:
+        """Adopt no more orphans, for a process that goes on with something else."""
+        _adopt_orphans(False)
 
     def own(self, pid: int) -> None:
         """A helper of the sweep that outlives the case."""
@@ -82,6 +86,11 @@ class Watcher:
             with contextlib.suppress(psutil.Error, ChildProcessError):
                 if process.pid not in self._own and process.status() == psutil.STATUS_ZOMBIE:
                     os.waitpid(process.pid, os.WNOHANG)
+
+
+def _adopt_orphans(does: bool) -> None:
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(does), 0, 0, 0)
 
 
 def wait_until(is_so: Callable[[], object], *, seconds: float) -> bool:
