@@ -61,10 +61,11 @@ def working(folder: Path, *words: str, **environment: str) -> Iterator[int]:
 
 
 def wait_for_name(pid: int) -> None:
-    """Until the process is git and no longer what it was forked from."""
+    """Until the process is git, with its words, and no longer what it was forked from."""
     import psutil
 
-    while psutil.Process(pid).name() != "git":
+    process = psutil.Process(pid)
+    while process.name() != "git" or len(process.cmdline()) < 2:
         os.sched_yield()
 
 
