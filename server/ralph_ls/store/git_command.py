@@ -87,6 +87,13 @@ def run_git(
     program = git_program(root)
     require_git_can_read(root)
     place = [] if git_dir is None else [f"--git-dir={git_dir}"]
+    waits_for: str | None = None
+
+    def waits_forever() -> bool:
+        nonlocal waits_for
+        waits_for = find_what_git_waits_for(root)
+        return waits_for is not None
+
     try:
         done = run(
             [program, *_SAFELY, *place, *arguments],
@@ -94,10 +101,11 @@ def run_git(
             environment={**os.environ, **_environment(root), **_quieting(root, git_dir, settings)},
             seconds=_seconds_for(arguments[0]),
             stdin=stdin,
-            waits_forever=lambda: find_what_git_waits_for(root) is not None,
+            waits_forever=waits_forever,
         )
     except subprocess.TimeoutExpired as error:
-        raise _too_slow(root, arguments, error.timeout) from error
+        waits_for = waits_for or find_what_git_waits_for(root)
+        raise _too_slow(root, arguments, error.timeout, waits_for) from error
     except FileNotFoundError as error:
         if root.is_dir():
             raise _no_git() from error
@@ -135,12 +143,13 @@ def _seconds_for(command: str) -> float:
     return current().look_seconds or LOOK_SECONDS
 
 
-def _too_slow(root: Path, arguments: tuple[str, ...], seconds: float) -> RalphError:
+def _too_slow(
+    root: Path, arguments: tuple[str, ...], seconds: float, waits_for: str | None
+) -> RalphError:
     """What to look at where git hangs: it waits for something that it was told to run or read."""
     shown = " ".join(["git", *arguments])
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     ended = f"{shown} did not end in {seconds:g} s in {root}, so it was ended"
-    waits_for = find_what_git_waits_for(root)
     if waits_for is not None:
         return RalphError(f"{ended}: {waits_for}")
     return RalphError(
