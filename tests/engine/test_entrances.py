@@ -67,7 +67,7 @@ SETTINGS = {
         {"ralphLoop.server.path": "./bin/ralph", "ralphLoop.server.importStrategy": "environment"}
     ),
     ".gitattributes": "* filter=evil diff=evil merge=evil\nREADME.md filter=a=b\n",
-    "shared.gitconfig": "",
+    "included.gitconfig": "",
 }
 
 GIT_SETTINGS = {
@@ -98,7 +98,7 @@ GIT_SETTINGS = {
     "remote.origin.promisor": "true",
     "protocol.ext.allow": "always",
     "uploadpack.packObjectsHook": "{}",
-    "include.path": "../shared.gitconfig",
+    "include.path": "../included.gitconfig",
 }
 
 
@@ -128,7 +128,7 @@ def repository(tmp_path: Path, canary: Path) -> Path:
         hook.chmod(0o755)
     program = str(clone / "filter.sh")
     included = f'[filter "evil"]\n\tclean = {program}\n[filter "more"]\n\tclean = {program}\n'
-    (clone / "shared.gitconfig").write_text(included, encoding="utf-8")
+    (clone / "included.gitconfig").write_text(included, encoding="utf-8")
     for key, value in GIT_SETTINGS.items():
         git(clone, "config", key, value.format(program))
     for path in (clone / "README.md", clone / "@fix_plan.md", clone / "pyproject.toml"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from tests.sweep import invariants
 from tests.sweep.engines import Engine, ralph
 from tests.sweep.processes import wait_until
 from tests.sweep.projects import Project, make_project
-from tests.sweep.runner import Case, Scenario
+from tests.sweep.runner import Case, Scenario, read_descriptions
 from tests.sweep.users import User
 from tests.sweep.violations import Kind, Violation, require
 
@@ -46,15 +45,7 @@ work() {{
 """
 
 
-def descriptions() -> list[tuple[str, dict[str, Any]]]:
-    """Name and description of every hostile agent."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    for path in sorted(FOLDER.glob("*.toml")):
-        found += tomllib.loads(path.read_text(encoding="utf-8")).items()
-    return found
-
-
-ALL = descriptions()
+ALL = read_descriptions(FOLDER)
 
 
 def run(case: Case) -> None:

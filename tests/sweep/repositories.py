@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from tests.engine.loop import write_agent
 from tests.sweep.editors import Editor
 from tests.sweep.engines import Engine
 from tests.sweep.processes import wait_until
-from tests.sweep.runner import Case, Scenario
+from tests.sweep.runner import Case, Scenario, read_descriptions
 from tests.sweep.violations import Kind, Violation, require
 
 FOLDER = Path(__file__).with_name("repositories")
@@ -61,15 +60,7 @@ RUNS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def descriptions() -> list[tuple[str, dict[str, Any]]]:
-    """Name and description of every hostile repository."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    for path in sorted(FOLDER.glob("*.toml")):
-        found += tomllib.loads(path.read_text(encoding="utf-8")).items()
-    return found
-
-
-ALL = descriptions()
+ALL = read_descriptions(FOLDER)
 
 
 def run(case: Case) -> None:

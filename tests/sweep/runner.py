@@ -10,6 +10,7 @@ import random
 import shutil
 import signal
 import time
+import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -246,3 +247,11 @@ def _remove(folder: Path) -> None:
         function(path)
 
     shutil.rmtree(folder, onerror=unlock)
+
+
+def read_descriptions(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Name and description of everything hostile that a folder of TOML files describes."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for path in sorted(folder.glob("*.toml")):
+        found += tomllib.loads(path.read_text(encoding="utf-8")).items()
+    return found
