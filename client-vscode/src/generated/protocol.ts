@@ -1038,7 +1038,7 @@ export interface InlayHintOptions {
   readonly enabled?: boolean;
 }
 
-/** The request that the profile `issue` works on (SPEC §8): one of a file and an issue. */
+/** The request that the profile `issue` works on: one of a file and an issue. */
 export interface IssueConfig {
   /** A file with its text, or `-` for standard input; empty: none. */
   readonly file?: string;

@@ -146,11 +146,11 @@ _COMMON = frozenset(
         "your_api_key",
     ]
 )
-_ROOTS = (
-    *("/home/", "/Users/", "/root/", "/etc/", "/var/", "/usr/", "/opt/", "/tmp/", "/run/"),  # noqa: S108 -- nothing is written there
-    *("/mnt/", "/srv/", "/proc/", "/dev/", "/private/", "/Library/", "/Applications/", "/nix/"),
-    *("/workspace", "/workspaces/", "/app/", "/data/", "./", "../", "~/"),
+_TOP_FOLDERS = (
+    "home Users root etc var usr opt tmp run mnt srv proc dev private Library Applications nix "
+    "workspaces app data"
 )
+_ROOTS = (*(f"/{name}/" for name in _TOP_FOLDERS.split()), "/workspace", "./", "../", "~/")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[^\s/@:]*(?::([^\s/@]*))?@)?([^\s/?#]*)([^\s]*)")
 _HOST = re.compile(

@@ -271,7 +271,7 @@ class PathsConfig(StrictWireModel):
 
 
 class IssueConfig(StrictWireModel):
-    """The request that the profile ``issue`` works on (SPEC §8): one of a file and an issue."""
+    """The request that the profile ``issue`` works on: one of a file and an issue."""
 
     file: str | None = None
     """A file with its text, or ``-`` for standard input; empty: none."""

@@ -43,7 +43,7 @@ from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.report import AgentFailure, Report, Usage
 
 MAX_ROWS = 200
-"""Iterations that a viewer is shown (UX §4)."""
+"""Iterations that a viewer is shown."""
 
 SHOWN_WORD = 40
 """Characters of a value that should have been one word."""
