@@ -12,6 +12,8 @@ export PYTHON
 WORKERS ?= 3
 # Other words for pytest, as in: make test ARGS='tests/unit -k breaker'
 ARGS ?=
+# How often a failed test is run again before it counts as failed; CI grants one.
+RERUNS ?= 0
 # A folder in memory for the thousands of small files that tests write and sync, where the system
 # has one with room in it, from which programs may be started.
 IN_MEMORY = $(shell file=$$(mktemp /dev/shm/ralph-XXXXXX 2>/dev/null) && printf '#!/bin/sh\n' >"$$file" \
@@ -51,17 +53,17 @@ demo: $(READY) ## set up, then watch a whole loop repair a small project (DIR=fo
 test: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
 test: $(READY) $(CLIENT_READY) ## run all tests but e2e; the core has every branch covered
 ifneq ($(strip $(ARGS)),)
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --reruns $(RERUNS) $(ARGS)
 else
 	@set -e; data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
 	export COVERAGE_FILE="$$data/coverage"; \
 	{ $(BIN)/python -m pytest -n 0 -m measured --cov=ralph_ls.core --cov-report= tests/unit && \
 	$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100; \
 	} >"$$data/measured" 2>&1 & measured=$$!; \
-	others=0; $(BIN)/python -m pytest -n $(WORKERS) -m "not measured" || others=$$?; \
+	others=0; $(BIN)/python -m pytest -n $(WORKERS) --reruns $(RERUNS) -m "not measured" || others=$$?; \
 	core=0; wait $$measured || core=$$?; cat "$$data/measured"; \
 	test $$core$$others = 00; \
-	$(NPM) run --silent test
+	$(NPM) run --silent test -- --retry=$(RERUNS)
 endif
 
 check: format-check lint types imports generated client ## look at everything without running it

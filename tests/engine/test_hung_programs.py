@@ -6,6 +6,7 @@ of its own. Each kind of program meets each kind of stop.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
@@ -40,7 +41,7 @@ WORKS = "work; report 'STATUS: IN_PROGRESS'"
 def _no_leftovers(scene: Scene) -> Iterator[None]:
     yield
     for pid in pids(scene):
-        if is_alive(pid):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 

@@ -6,6 +6,7 @@ end is true; a run that the signal has ended can be resumed until it is complete
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
@@ -66,7 +67,7 @@ def _play(case: Case, number: signal.Signals, phase: str) -> None:
         project.arm(phase)
     engine = Engine(case, project.repository, *project.start_words, *more, env=env)
     wait_until(lambda: _is_there(engine, phase, project.has_fired), seconds=30)
-    if engine.is_alive:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(engine.pid, number)
         case.note("sent")
     (project.repository / ".ralph" / "blocked.txt").unlink(missing_ok=True)
