@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ralph_ls.core.loop.breaker import IterationFacts, count_iteration, reset
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig
+from ralph_ls.protocol.config.config import BreakerConfig
+from ralph_ls.protocol.run.values import Breaker, BreakerState
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 ENOUGH = 20

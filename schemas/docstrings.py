@@ -41,7 +41,7 @@ def member_docstrings(word: type[BaseModel] | type[Enum]) -> dict[str, str]:
 @functools.cache
 def words() -> Mapping[str, type[BaseModel] | type[Enum]]:
     """Every model and every enum of the vocabulary, by its name."""
-    modules = pkgutil.iter_modules(ralph_ls.protocol.__path__, "ralph_ls.protocol.")
+    modules = pkgutil.walk_packages(ralph_ls.protocol.__path__, "ralph_ls.protocol.")
     return {
         name: value
         for module in modules

@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ralph_ls.protocol.commands import COMMAND_TYPES, CommandBase
-from ralph_ls.protocol.events import EVENT_TYPES, EventBase
-from ralph_ls.protocol.messages import MESSAGE_TYPES, MessageBase
-from ralph_ls.protocol.methods import METHODS, Direction, Method
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.panel import Panel, PlanRows
+from ralph_ls.protocol.lsp.methods import METHODS, Direction, Method
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.lsp.panel import Panel, PlanRows
+from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
+from ralph_ls.protocol.run.events import EVENT_TYPES, EventBase
+from ralph_ls.protocol.run.messages import MESSAGE_TYPES, MessageBase
 from ralph_ls.protocol.version import SCHEMA_VERSION
 from schemas.docstrings import plain
 from schemas.json_schemas import (

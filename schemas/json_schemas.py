@@ -15,13 +15,13 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
-from ralph_ls.protocol.commands import COMMAND_ADAPTER
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import EVENT_ADAPTER
-from ralph_ls.protocol.messages import MESSAGE_ADAPTER
-from ralph_ls.protocol.methods import METHODS, Method
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.lsp.methods import METHODS, Method
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
+from ralph_ls.protocol.run.events import EVENT_ADAPTER
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.version import SCHEMA_VERSION
 from schemas.docstrings import member_docstrings, plain, words
 

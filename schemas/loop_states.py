@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from ralph_ls.core.loop.inputs import Input
 from ralph_ls.core.loop.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Phase
 from schemas.docstrings import plain
 
 Answer = frozenset[Phase] | str

@@ -13,11 +13,11 @@ from pathlib import Path
 from ralph_ls.core.loop.fold import apply, fold
 from ralph_ls.core.views.lines import header_lines, line_of
 from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.protocol.config import LogForm, ProfileName
-from ralph_ls.protocol.events import Event, RunEnded, RunStarted, UnknownEvent
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.config.config import LogForm, ProfileName
+from ralph_ls.protocol.run.events import Event, RunEnded, RunStarted, UnknownEvent
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason
+from ralph_ls.store.run.journal import read_journal
 from tests.histories import profiles
 
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ralph_ls.core.loop.profile_matrix import matrix
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.setting_types import to_seconds
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import to_seconds
 from schemas.docstrings import member_docstrings, plain
 
 

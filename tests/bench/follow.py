@@ -17,9 +17,9 @@ from pathlib import Path
 from watchdog import observers
 from watchdog.observers.polling import PollingObserver
 
-from ralph_ls.protocol.events import NoteAdded
-from ralph_ls.store import follow
-from ralph_ls.store.journal import Journal
+from ralph_ls.protocol.run.events import NoteAdded
+from ralph_ls.store.run import follow
+from ralph_ls.store.run.journal import Journal
 from tests.bench.figures import Figure, start_module
 
 N_EVENTS = 300

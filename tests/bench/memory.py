@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.journal import JournalReader
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.run.journal import JournalReader
 from tests.bench.figures import Figure, resident, start_module
 from tests.bench.replay import N_EVENTS, lines_of
 from tests.bench.runs import place

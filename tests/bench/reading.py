@@ -28,7 +28,7 @@ from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.claude.records import AssistantRecord, UserRecord
 from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.core.agent.reading import read_final
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect
 from tests.bench.figures import Figure
 from tests.bench.more_streams import gemini_stream, opencode_stream, qwen_stream
 from tests.bench.streams import (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.store.journal import read_journal
+from ralph_ls.store.run.journal import read_journal
 from tests.bench.figures import ROOT, Figure
 
 N_EVENTS = 100_000

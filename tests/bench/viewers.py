@@ -19,10 +19,9 @@ from pathlib import Path
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.engine.view_snapshots import EVERY
-from ralph_ls.store.journal import each_event, last_line
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run_view import read_view, save_view
-from ralph_ls.store.runs import save_state
+from ralph_ls.store.run.journal import each_event, last_line
+from ralph_ls.store.run.runs import read_view, save_state, save_view
 from tests.bench import client
 from tests.bench.figures import Figure, environment, resident
 from tests.bench.replay import KINDS, lines_of

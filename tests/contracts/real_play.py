@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ralph_ls.protocol.commands import COMMAND_ADAPTER
-from ralph_ls.protocol.events import EventBase
-from ralph_ls.store import inbox
+from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
+from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.store.layout import state_folder, state_root
+from ralph_ls.store.run import inbox
 from tests.engine.cases import Scene
 from tests.engine.loop import Completed, Running, git, worktree_of
 from tests.unit.loop.play import BEGIN
@@ -109,7 +109,7 @@ def _command(scene: Scene, run: str, kind: str, **fields: Any) -> None:
     given = {"kind": kind, "id": os.urandom(8).hex(), "run": run, "at": BEGIN, "by": "Ada"}
     worktree = worktree_of(scene.repository)
     folder = state_folder(state_root(os.environ), worktree).inbox
-    inbox.post(folder, COMMAND_ADAPTER.validate_python({**given, **fields}))
+    inbox.post_command(folder, COMMAND_ADAPTER.validate_python({**given, **fields}))
 
 
 def _as_agent(script: Sequence[Turn], *, waits: set[int]) -> str:

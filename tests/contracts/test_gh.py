@@ -16,8 +16,15 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.request import read_issue
-from ralph_ls.protocol.request import IssueReference, read_reference
-from ralph_ls.store.gh import FIELDS, Gh, comment_words, explain, find_gh, view_issue
+from ralph_ls.protocol.plan import IssueReference, read_reference
+from ralph_ls.store.external.gh import (
+    FIELDS,
+    Gh,
+    comment_words,
+    explain_failure,
+    find_gh,
+    view_issue,
+)
 from tests.fakes import gh as fake
 from tests.fakes import github
 
@@ -66,7 +73,7 @@ class Program:
         done = self.run("issue", "view", str(reference.number), *repository, "--json", fields)
         assert done.returncode != 0
         assert done.stdout == ""
-        return done.returncode, explain(reference, done.returncode, done.stderr)
+        return done.returncode, explain_failure(reference, done.returncode, done.stderr)
 
 
 @pytest.fixture(params=["fake", *REAL])

@@ -22,7 +22,7 @@ from msgspec import structs
 
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect
 from tests.conftest import GIT_CONFIG
 from tests.e2e.neutral import Names, without_chance
 from tests.e2e.recipe import Recipe, call, report

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.messages import MESSAGE_ADAPTER, Message
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, Message
 from tests.e2e import agents
 from tests.e2e.recipe import Recipe, does_task
 from tests.engine.loop import (

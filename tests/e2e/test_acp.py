@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.messages import FileMessage, ToolMessage
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.messages import FileMessage, ToolMessage
 from tests.e2e import agents
 from tests.e2e.recipe import DONE, GOES_ON
 from tests.e2e.recipes import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.messages import ToolMessage, ToolState
+from ralph_ls.protocol.run.messages import ToolMessage, ToolState
 from tests.e2e import agents
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipe import DONE, GOES_ON, KEY

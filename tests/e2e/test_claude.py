@@ -11,8 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import AgentStarted, UnknownEvent, dump_event
-from ralph_ls.protocol.messages import FileAction, FileMessage, TextMessage, ToolMessage, ToolState
+from ralph_ls.protocol.run.events import AgentStarted, UnknownEvent, dump_event
+from ralph_ls.protocol.run.messages import (
+    FileAction,
+    FileMessage,
+    TextMessage,
+    ToolMessage,
+    ToolState,
+)
 from tests.e2e import agents
 from tests.e2e.conftest import need
 from tests.e2e.recipe import DONE, GOES_ON, KEY, call

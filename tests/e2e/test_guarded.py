@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.engine.agent_choice import choose_agent
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from tests.e2e import agents
 from tests.e2e.agents import ROOT
 from tests.e2e.conftest import need

@@ -45,9 +45,9 @@ from ralph_ls.editor.mended import MendedServer
 from ralph_ls.editor.picture import Picture
 from ralph_ls.editor.sights import real_path
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-from ralph_ls.protocol.events import Event, EventBase, UnknownEvent
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.run.events import Event, EventBase, UnknownEvent
+from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RunFiles
 from tests.editor.wire import bodies
 from tests.unit.views.sights import run_of

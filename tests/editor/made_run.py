@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
     EventBase,
@@ -22,11 +22,11 @@ from ralph_ls.protocol.events import (
     RunEnded,
     RunStarted,
 )
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run.values import EndReason, Phase
 from ralph_ls.store.files import make_private_folder
-from ralph_ls.store.journal import Journal
 from ralph_ls.store.layout import RunFiles, find_worktree, state_folder, state_root
-from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+from ralph_ls.store.run.journal import Journal
+from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
 
 RUN = "20260131T120000Z-0a1b"
 NEXT_RUN = "20260131T130000Z-0a1c"
@@ -50,7 +50,7 @@ class MadeRun:
     def claim(self, lock: EngineLock) -> None:
         """Say whose lock it is, as an engine does before its first event."""
         lock.claim(
-            Owner(
+            LockOwner(
                 pid=os.getpid(),
                 # Not this process: the servers that are tested descend from it, and no editor's
                 # server descends from an engine.

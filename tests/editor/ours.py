@@ -8,8 +8,7 @@ from typing import Any
 
 from ralph_ls.editor.mended import MendedServer, run_stdio
 from ralph_ls.protocol.errors import WorkspaceBusy
-from ralph_ls.protocol.events import Warned
-from ralph_ls.protocol.methods import (
+from ralph_ls.protocol.lsp.methods import (
     EVENT,
     OUTPUT,
     START,
@@ -20,6 +19,7 @@ from ralph_ls.protocol.methods import (
     StartParams,
     StateParams,
 )
+from ralph_ls.protocol.run.events import Warned
 from tests.editor.scenario import register, say_aside
 
 RUN = "20260131T120000Z-0a1b"

@@ -14,7 +14,7 @@ from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.documents import SMALL_TEXT, Edit
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.sights import KEPT_PARSES, Parses, Reading, Sight, uri_of
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Phase
 from tests.editor.desk import Desk, View, picture_of
 from tests.unit.views.sights import CHOOSE, PID, begins, phase, started
 

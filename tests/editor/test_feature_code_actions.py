@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.run.events import (
     BlockedRaised,
     CircuitBreakerStateChange,
     EventBase,
@@ -18,8 +18,7 @@ from ralph_ls.protocol.events import (
     QuestionAsked,
     Warned,
 )
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.run_words import Phase, RemovedTask, TaskRef
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase, RemovedTask, TaskRef
 from ralph_ls.store.layout import RunFiles
 from tests.editor.desk import VS_CODE, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import (

@@ -8,10 +8,9 @@ import pytest
 
 from ralph_ls.core.plan.titles import title_id
 from ralph_ls.editor import refreshing
-from ralph_ls.protocol.events import EvidenceGathered, IterationStarted
-from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.options import EditorOptions, InlayHintOptions
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.lsp.options import EditorOptions, InlayHintOptions
+from ralph_ls.protocol.run.events import EvidenceGathered, IterationStarted
+from ralph_ls.protocol.run.values import Baseline, Evidence, TaskRef
 from tests.editor.desk import NEOVIM, VS_CODE, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import COMMIT, PLAN, READ, ROUND, RUN, begins, event, shows, started
 

@@ -22,8 +22,8 @@ from ralph_ls.editor.convert import Abilities
 from ralph_ls.editor.features import diagnostics, hints, lenses
 from ralph_ls.editor.picture import Picture
 from ralph_ls.editor.sights import NotShown, Parses, Sight, Source, read_sight
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.run.events import (
     CompletionRefused,
     Event,
     EvidenceGathered,
@@ -34,9 +34,8 @@ from ralph_ls.protocol.events import (
     RunStarted,
     UnknownEvent,
 )
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.run_words import Phase, TaskRef
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.run.values import BreakerState, Phase, TaskRef
+from ralph_ls.store.run.journal import read_journal
 from tests.editor.desk import View, draw
 from tests.histories import record
 from tests.unit.plan.stories.made import DONE, story, text_of

@@ -11,9 +11,9 @@ import pytest
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.editor import refreshing
 from ralph_ls.editor.features.lenses import next_minute
-from ralph_ls.protocol.events import QuestionAsked
-from ralph_ls.protocol.options import EditorOptions, LensOptions, TaskLenses
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.lsp.options import EditorOptions, LensOptions, TaskLenses
+from ralph_ls.protocol.run.events import QuestionAsked
+from ralph_ls.protocol.run.values import Phase
 from tests.editor.desk import NEOVIM, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import (
     CHOOSE,

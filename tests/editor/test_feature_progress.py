@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from ralph_ls.editor.features import progress
-from ralph_ls.protocol.events import EventBase, QuestionAsked, RunEnded
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.run.events import EventBase, QuestionAsked, RunEnded
+from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.editor.desk import VS_CODE, Desk, Message, View, Views, picture_of
 from tests.unit.views.sights import (
     CHOOSE,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
-from ralph_ls.protocol.events import QuestionAsked
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.events import QuestionAsked
+from ralph_ls.protocol.run.values import Phase
 from tests.editor.desk import Desk, Message, View, picture_of
 from tests.unit.views.sights import CHOOSE, NOON, PLAN, ROUND, begins, event, phase, started
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.protocol.events import GuardReverted, IterationStarted
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.events import GuardReverted, IterationStarted
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import Baseline, TaskRef
 from tests.editor.desk import Desk, Message, View, picture_of, run_files
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 from tests.unit.views.sights import ends, event, reports, shows, started

@@ -12,8 +12,8 @@ import pytest
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.plan.titles import title_id
-from ralph_ls.protocol.events import QuestionAsked
-from ralph_ls.protocol.run_words import Phase, TaskRef
+from ralph_ls.protocol.run.events import QuestionAsked
+from ralph_ls.protocol.run.values import Phase, TaskRef
 from tests.editor.desk import Desk, Message, View, Views, picture_of
 from tests.editor.texts import LOGIN, PLAN, PROGRESS, ask, at, desk_on, open_file, span, work_tree
 from tests.unit.views.sights import NOON, begins, event, phase, started

@@ -20,7 +20,7 @@ from lsprotocol import types
 from ralph_ls.editor.framing import FrameReader, frame
 from ralph_ls.editor.mended import Deliverer, MendedServer
 from ralph_ls.editor.server import make_server
-from ralph_ls.protocol.methods import METHODS
+from ralph_ls.protocol.lsp.methods import METHODS
 from tests.editor.wire import bodies
 
 Message = dict[str, Any]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.editor.framing import FrameReader, frame
 from ralph_ls.editor.transport_outbox import Outbox
-from ralph_ls.protocol.methods import OutputParams
+from ralph_ls.protocol.lsp.methods import OutputParams
 from tests.editor.wire import bodies
 
 Stream = Literal["out", "err"]

@@ -8,10 +8,10 @@ import pytest
 
 from ralph_ls.editor.picture import OutputPiece
 from ralph_ls.editor.reading_run import RunReader, Wants
-from ralph_ls.protocol.events import AgentStarted, Event, UnknownEvent
-from ralph_ls.store import journal as journal_module
+from ralph_ls.protocol.run.events import AgentStarted, Event, UnknownEvent
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run_view import RunView, read_view, save_view
+from ralph_ls.store.run import journal as journal_module
+from ralph_ls.store.run.runs import RunView, read_view, save_view
 from tests.unit.store.helpers import note, notes, to_lines
 from tests.unit.views.sights import CHOOSE, begins, ends, event, started
 

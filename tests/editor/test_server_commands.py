@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.editor.commands import COMMANDS
-from ralph_ls.protocol.events import PhaseChanged, QuestionAsked
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.events import PhaseChanged, QuestionAsked
+from ralph_ls.protocol.run.values import Phase
 from tests.editor.client import NEOVIM, VS_CODE
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import NOON, RUN, MadeRun, made_run

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.methods import METHODS
-from ralph_ls.store.inside import MARKER
+from ralph_ls.protocol.lsp.methods import METHODS
+from ralph_ls.store.run.ancestry import MARKER
 from tests.editor.client import Refused
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import RUN, made_run

@@ -17,7 +17,8 @@ from pytest_lsp.client import register_lsp_features
 
 from ralph_ls import __version__
 from ralph_ls.editor.codec import make_converter
-from ralph_ls.protocol import events, version
+from ralph_ls.protocol import version
+from ralph_ls.protocol.run import events
 from tests.editor.client import NEOVIM, PATIENCE, VS_CODE
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import RUN, made_run

@@ -25,13 +25,7 @@ from ralph_ls.editor.frames import (
     message_frames,
     whole_messages,
 )
-from ralph_ls.editor.loop_files import (
-    Folders,
-    find_paths,
-    folders_of,
-    kind_of,
-    watched_folders,
-)
+from ralph_ls.editor.loop_files import Folders, find_paths, folders_of, kind_of, watched_folders
 from ralph_ls.editor.picture import Found
 from ralph_ls.editor.settings import Settings, name_of
 from ralph_ls.editor.threads import in_thread

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
-from ralph_ls.store.saves import read_saves
+from ralph_ls.store.project.plan_file import read_saves
 from tests.editor.client import Editor, Message
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import NOON, made_run
@@ -164,7 +164,7 @@ class TestIssues:
         self, edit: StartEditor, repository: Path
     ) -> None:
         from ralph_ls.core.plan.beads.snapshot import to_text
-        from ralph_ls.protocol.config import Config, ProfileName
+        from ralph_ls.protocol.config.config import Config, ProfileName
         from tests.unit.plan.test_beads_queue import snapshot_of
 
         with made_run(repository, begun=False) as made:

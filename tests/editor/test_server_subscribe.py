@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.editor.transport_stdio import BACKLOG_LIMIT
-from ralph_ls.protocol.events import PhaseChanged, QuestionAsked, RunEnded, Warned
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run.events import PhaseChanged, QuestionAsked, RunEnded, Warned
+from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.editor.conftest import StartEditor
 from tests.editor.made_run import NEXT_RUN, NOON, RUN, made_run, message
 from tests.engine.loop import make_repository

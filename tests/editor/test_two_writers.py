@@ -21,7 +21,7 @@ from ralph_ls.editor.sights import text_of
 from ralph_ls.editor.text_edits import edits_between
 from ralph_ls.editor.two_writers import KEPT_OFFERS, LastCommon, Unseen
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
-from ralph_ls.store.saves import LARGEST_TEXT, Saved, read_saves, text_hash
+from ralph_ls.store.project.plan_file import LARGEST_TEXT, UserSave, read_saves, text_hash
 from tests.editor.conftest import StartEditor
 from tests.editor.desk import NEOVIM, VS_CODE, Desk, Message, View, Views
 from tests.engine.cases import wait_until
@@ -212,7 +212,7 @@ async def test_what_a_person_saves_is_kept_for_the_engine(
     state.folder.mkdir(parents=True, exist_ok=True)
     wait_until(state.folder, lambda: bool(read_saves(state, "@fix_plan.md", since=began)))
     (saved,) = read_saves(state, "@fix_plan.md", since=began)
-    assert saved == Saved(
+    assert saved == UserSave(
         at=saved.at,
         path="@fix_plan.md",
         before=text_hash(PLAN),

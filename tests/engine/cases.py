@@ -13,10 +13,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from ralph_ls.protocol.events import Event, RunResumed, RunStarted, UnknownEvent, parse_event
-from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
+from ralph_ls.protocol.run.events import Event, RunResumed, RunStarted, UnknownEvent, parse_event
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.lock import Owner, read_owner
+from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
+from ralph_ls.store.run.lock import LockOwner, read_owner
 from tests.engine.loop import (
     PATIENCE,
     Completed,
@@ -119,7 +119,7 @@ class Started(Running):
                 if ours:
                     yield event
 
-    def _owner(self) -> Owner | None:
+    def _owner(self) -> LockOwner | None:
         owner = read_owner(find_worktree(self.repository).git_dir)
         return owner if owner is not None and owner.pid == self.pid else None
 

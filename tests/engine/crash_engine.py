@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ralph_ls.cli.main import main as ralph
-from ralph_ls.protocol.events import EventBase, dump_event
+from ralph_ls.protocol.run.events import EventBase, dump_event
 from ralph_ls.store.files import write_all
-from ralph_ls.store.journal import Journal
+from ralph_ls.store.run.journal import Journal
 from tests.engine.warm import load
 
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from ralph_ls.cli.main import main
 from ralph_ls.cli.verbs import VERBS, make_command
-from ralph_ls.protocol.commands import Reset
-from ralph_ls.store import trust
-from ralph_ls.store.ask import ask, new_command_id
+from ralph_ls.protocol.run.commands import Reset
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
-from ralph_ls.store.runs import find_run
-from ralph_ls.store.trust import claim_of_file
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.trust import claim_of_file
+from ralph_ls.store.run.inbox import new_command_id, send_command
+from ralph_ls.store.run.runs import find_run
 
 CHANGING: Mapping[str, Sequence[str]] = {
     "run": ["run", "1", "--agent-command", "true"],
@@ -104,7 +104,7 @@ def ask_by_hand() -> str:
     run = find_run(worktree, state_folder(state_root(os.environ), worktree))
     assert run is not None
     command = Reset(id=new_command_id(), run=run.state.run, at=datetime.now(UTC), by="me")
-    return ask(worktree, run, command).code
+    return send_command(worktree, run, command).code
 
 
 def approve_by_hand() -> None:

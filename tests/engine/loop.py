@@ -21,18 +21,12 @@ from typing import IO
 
 import psutil
 
-from ralph_ls.protocol.events import Event, EventBase, RunResumed, RunStarted, UnknownEvent
-from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
-from ralph_ls.store.journal import read_journal
-from ralph_ls.store.layout import (
-    StateFolder,
-    Worktree,
-    find_worktree,
-    state_folder,
-    state_root,
-)
-from ralph_ls.store.lock import is_held, read_owner
-from ralph_ls.store.runs import FoundRun, find_run
+from ralph_ls.protocol.run.events import Event, EventBase, RunResumed, RunStarted, UnknownEvent
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
+from ralph_ls.store.run.journal import read_journal
+from ralph_ls.store.run.lock import is_held, read_owner
+from ralph_ls.store.run.runs import FoundRun, find_run
 from tests.engine.warm import ForkedProcess, nursery
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from ralph_ls.protocol.commands import COMMAND_ADAPTER, Command
-from ralph_ls.protocol.events import CommandAccepted, CommandRejected, EventBase
-from ralph_ls.store import inbox
+from ralph_ls.protocol.run.commands import COMMAND_ADAPTER, Command
+from ralph_ls.protocol.run.events import CommandAccepted, CommandRejected, EventBase
 from ralph_ls.store.layout import state_folder, state_root
+from ralph_ls.store.run import inbox
 from tests.engine.cases import Scene
 from tests.engine.loop import Completed, Running, events_of, worktree_of
 
@@ -77,7 +77,7 @@ def post(scene: Scene, kind: str, *, run: str = "", **fields: object) -> Command
             **fields,
         }
     )
-    inbox.post(inbox_of(scene), given)
+    inbox.post_command(inbox_of(scene), given)
     return given
 
 

@@ -11,10 +11,10 @@ import sys
 from hashlib import blake2b
 from pathlib import Path
 
-from ralph_ls.protocol.events import EventBase, dump_event
-from ralph_ls.store import follow
-from ralph_ls.store.follow import JournalFollower
-from ralph_ls.store.lock import is_held
+from ralph_ls.protocol.run.events import EventBase, dump_event
+from ralph_ls.store.run import follow
+from ralph_ls.store.run.follow import JournalFollower
+from ralph_ls.store.run.lock import is_held
 
 
 def digest_of(event: EventBase) -> str:

@@ -20,13 +20,20 @@ from pathlib import Path
 from random import Random
 from typing import NoReturn
 
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import Event, NoteAdded, RunEnded, RunResumed, RunStarted, dump_event
-from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import (
+    Event,
+    NoteAdded,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    dump_event,
+)
+from ralph_ls.protocol.run.values import EndReason
 from ralph_ls.store.files import make_private_folder
-from ralph_ls.store.journal import Journal, read_journal
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+from ralph_ls.store.run.journal import Journal, read_journal
+from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
 
 RUN = "20260131T120000Z-0a1b"
 LARGEST = 30_000
@@ -62,7 +69,9 @@ def _write(git_dir: Path, state: StateFolder, order: str, parent: int) -> None:
     with EngineLock(git_dir) as lock:
         started = own_start_time()
         lock.claim(
-            Owner(pid=os.getpid(), process_start_time=started, run=RUN, state_dir=str(state.folder))
+            LockOwner(
+                pid=os.getpid(), process_start_time=started, run=RUN, state_dir=str(state.folder)
+            )
         )
         path = make_private_folder(state.run(RUN).folder) / "journal.jsonl"
         read = read_journal(path)

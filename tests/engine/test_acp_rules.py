@@ -19,8 +19,8 @@ from ralph_ls.engine.acp.telling import MOST_NOISE, Telling
 from ralph_ls.engine.acp.transport import AgentPipes
 from ralph_ls.engine.agent_choice import choose_agent, flags_for
 from ralph_ls.engine.agents.acp import COMMANDS
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.own_python import own_command
 

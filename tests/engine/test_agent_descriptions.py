@@ -16,10 +16,10 @@ from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for, pro
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents import acp
 from ralph_ls.engine.known_agents import DESCRIPTIONS, install_of
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
-from ralph_ls.store.setting_up import KNOWN_AGENTS
+from ralph_ls.store.setup.setup import KNOWN_AGENTS
 
 STANDING = {
     "claude": "claude -p --dangerously-skip-permissions --output-format stream-json --verbose",

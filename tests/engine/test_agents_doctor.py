@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.engine.doctor.agents import account_of, look_for_agents
 from ralph_ls.engine.known_agents import DESCRIPTIONS
-from ralph_ls.protocol.doctor import AgentSeen
+from ralph_ls.protocol.json_output import AgentSeen
 from tests.engine.loop import write_agent
 
 

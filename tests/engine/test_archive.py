@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.engine.archiving import Order, archive
-from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.layout import find_worktree, state_folder
+from ralph_ls.store.project.config_file import load_settings
 from tests.engine.cases import Scene
 from tests.engine.loop import git
 from tests.engine.steering import at_work

@@ -13,13 +13,12 @@ import pytest
 
 from ralph_ls.engine.approvals import ApprovalsGuard
 from ralph_ls.engine.askers import refusal_of
-from ralph_ls.protocol.commands import COMMAND_TYPES, Asker
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.inside import MARKER
+from ralph_ls.protocol.run.commands import COMMAND_TYPES, Asker
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.lock import own_start_time
-from ralph_ls.store.run_trust import RunTrust
-from ralph_ls.store.trust import TrustRecord, write_record
+from ralph_ls.store.project.trust import RunTrust, TrustRecord, write_record
+from ralph_ls.store.run.ancestry import MARKER
+from ralph_ls.store.run.lock import own_start_time
 from tests.unit.loop.play import RUN, command
 
 FIELDS: dict[str, dict[str, Any]] = {

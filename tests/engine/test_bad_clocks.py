@@ -14,9 +14,9 @@ import pytest
 
 from ralph_ls.engine.preparation import RunRequest
 from ralph_ls.engine.start import run_engine
-from ralph_ls.protocol.events import EventBase
-from ralph_ls.store.follow import JournalFollower
+from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.run.follow import JournalFollower
 from tests.engine.cases import Scene, told
 from tests.engine.loop import Completed, events_of
 

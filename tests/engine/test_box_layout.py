@@ -18,10 +18,9 @@ from ralph_ls.engine.sandbox.home import HomeLayout, agent_of, lay_out_home
 from ralph_ls.engine.sandbox.hook_socket import MOST_CONNECTIONS, HookSocket
 from ralph_ls.engine.sandbox.places import AGENT_HOMES, SECRETS
 from ralph_ls.engine.sandbox.tokens import copy_in, is_renewed, take_back
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect, SandboxConfig
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.hook_socket import LONGEST_REQUEST
-from ralph_ls.protocol.sandbox_config import SandboxConfig
+from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST
 from ralph_ls.store.layout import StateFolder, Worktree
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from ralph_ls.engine.agent_choice import choose_agent, flags_for
 from ralph_ls.engine.messages import MessageLog
-from ralph_ls.protocol.agent_config import Dialect, ToolsConfig
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect, ToolsConfig
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.cases import Scene, told, warnings
 from tests.engine.loop import Completed, git, write_agent

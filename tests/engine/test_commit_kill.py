@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.values import Outcome
 from tests.engine.crashes import KILLED, Driver, driver
 from tests.engine.loop import (
     events_of,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import RunEnded
-from ralph_ls.store.journal import JournalRead, read_journal
+from ralph_ls.protocol.run.events import RunEnded
+from ralph_ls.store.run.journal import JournalRead, read_journal
 from tests.engine.cases import Scene
 from tests.engine.loop import PATIENCE
 

@@ -9,8 +9,8 @@ import pytest
 
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.run_words import Origin
-from ralph_ls.store.config_file import EarlierChoice, load_settings
+from ralph_ls.protocol.run.values import Origin
+from ralph_ls.store.project.config_file import PreviousChoice, load_settings
 from tests.engine.cases import Scene, told
 from tests.engine.loop import git, write_agent
 
@@ -97,7 +97,7 @@ def test_what_the_work_tree_brings_is_not_there(tmp_path: Path) -> None:
 def test_a_run_that_goes_on_keeps_its_agent(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {}, {})
     for name, expected in (("codex", "codex"), ("gone", "claude")):
-        earlier = EarlierChoice(
+        earlier = PreviousChoice(
             profile=settings.config.profile, profile_by=Origin.FOUND, sign=None, agent=name
         )
         kept = with_agent(settings, {"PATH": ""}, tmp_path, earlier=earlier)

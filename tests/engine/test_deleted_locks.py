@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.store.layout import state_folder, state_root
-from ralph_ls.store.lock import EARLIER_LOCK, LOCK
+from ralph_ls.store.run.lock import EARLIER_LOCK, LOCK
 from tests.engine.cases import Ralph, Scene, remove_at_once, told
 from tests.engine.loop import Running, git, worktree_of
 

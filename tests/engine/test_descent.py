@@ -11,15 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.descent import (
-    LARGEST_TRACE,
-    Descent,
-    forget_trace,
-    read_descent,
-    traced,
-)
-from ralph_ls.protocol.events import Warned
-from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.engine.descent import LARGEST_TRACE, Descent, forget_trace, read_descent, traced
+from ralph_ls.protocol.run.events import Warned
+from ralph_ls.protocol.run.values import Evidence
 from tests.engine.cases import Scene, told, wait_until, warnings
 from tests.engine.loop import git
 

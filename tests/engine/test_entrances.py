@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import NotAllowed
-from ralph_ls.store.git_programs import programs_named
-from ralph_ls.store.hook_launcher import own_launcher
-from ralph_ls.store.launch import launch_detached
+from ralph_ls.store.external.git_safety import programs_named
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.own_python import own_command
+from ralph_ls.store.run.launch import launch_detached
+from ralph_ls.store.setup.hook_launcher import own_launcher
 from tests.engine.hostile import clone_of, leaving
 from tests.engine.loop import git
 

@@ -18,10 +18,10 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.hearing import Hearing
 from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from tests.engine.cases import Scene, told
 from tests.engine.loop import write_agent

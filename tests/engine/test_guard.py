@@ -13,8 +13,8 @@ import pytest
 
 from ralph_ls.editor.documents import Save
 from ralph_ls.editor.features.saves import keep, keep_settings
-from ralph_ls.protocol.events import EvidenceGathered, GuardReverted
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.events import EvidenceGathered, GuardReverted
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.store.layout import StateFolder
 from tests.engine.cases import Scene, Started, told, wait_until, warnings
 from tests.engine.loop import Completed, git

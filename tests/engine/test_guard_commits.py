@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import GuardReverted
+from ralph_ls.protocol.run.events import GuardReverted
 from tests.engine.cases import Scene, told, wait_until, warnings
 from tests.engine.crashes import KILLED, driver
 from tests.engine.loop import events_of, git, make_repository, write_agent

@@ -12,7 +12,7 @@ import pytest
 
 from ralph_ls.engine.preparation import RunRequest
 from ralph_ls.engine.start import run_engine
-from ralph_ls.protocol.events import Warned
+from ralph_ls.protocol.run.events import Warned
 from tests.engine.cases import Scene, told
 from tests.engine.loop import Completed, events_of, git
 

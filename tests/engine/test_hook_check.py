@@ -9,8 +9,8 @@ import pytest
 
 from ralph_ls.core.setup.hooks import PLACES
 from ralph_ls.engine.hook_check import ask_hook, tell_silent_hook
-from ralph_ls.protocol.config import Config
-from ralph_ls.store.hook_launcher import own_launcher
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.store.setup.hook_launcher import own_launcher
 
 CLAUDE = Config(agent="claude")
 HOOK = "ralph hook stop"

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from ralph_ls.engine.process import END_SECONDS
-from ralph_ls.store.lock import is_held
+from ralph_ls.store.run.lock import is_held
 from tests.engine.cases import Scene, Started, told, wait_until
 from tests.engine.loop import git, write_agent
 

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from ralph_ls.protocol.events import GuardReverted, RunEnded
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.events import GuardReverted, RunEnded
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.engine.cases import Scene
 from tests.engine.loop import Completed, git
 

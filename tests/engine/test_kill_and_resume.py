@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     AgentExited,
     CircuitBreakerStateChange,
     Event,
@@ -29,9 +29,9 @@ from ralph_ls.protocol.events import (
     UnknownEvent,
     Warned,
 )
-from ralph_ls.protocol.run_words import EndReason, Outcome
-from ralph_ls.store.journal import read_journal
-from ralph_ls.store.runs import load_state
+from ralph_ls.protocol.run.values import EndReason, Outcome
+from ralph_ls.store.run.journal import read_journal
+from ralph_ls.store.run.runs import load_state
 from tests.engine.crashes import KILLED, Driver, driver
 from tests.engine.loop import git, make_repository, marked_processes, newest_run, write_agent
 

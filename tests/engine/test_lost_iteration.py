@@ -13,7 +13,7 @@ import pytest
 
 from ralph_ls.engine.keeper import read_last_look
 from ralph_ls.engine.last_look import forget_last_look
-from ralph_ls.protocol.events import IterationEnded, RunEnded, Warned
+from ralph_ls.protocol.run.events import IterationEnded, RunEnded, Warned
 from tests.engine.crashes import KILLED, Driver, driver
 from tests.engine.loop import KILL_ENGINE, events_of, git, make_repository, newest_run, write_agent
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.engine.agents_of_run import describe_agents, secrets_around
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.cases import Scene, told
 from tests.engine.loop import write_agent

@@ -11,7 +11,7 @@ import pytest
 from ralph_ls.editor.documents import Save
 from ralph_ls.editor.features.saves import keep
 from ralph_ls.engine.handing_over import require_able_to_hand_over
-from ralph_ls.protocol.config import Config, OnValidateFail, ProfileName
+from ralph_ls.protocol.config.config import Config, OnValidateFail, ProfileName
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.layout import StateFolder, find_worktree
 from tests.engine.cases import Scene, told, wait_until

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.protocol.events import AgentExited, IterationEnded, RunEnded, RunResumed, Warned
-from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.run.events import AgentExited, IterationEnded, RunEnded, RunResumed, Warned
+from ralph_ls.protocol.run.values import Outcome
 from tests.engine.cases import Ralph
 from tests.engine.crashes import KILLED, driver
 from tests.engine.loop import (

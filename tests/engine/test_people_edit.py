@@ -9,8 +9,8 @@ import pytest
 
 from ralph_ls.editor.documents import Save
 from ralph_ls.editor.features.saves import keep
-from ralph_ls.protocol.events import Warned
-from ralph_ls.protocol.evidence import Evidence
+from ralph_ls.protocol.run.events import Warned
+from ralph_ls.protocol.run.values import Evidence
 from ralph_ls.store.layout import StateFolder
 from tests.engine.cases import Scene, told, wait_until
 from tests.engine.loop import Completed

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from ralph_ls.protocol.errors import WorkspaceBusy
 from ralph_ls.protocol.version import SCHEMA_VERSION
-from ralph_ls.store.lock import EARLIER_LOCK, EngineLock
+from ralph_ls.store.run.lock import EARLIER_LOCK, EngineLock
 from tests.engine.cases import Ralph, told, warnings
 from tests.engine.loop import Completed, git, write_agent
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.engine.progress_log import archive_progress
-from ralph_ls.protocol.config import Config, PathsConfig, ProgressConfig
+from ralph_ls.protocol.config.config import Config, PathsConfig, ProgressConfig
 from ralph_ls.store.files import ChangedMeanwhile
 from tests.engine.cases import Scene, told, warnings
 from tests.engine.loop import git

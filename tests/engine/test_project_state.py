@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
-from ralph_ls.store.project_state import ProjectState, find_project
+from ralph_ls.store.project.project_state import ProjectState, find_project
 from tests.engine.cases import Scene, told, warnings
 from tests.engine.loop import git
 

@@ -15,7 +15,7 @@ import pytest
 from ralph_ls.engine import process_tree
 from ralph_ls.engine.process_tree import daemon_name, wait_until_gone
 from ralph_ls.engine.reaper import prepare_nursery
-from ralph_ls.store.supervisor import current, one_run
+from ralph_ls.store.external.supervisor import current, run_supervisor
 from tests.engine.cases import Ralph, Scene, told, wait_until, warnings
 from tests.engine.loop import DONE
 from tests.engine.process_agents import Agent, lives
@@ -217,7 +217,7 @@ async def test_what_nothing_ends_is_given_up_and_named(
 ) -> None:
     # As a process that hangs in the kernel, or is another user's: no signal reaches it.
     monkeypatch.setattr(process_tree, "KILL_PATIENCE", 0.1)
-    with one_run():
+    with run_supervisor():
         running = await agent.start("say('ready'); signal.pause()", grace_seconds=0.05)
         await agent.heard.until(b"ready")
         with monkeypatch.context() as patch:

@@ -15,10 +15,9 @@ from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.doctor.sandbox import check_sandbox
 from ralph_ls.engine.sandbox import commands as sandbox
 from ralph_ls.engine.sandbox.commands import end_in_sandbox, in_sandbox, stop_command
-from ralph_ls.protocol.agent_config import Dialect, PromptBy
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect, PromptBy, SandboxConfig
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.sandbox_config import SandboxConfig
 from tests.engine.cases import Scene, told, warnings
 from tests.engine.loop import git, write_agent
 

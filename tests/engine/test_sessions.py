@@ -15,13 +15,13 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.hearing import Heard, Hearing
 from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.events import AgentStarted, IterationStarted
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import SessionSeen
-from ralph_ls.protocol.state import CurrentIteration, RunState, Session
+from ralph_ls.protocol.run.events import AgentStarted, IterationStarted
+from ralph_ls.protocol.run.report import SessionSeen
+from ralph_ls.protocol.run.state import CurrentIteration, RunState, Session
+from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from tests.engine.cases import Scene, told
 

@@ -11,9 +11,9 @@ from ralph_ls.core.plan.markdown import parse
 from ralph_ls.engine import plans
 from ralph_ls.engine.plans import set_task_aside
 from ralph_ls.engine.sources.markdown import MarkdownSource
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 from tests.engine.cases import Scene, told
 from tests.engine.loop import git
 

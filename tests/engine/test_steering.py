@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.events import AgentStarted, CommandAccepted, CommandRejected
-from ralph_ls.store import inbox
+from ralph_ls.protocol.run.events import AgentStarted, CommandAccepted, CommandRejected
+from ralph_ls.store.run import inbox
 from tests.engine.cases import Scene, told, wait_until
 from tests.engine.loop import wait_for
 from tests.engine.steering import (
@@ -243,7 +243,7 @@ class TestThroughTheInbox:
         given = post(scene, "note", text="look here")
         running.wait_for("commandAccepted", command=given.id)
         wait_until(inbox_of(scene), lambda: not any(inbox_of(scene).iterdir()))
-        inbox.post(inbox_of(scene), given)
+        inbox.post_command(inbox_of(scene), given)
         wait_until(inbox_of(scene), lambda: not any(inbox_of(scene).iterdir()))
         scene.open_gate()
         done = running.wait()

@@ -18,7 +18,7 @@ from random import Random
 
 import pytest
 
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     Event,
     EventBase,
     NoteAdded,
@@ -27,10 +27,10 @@ from ralph_ls.protocol.events import (
     RunStarted,
     UnknownEvent,
 )
-from ralph_ls.store.follow import JournalFollower
-from ralph_ls.store.journal import JournalRead, read_journal
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.lock import is_held
+from ralph_ls.store.run.follow import JournalFollower
+from ralph_ls.store.run.journal import JournalRead, read_journal
+from ralph_ls.store.run.lock import is_held
 from tests.engine.store_viewer import digest_of
 from tests.engine.store_writer import RUN
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.engine.cases import told, wait_until, warnings
 from tests.engine.loop import Completed
 from tests.engine.stories import Shop, story
@@ -218,8 +218,8 @@ def test_what_a_person_does_meanwhile_is_theirs(shop: Shop) -> None:
     """A person passes a story and changes criteria; the agent's own illegal move goes back."""
     from ralph_ls.core.plan.stories import edits
     from ralph_ls.store.layout import StateFolder
-    from ralph_ls.store.lock import read_owner
-    from ralph_ls.store.plan_file import edit_as_person
+    from ralph_ls.store.project.plan_file import edit_as_user
+    from ralph_ls.store.run.lock import read_owner
 
     shop.stories(story(1), story(2), story(3))
     shop.agent("wait_here()\nmove('US-2', passes=True)\ncommit()\n")
@@ -229,7 +229,7 @@ def test_what_a_person_does_meanwhile_is_theirs(shop: Shop) -> None:
     owner = read_owner(shop.git_dir_file("ralph.json").parent)
     assert owner is not None
     criteria = {"acceptanceCriteria": ["it works well"]}
-    edit_as_person(
+    edit_as_user(
         shop.repository,
         StateFolder(folder=Path(owner.state_dir)),
         shop.plan_path,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import AgentExited, RunEnded
+from ralph_ls.protocol.run.events import AgentExited, RunEnded
 from tests.engine.cases import Ralph
 from tests.engine.loop import (
     DONE,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from tests.engine.loop import git
 from tests.sweep import invariants
 from tests.sweep.engines import ralph

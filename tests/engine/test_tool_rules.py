@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.engine.tool_rules import tell_writing_tools
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 
 
 @pytest.mark.parametrize(

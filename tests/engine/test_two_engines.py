@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.store.lock import EngineLock, Owner
+from ralph_ls.store.run.lock import EngineLock, LockOwner
 from tests.engine.cases import Ralph
 from tests.engine.loop import (
     DONE,
@@ -186,7 +186,7 @@ def test_an_engine_that_is_only_just_starting_is_not_taken_for_the_last_one(
     git_dir = worktree_of(repository).git_dir
     with EngineLock(git_dir) as lock:
         lock.claim(
-            Owner(
+            LockOwner(
                 pid=os.getpid(),
                 # The process with this number was another one.
                 process_start_time=1.0,

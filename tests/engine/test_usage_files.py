@@ -18,12 +18,12 @@ from ralph_ls.engine.hearing import Hearing
 from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.engine.usage_files import asking_for_usage
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import AgentStarted, IterationStarted
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.state import CurrentIteration, RunState, Session
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import AgentStarted, IterationStarted
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import CurrentIteration, RunState, Session
+from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 
 RUN = "20260101T000000Z-aaaa"

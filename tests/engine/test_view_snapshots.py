@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.engine.view_snapshots import EVERY, SHARE, ViewSnapshots
-from ralph_ls.store.journal import read_journal
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run_view import Bookmark, RunView, load_view, read_view
+from ralph_ls.store.run.journal import read_journal
+from ralph_ls.store.run.runs import RunView, ViewPosition, load_view, read_view
 from tests.contracts.fake_clock import FakeClock
 from tests.engine.cases import Scene
 from tests.engine.loop import journal_of
@@ -36,7 +36,7 @@ class Journal:
         return self.size
 
     @property
-    def snapshot(self) -> Bookmark:
+    def snapshot(self) -> ViewPosition:
         return load_view(self.files)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.events import RunResumed
+from ralph_ls.protocol.run.events import RunResumed
 from tests.engine.cases import Scene, told
 from tests.engine.loop import events_of, wait_for
 from tests.engine.steering import (

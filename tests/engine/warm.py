@@ -144,8 +144,8 @@ def load() -> None:
     from ralph_ls.engine.demo import agent  # noqa: F401
     from ralph_ls.engine.sources import beads, markdown, request, stories  # noqa: F401
     from ralph_ls.protocol.base import WireModel
-    from ralph_ls.protocol.commands import COMMAND_ADAPTER
-    from ralph_ls.protocol.events import EVENT_ADAPTER
+    from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
+    from ralph_ls.protocol.run.events import EVENT_ADAPTER
 
     # What typer imports on its way; nobody hears it.
     with contextlib.redirect_stdout(io.StringIO()):

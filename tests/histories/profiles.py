@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.values import EndReason
 from tests.engine.cases import Scene
 from tests.engine.loop import git, make_repository
 from tests.fakes import bd

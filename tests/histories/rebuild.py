@@ -53,8 +53,8 @@ from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.core.loop.verdict import COMMIT_FAILED
 from ralph_ls.core.loop.verification import verification_of
-from ralph_ls.protocol.commands import COMMAND_ADAPTER
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
+from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
     Committed,
@@ -68,9 +68,8 @@ from ralph_ls.protocol.events import (
     RunStarted,
     Validated,
 )
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.run_words import Mode, Outcome, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.values import Baseline, Mode, Outcome, PlanCountsView, TaskRef
 
 OWN_WARNINGS = frozenset(
     {

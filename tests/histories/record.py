@@ -38,7 +38,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.state import LoopState
 from ralph_ls.core.plan.closing.checks import Verification
-from ralph_ls.protocol.events import Event, UnknownEvent, dump_event, parse_event
+from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
 from tests.conftest import GIT_CONFIG
 from tests.contracts.pieces import PIECES
 from tests.contracts.real_play import play_for_real

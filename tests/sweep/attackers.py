@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from tests.engine.loop import write_agent, write_python_agent
 from tests.sweep import invariants
 from tests.sweep.engines import Engine, ralph

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.events import (
     AgentStarted,
     Committed,
     Event,
@@ -26,10 +26,10 @@ from ralph_ls.protocol.events import (
     RunStarted,
     UnknownEvent,
 )
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.run.values import EndReason
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.lock import is_held
+from ralph_ls.store.run.journal import read_journal
+from ralph_ls.store.run.lock import is_held
 from tests.engine.loop import git
 from tests.fakes import bd
 from tests.sweep.projects import Project

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.store.layout import find_worktree
 from tests.sweep import invariants
 from tests.sweep.engines import Ended, Engine, ralph

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from tests.engine.loop import RALPH, git, write_agent, write_python_agent
 from tests.fakes import bd
 from tests.sweep.runner import Case

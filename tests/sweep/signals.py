@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from tests.sweep import invariants
 from tests.sweep.engines import Engine, ralph
 from tests.sweep.processes import wait_until

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import psutil
 
-from ralph_ls.protocol.events import EventBase, NoteAdded
+from ralph_ls.protocol.run.events import EventBase, NoteAdded
 from tests.editor.made_run import NOON, RUN, MadeRun, made_run
 from tests.engine.loop import make_repository, write_agent
 from tests.sweep import invariants

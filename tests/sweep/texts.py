@@ -17,10 +17,10 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.parsing import check_plan, parse_plan
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.inbox import collect
-from ralph_ls.store.journal import JournalReader
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run.inbox import collect_commands
+from ralph_ls.store.run.journal import JournalReader
 from tests.engine.loop import ROOT, make_repository, write_agent
 from tests.histories import profiles
 from tests.sweep import invariants
@@ -146,7 +146,7 @@ def _commands(case: Case) -> None:
     for _ in range(INPUTS // 10):
         for number in range(10):
             (inbox / f"{number}.json").write_bytes(_command(case))
-        _try(case, b"", lambda: collect(inbox))
+        _try(case, b"", lambda: collect_commands(inbox))
 
 
 def _command(case: Case) -> bytes:

@@ -9,7 +9,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from tests.sweep.projects import Project
 from tests.sweep.runner import Case
 

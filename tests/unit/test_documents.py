@@ -28,12 +28,11 @@ from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.loop.transitions import INPUTS, TAKE_UP, TRANSITIONS
 from ralph_ls.core.plan.markdown import parse
-from ralph_ls.protocol.agent_config import AgentConfig, ToolsConfig
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig, Config
+from ralph_ls.protocol.config.agent import AgentConfig, ToolsConfig
+from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.errors import ConfigError, FromInside
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "server" / "ralph_ls"

@@ -16,8 +16,8 @@ import pytest
 
 from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.fold import apply, fold
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.events import (
     EVENT_KINDS,
     Event,
     IterationStarted,
@@ -26,8 +26,8 @@ from ralph_ls.protocol.events import (
     UnknownEvent,
     dump_event,
 )
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.run.values import EndReason
+from ralph_ls.store.run.journal import read_journal
 from tests.histories import profiles, record
 from tests.histories.rebuild import replay
 

@@ -12,7 +12,7 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.engine import archiving
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.store.config_file import load_settings, require_one_profile
+from ralph_ls.store.project.config_file import load_settings, require_one_profile
 
 
 def archive(

@@ -19,13 +19,13 @@ from pydantic import ValidationError
 from ralph_ls.cli.flags import agent_words
 from ralph_ls.cli.output import complain, say
 from ralph_ls.core.setup.rules import check_draft, errors_of
-from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.lsp.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
 from ralph_ls.protocol.plan import Priority
-from ralph_ls.protocol.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
-from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.setting_up import WITHOUT_ITEMS, profile_for
-from ralph_ls.store.setup_templates import Templates, find_template, load_templates
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.setup.setup import PROFILES_WITHOUT_ITEMS, profile_for
+from ralph_ls.store.setup.task_templates import TaskTemplates, find_template, load_templates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def to_order(given: Given, root: Path, *, asks: bool, dry_run: bool) -> Wanted:
     items = tuple(_item(text) for text in given.items)
     if not items and template is not None:
         items = _as_drafts(template)
-    if asks and not items and given.plan is None and given.profile not in WITHOUT_ITEMS:
+    if asks and not items and given.plan is None and given.profile not in PROFILES_WITHOUT_ITEMS:
         items = _ask_items()
     values = _values(given, template, asks=asks, root=root)
     try:
@@ -158,7 +158,7 @@ def _read(description: str | None) -> str | None:
     return sys.stdin.read() if description == "-" else description
 
 
-def _ask_template(templates: Templates) -> TemplateChoice | None:
+def _ask_template(templates: TaskTemplates) -> TemplateChoice | None:
     for problem in templates.problems:
         say(f"Note: {problem}")
     for number, choice in enumerate(templates.choices, 1):

@@ -9,9 +9,9 @@ from ralph_ls.cli.context import here
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.cli.renderers import header_of
 from ralph_ls.core.loop.ownership import Settlement
-from ralph_ls.store.request import read_stdin
-from ralph_ls.store.runs import load_state
-from ralph_ls.store.starting import StartOrder, start_detached
+from ralph_ls.store.project.request import read_stdin
+from ralph_ls.store.run.launch import StartOrder, start_detached
+from ralph_ls.store.run.runs import load_state
 
 
 def run_detached(

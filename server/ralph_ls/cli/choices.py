@@ -8,13 +8,18 @@ from ralph_ls.cli.context import Place
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.engine.agents_found import find_agents
 from ralph_ls.engine.default_agent import with_agent
-from ralph_ls.protocol.config import CONFIG_FILE, ProfileName
+from ralph_ls.protocol.config.config import CONFIG_FILE, ProfileName
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.setup import AgentChoice, ProfileChoice, SetupChoicesResult, SetupDefaults
-from ralph_ls.store.config_file import Settings, load_settings
-from ralph_ls.store.setting_up import WITHOUT_ITEMS, existing_plan
-from ralph_ls.store.setup_templates import load_templates
-from ralph_ls.store.starting import EDITOR_LIMIT
+from ralph_ls.protocol.lsp.setup import (
+    AgentChoice,
+    ProfileChoice,
+    SetupChoicesResult,
+    SetupDefaults,
+)
+from ralph_ls.store.project.config_file import LoadedSettings, load_settings
+from ralph_ls.store.run.launch import EDITOR_LIMIT
+from ralph_ls.store.setup.setup import PROFILES_WITHOUT_ITEMS, existing_plan
+from ralph_ls.store.setup.task_templates import load_templates
 
 _WORDS = {
     ProfileName.FIXPLAN: (
@@ -46,7 +51,7 @@ PROFILES = tuple(
         title=title,
         detail=detail,
         plan=next(iter(profile_of(name).plan_files), ""),
-        needs_items=name not in WITHOUT_ITEMS,
+        needs_items=name not in PROFILES_WITHOUT_ITEMS,
     )
     for name, (title, detail) in _WORDS.items()
 )
@@ -81,7 +86,7 @@ def setup_choices(place: Place, environment: Mapping[str, str]) -> SetupChoicesR
 
 
 def _default_agent(
-    settings: Settings,
+    settings: LoadedSettings,
     environment: Mapping[str, str],
     place: Place,
     agents: tuple[AgentChoice, ...],

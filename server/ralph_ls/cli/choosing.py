@@ -12,7 +12,7 @@ import typer
 from ralph_ls.cli.context import here
 from ralph_ls.cli.output import say
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.project.config_file import load_settings
 
 
 def ask_profile(overrides: Mapping[str, Any]) -> str | None:

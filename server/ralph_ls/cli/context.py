@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
 
 if TYPE_CHECKING:
-    from ralph_ls.store.plan_places import PlanPlace
-    from ralph_ls.store.runs import FoundRun
+    from ralph_ls.store.project.plan_file import PlanLocation
+    from ralph_ls.store.run.runs import FoundRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Place:
 
     def find_run(self) -> FoundRun | None:
         """The newest run here."""
-        from ralph_ls.store.runs import find_run
+        from ralph_ls.store.run.runs import find_run
 
         found = find_run(self.worktree, self.state)
         if found is not None:
@@ -55,14 +55,14 @@ class Place:
             return (self.worktree.root / ".beads").is_dir()
         return self._find_plan(config) is not None
 
-    def require_plan(self) -> PlanPlace:
+    def require_plan(self) -> PlanLocation:
         """The plan that a living run works on, else the one that ``ralph run`` would take.
 
         Raises ``PlanMissing`` where there is none.
         """
         from ralph_ls.core.loop.profiles import profile_of
         from ralph_ls.core.plan.kinds import PlanKind
-        from ralph_ls.store.plan_places import BD, place_of
+        from ralph_ls.store.project.plan_file import BD, find_plan_location
 
         found = self.find_run()
         is_live = found is not None and found.live
@@ -73,9 +73,9 @@ class Place:
                 "see what its agent is told: ralph prompt"
             )
         if found is not None and is_live:
-            return place_of(found.state.plan, config, os.environ)
+            return find_plan_location(found.state.plan, config, os.environ)
         if profile_of(config.profile).plan_kind is PlanKind.BEADS:
-            return place_of(BD, config, os.environ)
+            return find_plan_location(BD, config, os.environ)
         plan = self._find_plan(config)
         if plan is None:
             names = ", ".join(_plan_names(config))
@@ -83,7 +83,7 @@ class Place:
                 f"there is no plan in {self.worktree.root}: looked for {names}; "
                 "make one with: ralph init, or name yours in .ralph/config.toml"
             )
-        return place_of(plan, config, os.environ)
+        return find_plan_location(plan, config, os.environ)
 
     def _find_plan(self, config: Config) -> str | None:
         names = _plan_names(config)
@@ -94,7 +94,7 @@ class Place:
         return found[0] if found else None
 
     def _settings(self) -> Config:
-        from ralph_ls.store.config_file import load_settings
+        from ralph_ls.store.project.config_file import load_settings
 
         try:
             return load_settings(self.worktree.root, os.environ, {}).config
@@ -126,7 +126,7 @@ def _complain_once(message: str) -> None:
 
 def _warn_of_version(found: FoundRun) -> None:
     """Say that not all of a run can be shown, where another version of this program wrote it."""
-    from ralph_ls.store.versions import why_unreadable
+    from ralph_ls.store.run.journal import why_unreadable
 
     if (why := why_unreadable(found.files.journal)) is not None:
         _complain_once(f"{why}, so not all of the run is shown; use the version that wrote it")

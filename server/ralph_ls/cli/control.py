@@ -53,7 +53,7 @@ def guarded(verb: str, control: Control, function: Callable[..., None]) -> Calla
 
 
 def _require_outside(verb: str, control: Changes, *, as_json: bool) -> None:
-    from ralph_ls.store.inside import require_outside, require_own_trust
+    from ralph_ls.store.run.ancestry import require_outside, require_own_trust
 
     try:
         place = here()

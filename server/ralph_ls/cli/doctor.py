@@ -12,7 +12,7 @@ from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profi
 from ralph_ls.cli.output import emit_json
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.doctor import CheckResult, CheckStatus, DoctorReport
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus, DoctorReport
 
 MARKS = {
     CheckStatus.OK: ("✓", "green"),

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from ralph_ls.cli.output import complain
-from ralph_ls.protocol.agent_config import PromptBy
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.agent import PromptBy, SandboxKind
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.config.tables import to_seconds
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.request import FORMS, STDIN, read_reference
-from ralph_ls.protocol.sandbox_config import SandboxKind
-from ralph_ls.protocol.setting_types import to_seconds
+from ralph_ls.protocol.plan import FORMS, STDIN, read_reference
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Description = Annotated[

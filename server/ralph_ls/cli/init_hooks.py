@@ -18,11 +18,16 @@ from ralph_ls.core.setup.hooks import PLACES, WITHOUT, HookPlace, with_stop_hook
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.protocol.errors import StateUnusable, UsageError
-from ralph_ls.protocol.setup import SetupFileAction
-from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.hook_launcher import own_launcher
-from ralph_ls.store.lock import EngineLock
-from ralph_ls.store.setup_files import FileToWrite, bytes_of, to_write, write_all
+from ralph_ls.protocol.lsp.setup import SetupFileAction
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run.lock import EngineLock
+from ralph_ls.store.setup.documents import (
+    FileToWrite,
+    file_to_write,
+    read_existing_bytes,
+    write_files,
+)
+from ralph_ls.store.setup.hook_launcher import own_launcher
 
 
 def require_hooks(root: Path, agent: str | None) -> None:
@@ -58,7 +63,7 @@ def init_hooks(
             raise typer.Exit(1)
     if writes:
         with EngineLock(place.worktree.git_dir):
-            write_all(root, [file])
+            write_files(root, [file])
     if not as_json and writes:
         say(f"Written: {file.path}")
         if where.note:
@@ -88,7 +93,7 @@ def _place_of(agent: str) -> HookPlace:
 
 
 def _merged(root: Path, where: HookPlace) -> FileToWrite:
-    data = bytes_of(root, where.path)
+    data = read_existing_bytes(root, where.path)
     text = "" if data is None else data.decode("utf-8", errors="surrogateescape")
     merged = with_stop_hook(text, where, own_launcher())
     if merged.problem:
@@ -96,7 +101,7 @@ def _merged(root: Path, where: HookPlace) -> FileToWrite:
             f"{root / where.path}, line {merged.line}: {merged.problem}; mend that, or put the "
             f"hook in by hand as docs/stories.md shows it"
         )
-    return to_write(root, where.path, merged.text)
+    return file_to_write(root, where.path, merged.text)
 
 
 def _difference(file: FileToWrite) -> list[str]:

@@ -28,17 +28,17 @@ from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.core.setup.first_texts import SPEC_NAME
 from ralph_ls.core.views.visible import uncover
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.setup import SetupFileAction, SetupParams
-from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.setting_up import (
-    SetupPlanned,
-    ignoring,
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.setup.documents import requirements_beside
+from ralph_ls.store.setup.setup import (
+    SetupPlan,
     plan_first_files,
     plan_setup,
+    with_ignored_files,
     write_setup,
 )
-from ralph_ls.store.setup_documents import requirements_beside
 
 
 def init(
@@ -83,9 +83,9 @@ def init(
     place = here()
     if choices:
         from ralph_ls.cli.choices import setup_choices
-        from ralph_ls.store.starting import telling_refusals
+        from ralph_ls.store.run.launch import reporting_refusals
 
-        with telling_refusals():
+        with reporting_refusals():
             found = setup_choices(place, os.environ)
         emit_json(found.model_dump(mode="json", by_alias=True))
         return
@@ -162,7 +162,7 @@ def _set_up(place: Place, wanted: asking.Wanted, *, asks: bool, as_json: bool) -
     }
 
 
-def _show(planned: SetupPlanned) -> None:
+def _show(planned: SetupPlan) -> None:
     """Every file with its text as it will be."""
     words = {
         SetupFileAction.CREATE: "new",
@@ -176,7 +176,7 @@ def _show(planned: SetupPlanned) -> None:
                 say(f"   {line}")
 
 
-def _planned(place: Place, order: SetupParams, *, is_bare: bool) -> SetupPlanned:
+def _planned(place: Place, order: SetupParams, *, is_bare: bool) -> SetupPlan:
     from ralph_ls.engine.clock import SystemClock
 
     plan_it = plan_first_files if is_bare else plan_setup
@@ -196,7 +196,7 @@ def _write_first_files(place: Place, order: SetupParams, *, as_json: bool) -> di
     return {"written": planned.written, "workspace": str(root), "notes": list(notes)}
 
 
-def _next_step(root: Path, planned: SetupPlanned) -> str:
+def _next_step(root: Path, planned: SetupPlan) -> str:
     """What a person does before the first run."""
     match planned.config.profile:
         case ProfileName.FIXPLAN:
@@ -223,7 +223,7 @@ def _next_step(root: Path, planned: SetupPlanned) -> str:
 def _init_from_existing(root: Path, *, yes: bool, as_json: bool) -> None:
     from ralph_ls.cli.taking_over import take_over
 
-    ignored = ignoring(root, load_settings(root, {}, {}).config)
+    ignored = with_ignored_files(root, load_settings(root, {}, {}).config)
     written = take_over(root, gitignore=ignored, yes=yes, as_json=as_json)
     if written is None and not as_json:
         raise typer.Exit(1)

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable
 
 from ralph_ls.cli.renderers import JsonRenderer, PlainRenderer, Renderer, StopsOnStderr
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.watch_run import CATCH_UP, RunFollower
+from ralph_ls.store.run.watch import OUTPUT_BACKLOG, RunFollower
 
 STUCK_READER_SECONDS = 5.0
 """How long the end of a run waits for a reader that takes nothing any more."""
@@ -35,7 +35,7 @@ class Viewer:
         after_seq: int = 0,
         offset: int = 0,
         output: bool = True,
-        catch_up: int = CATCH_UP,
+        catch_up: int = OUTPUT_BACKLOG,
     ) -> None:
         self._follower = RunFollower(
             files,

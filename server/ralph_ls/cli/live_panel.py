@@ -26,10 +26,9 @@ from ralph_ls.core.views.visible import tame, tame_output
 from ralph_ls.core.views.waits import deadline, left_words, wait_words
 from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.watch_run import Output, Seen
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState, Phase
+from ralph_ls.store.run.watch import OutputChunk, RunItem
 
 STYLES = {
     Weight.QUIET: "dim",
@@ -74,9 +73,9 @@ class LiveRenderer:
         )
         self._live.start()
 
-    def show(self, seen: list[Seen]) -> None:
+    def show(self, seen: list[RunItem]) -> None:
         for item in seen:
-            if isinstance(item, Output):
+            if isinstance(item, OutputChunk):
                 self._print_output(self._decoders[item.stream].decode(item.data))
             else:
                 before, self._state = self._state, apply(self._state, item)

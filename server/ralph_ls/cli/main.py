@@ -86,7 +86,7 @@ def _answer(arguments: list[str]) -> object:
 
         return answer_stop()
     from ralph_ls.cli.verbs import command_for
-    from ralph_ls.store.supervisor import end_programs_with_process
+    from ralph_ls.store.external.supervisor import end_programs_with_process
 
     end_programs_with_process()
     if BARE_SANDBOX in arguments:

@@ -13,9 +13,9 @@ from ralph_ls.cli.flags import Issue, issue_overrides
 from ralph_ls.cli.output import complain, emit_json
 from ralph_ls.core.prompt.texts import IMPLEMENT
 from ralph_ls.core.views.visible import tame
-from ralph_ls.protocol.config import FirstMode
+from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 

@@ -27,7 +27,7 @@ from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.prompt.proposal import HEADINGS
 from ralph_ls.core.setup.rules import check_draft, errors_of
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.setup import PlanItem, ProposePlanParams, ProposePlanResult
+from ralph_ls.protocol.lsp.setup import PlanItem, ProposePlanParams, ProposePlanResult
 
 
 def propose_plan(
@@ -43,11 +43,11 @@ def propose_plan(
     as_json: Json = False,
 ) -> None:
     """Let an agent propose plan items for a task; nothing is written."""
-    from ralph_ls.store.starting import telling_refusals
+    from ralph_ls.store.run.launch import reporting_refusals
 
     if attached:
         # For an editor: one line of JSON, and the end of the input calls the agent back.
-        with telling_refusals():
+        with reporting_refusals():
             order = ProposePlanParams.model_validate_json(sys.stdin.buffer.readline())
             emit_json(_propose(order, attached=True).model_dump(mode="json", by_alias=True))
         return
@@ -82,8 +82,8 @@ def _propose(order: ProposePlanParams, *, attached: bool) -> ProposePlanResult:
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.proposing import ProposalRequest, propose
     from ralph_ls.store.layout import new_run_id
-    from ralph_ls.store.setting_up import existing_plan
-    from ralph_ls.store.setup_templates import find_template, load_templates
+    from ralph_ls.store.setup.setup import existing_plan
+    from ralph_ls.store.setup.task_templates import find_template, load_templates
 
     errors = errors_of(check_draft(description=order.description))
     if errors:

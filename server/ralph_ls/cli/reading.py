@@ -31,16 +31,15 @@ from ralph_ls.core.plan.wire import to_json as plan_to_json
 from ralph_ls.engine.agent_choice import adapter_of
 from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.engine.usage_files import mapping_of
-from ralph_ls.protocol.agent_config import Adapter, Dialect
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.config import Config, GateRule, ProfileName
+from ralph_ls.protocol.config.agent import Adapter, Dialect
+from ralph_ls.protocol.config.config import Config, GateRule, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import PlanCountsView
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.protocol.run.values import PlanCountsView
 from ralph_ls.store.files import read_regular, size_in_words
-from ralph_ls.store.plan_file import read_plan_file
-from ralph_ls.store.plan_places import PlanPlace, text_of_plan
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.plan_file import PlanLocation, read_plan_file, text_of_plan
 
 STATE_MARKS = {
     TaskState.TODO: "○",
@@ -154,7 +153,7 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
     return Dialect.TEXT if known is None else known.dialect
 
 
-def _plan_text(place: PlanPlace, file: Path | None) -> str:
+def _plan_text(place: PlanLocation, file: Path | None) -> str:
     if file is None and place.kind is PlanKind.BEADS:
         return text_of_plan(here().worktree.root, place)
     path = here().worktree.root / place.path if file is None else file
@@ -164,10 +163,10 @@ def _plan_text(place: PlanPlace, file: Path | None) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def _place_of_file(file: Path, config: Config) -> PlanPlace:
+def _place_of_file(file: Path, config: Config) -> PlanLocation:
     """A plan that somebody names; its name says what it is written in."""
     kind = kind_of_file(file.name, profile_of(config.profile).plan_kind)
-    return PlanPlace(path=str(file), kind=kind)
+    return PlanLocation(path=str(file), kind=kind)
 
 
 def _plan_settings() -> Config:

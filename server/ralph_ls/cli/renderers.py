@@ -13,13 +13,13 @@ from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
 from ralph_ls.core.views.visible import escape_json, tame, tame_output
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.engine_output import OUTPUT
+from ralph_ls.protocol.run.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.project_state import find_project, keeps_project_state
-from ralph_ls.store.watch_run import Output, Seen
+from ralph_ls.store.project.project_state import find_project, keeps_project_state
+from ralph_ls.store.run.engine_output import OUTPUT
+from ralph_ls.store.run.watch import OutputChunk, RunItem
 
 
 class Renderer(Protocol):
@@ -28,7 +28,7 @@ class Renderer(Protocol):
     backlog: int | None
     """Bytes of the agent's output that it may be behind; None: it shows all, however late."""
 
-    def show(self, seen: list[Seen]) -> None:
+    def show(self, seen: list[RunItem]) -> None:
         """Show what has happened, in order."""
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ class JsonRenderer:
     def __init__(self) -> None:
         self._is_piped = OUTPUT.has_pipe()
 
-    def show(self, seen: list[Seen]) -> None:
+    def show(self, seen: list[RunItem]) -> None:
         for item in seen:
             if isinstance(item, EventBase):
                 # A viewer may show the stream as it is.
@@ -68,7 +68,7 @@ class StopsOnStderr:
         self._state = state
         self.backlog = inner.backlog
 
-    def show(self, seen: list[Seen]) -> None:
+    def show(self, seen: list[RunItem]) -> None:
         self._inner.show(seen)
         for item in seen:
             if isinstance(item, EventBase):
@@ -93,9 +93,9 @@ class PlainRenderer:
         self._state = state
         self._is_piped = OUTPUT.has_pipe()
 
-    def show(self, seen: list[Seen]) -> None:
+    def show(self, seen: list[RunItem]) -> None:
         for item in seen:
-            if isinstance(item, Output):
+            if isinstance(item, OutputChunk):
                 text = tame_output(self._decoders[item.stream].decode(item.data))
                 self._write(text)
                 self._in_line = not text.endswith("\n") if text else self._in_line

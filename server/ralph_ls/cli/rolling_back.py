@@ -13,7 +13,7 @@ from ralph_ls.cli.output import say, write_json
 from ralph_ls.cli.steer import REJECTED
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.row_methods import RollbackResult
+from ralph_ls.protocol.lsp.row_methods import RollbackResult
 
 SHOWN = 20
 """Commits and files that a person is shown of each."""
@@ -61,7 +61,7 @@ def rollback(
 
 
 def _start(count: int | None, before: int | None, run: str | None) -> int:
-    from ralph_ls.store.iterations import first_starts
+    from ralph_ls.store.run.iterations import first_starts
 
     if (count is None) == (before is None):
         raise UsageError(

@@ -42,15 +42,15 @@ from ralph_ls.core.prompt.texts import IMPLEMENT
 from ralph_ls.core.views.lines import about_lines
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.core.views.visible import tame
-from ralph_ls.protocol.config import FirstMode
+from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
-from ralph_ls.protocol.run_words import Mode, Phase
-from ralph_ls.store.journal import offset_behind
+from ralph_ls.protocol.run.values import Mode, Phase
 from ralph_ls.store.layout import RUN_ID, RunFiles
-from ralph_ls.store.plan_places import left_alone
-from ralph_ls.store.runs import load_state
-from ralph_ls.store.starting import telling_refusals
-from ralph_ls.store.summary_file import shown_summary
+from ralph_ls.store.project.plan_file import skipped_optional_titles
+from ralph_ls.store.run.journal import offset_behind
+from ralph_ls.store.run.launch import reporting_refusals
+from ralph_ls.store.run.runs import load_state
+from ralph_ls.store.run.summary_file import shown_summary
 
 Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
 
@@ -164,7 +164,7 @@ def run_verb(
         run_detached(overrides, resume=resume, as_json=as_json, settle=order)
     else:
         launched = run_id is not None
-        with telling_refusals() if launched else contextlib.nullcontext():
+        with reporting_refusals() if launched else contextlib.nullcontext():
             code = run_in_foreground(
                 Path.cwd(),
                 overrides,
@@ -334,7 +334,7 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
             "of it is known any more; look at what it did with git log, then begin a new one"
         )
     where = shown_summary(state.config, files)
-    lines = ["", *summary_lines(state, where, optional=left_alone(state))]
+    lines = ["", *summary_lines(state, where, optional=skipped_optional_titles(state))]
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")
     stream = sys.stderr if as_json else sys.stdout

@@ -17,8 +17,9 @@ from ralph_ls.cli.output import emit_json, say
 from ralph_ls.cli.steer import hands_of, report
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.errors import NotAllowed, UsageError
-from ralph_ls.store import steering, trust
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run import steering
 
 SHOWN_BYTES = 100_000
 """A longer text is named by its hash: nobody reads it in a terminal."""
@@ -46,7 +47,7 @@ def allow(
     place = here()
     claims = _claims(place)
     _require_shown(claims, shown)
-    missing = trust.not_allowed(place.state, claims)
+    missing = trust.unapproved_claims(place.state, claims)
     if as_json and not yes:
         emit_json(_claims_json(claims, missing, allowed=False))
         return

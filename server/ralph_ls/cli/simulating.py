@@ -27,11 +27,11 @@ from ralph_ls.core.loop.simulate import simulate as simulate_trace
 from ralph_ls.core.loop.trace import TraceLine, parse_line
 from ralph_ls.core.loop.trace_fields import TraceProblem
 from ralph_ls.core.views.visible import tame
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.events import EVENT_KINDS, EventBase, parse_event
-from ralph_ls.store.config_file import DEFAULT, changed_settings, settings_of
+from ralph_ls.protocol.run.events import EVENT_KINDS, EventBase, parse_event
 from ralph_ls.store.files import open_regular
+from ralph_ls.store.project.config_file import DEFAULT, changed_settings, settings_of
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line; a longer one is left out and told, whatever it holds."""

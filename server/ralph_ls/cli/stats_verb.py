@@ -21,8 +21,8 @@ from ralph_ls.core.views.metrics_tables import (
 )
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.statistics import Statistics
-from ralph_ls.store.journals import read_statistics
+from ralph_ls.protocol.json_output import Statistics
+from ralph_ls.store.run.runs import read_statistics
 
 if TYPE_CHECKING:
     from rich.table import Table

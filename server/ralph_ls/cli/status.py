@@ -7,7 +7,7 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.views.status import answer_six, needs_person
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.store.runs import FoundRun
+from ralph_ls.store.run.runs import FoundRun
 
 
 def status(as_json: Json = False) -> None:

@@ -16,11 +16,11 @@ from ralph_ls.cli.background import run_detached
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
-from ralph_ls.protocol import commands as orders
 from ralph_ls.protocol.errors import NoEngine, UsageError
-from ralph_ls.store import steering
-from ralph_ls.store.ask import Reply
-from ralph_ls.store.steering import Hands, Steered
+from ralph_ls.protocol.run import commands as orders
+from ralph_ls.store.run import steering
+from ralph_ls.store.run.inbox import CommandReply
+from ralph_ls.store.run.steering import CommandContext, CommandOutcome
 
 Continue = Annotated[
     bool | None,
@@ -67,15 +67,15 @@ def note(text: Text, as_json: Json = False) -> None:
     report(steering.note(hands_of("note"), words).reply, as_json=as_json)
 
 
-def hands_of(verb: str) -> Hands:
+def hands_of(verb: str) -> CommandContext:
     """Where somebody steers, and who it is."""
     from ralph_ls.engine.clock import SystemClock
 
     place, now = here(), SystemClock().now()
-    return Hands(worktree=place.worktree, state=place.state, by=f"ralph {verb}", now=now)
+    return CommandContext(worktree=place.worktree, state=place.state, by=f"ralph {verb}", now=now)
 
 
-def _finish(steered: Steered, go_on: bool | None, *, as_json: bool) -> None:
+def _finish(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> None:
     """What a living engine said, or the offer to go on without one."""
     if steered.waits:
         _offer_to_go_on(steered, go_on, as_json=as_json)
@@ -83,7 +83,7 @@ def _finish(steered: Steered, go_on: bool | None, *, as_json: bool) -> None:
         report(steered.reply, as_json=as_json)
 
 
-def report(reply: Reply, *, as_json: bool) -> None:
+def report(reply: CommandReply, *, as_json: bool) -> None:
     """Say what became of an order; a refused one ends with 1."""
     if as_json:
         emit_json({"accepted": reply.accepted, "code": reply.code, "text": reply.text})
@@ -93,7 +93,7 @@ def report(reply: Reply, *, as_json: bool) -> None:
         raise typer.Exit(REJECTED)
 
 
-def _offer_to_go_on(steered: Steered, go_on: bool | None, *, as_json: bool) -> None:
+def _offer_to_go_on(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> None:
     """SPEC §2: answer, resolve and reset offer "and continue" as the default."""
     done, may_go_on = steered.reply.text, steered.may_go_on
     wanted = go_on

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_ls.protocol.hook_socket import VARIABLE
+from ralph_ls.protocol.run.hook_socket import VARIABLE
 
 if TYPE_CHECKING:
-    from ralph_ls.protocol.stop_hook import HookAnswer, HookInput
-    from ralph_ls.store.active_run import Stops
+    from ralph_ls.protocol.run.stop_hook import HookAnswer, HookInput
+    from ralph_ls.store.run.active_run import StopHookState
 
 ACTIVE_FILE = ".ralph-active"
 
@@ -56,14 +56,19 @@ def _answer() -> HookAnswer | None:
         snapshot_path,
         snapshot_text,
     )
-    from ralph_ls.store.active_run import count_stop, lives, read_at, read_stops
     from ralph_ls.store.layout import find_worktree
+    from ralph_ls.store.run.active_run import (
+        count_stop,
+        is_owner_alive,
+        read_active_file,
+        read_stops,
+    )
 
-    given, active = read_hook_input(text), read_at(root)
+    given, active = read_hook_input(text), read_active_file(root)
     if given is None or active is None:
         return None
     if (socket := os.environ.get(VARIABLE)) is not None:
-        from ralph_ls.store.hook_client import ask_engine
+        from ralph_ls.store.run.active_run import ask_engine
 
         asked = ask_engine(socket, goes_on=given.stop_hook_active)
         if asked is None or not asked.is_about(active):
@@ -71,7 +76,7 @@ def _answer() -> HookAnswer | None:
         stops = asked
     else:
         git_dir = find_worktree(root).git_dir
-        if not lives(active, git_dir):
+        if not is_owner_alive(active, git_dir):
             return None
         stops = read_stops(git_dir, active)
         if given.stop_hook_active:
@@ -130,7 +135,7 @@ def _folders(cwd: str | None) -> Iterator[Path]:
 def _plan_in(root: Path) -> str:
     """The file of stories in a tree of which no engine of ours has said it."""
     from ralph_ls.core.loop.profiles import STORIES
-    from ralph_ls.protocol.config import CONFIG_FILE
+    from ralph_ls.protocol.config.config import CONFIG_FILE
     from ralph_ls.protocol.errors import RalphError
     from ralph_ls.store.files import read_regular
     from ralph_ls.store.toml_text import parse_toml
@@ -148,14 +153,14 @@ def _plan_in(root: Path) -> str:
 
 
 def _text_of(path: Path) -> str | None:
-    from ralph_ls.store.active_run import LARGEST
     from ralph_ls.store.files import read_regular
+    from ralph_ls.store.run.active_run import LARGEST
 
     data = read_regular(path, LARGEST)
     return None if data is None else data.decode("utf-8", errors="replace")
 
 
-def _uncommitted(root: Path, stops: Stops) -> list[str]:
+def _uncommitted(root: Path, stops: StopHookState) -> list[str]:
     """What is not committed, but for what the loop keeps there and for what was so before."""
     from ralph_ls.engine.git_status import dirty_paths, disk_value
 

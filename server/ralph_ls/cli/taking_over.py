@@ -15,10 +15,10 @@ import typer
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.views.visible import uncover
-from ralph_ls.protocol.config import CONFIG_FILE, Config
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.store.existing import RC_FILE, Existing, find_existing
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
+from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
 
 PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
 
@@ -37,7 +37,7 @@ def take_over(root: Path, *, gitignore: bytes | None, yes: bool, as_json: bool) 
 
     Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
     """
-    found = find_existing(root)
+    found = find_existing_setup(root)
     if found is None:
         raise UsageError(
             f"nothing of another loop was found in {root}: looked for plans such as "
@@ -67,7 +67,7 @@ def take_over(root: Path, *, gitignore: bytes | None, yes: bool, as_json: bool) 
     return written
 
 
-def _writes(root: Path, found: Existing) -> list[_Write]:
+def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
     """What is missing here; what is there already is a person's, and stays."""
     writes: list[_Write] = []
     if not (root / CONFIG_FILE).exists():
@@ -80,7 +80,7 @@ def _writes(root: Path, found: Existing) -> list[_Write]:
     return writes
 
 
-def _config(found: Existing) -> str:
+def _config(found: ExistingSetup) -> str:
     lines = [f'profile = "{found.profile.value}"']
     plain = {key: value for key, value in found.settings.items() if "." not in key}
     lines += [f"{key} = {_toml(value)}" for key, value in plain.items()]
@@ -95,7 +95,7 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _show(found: Existing, writes: list[_Write]) -> None:
+def _show(found: ExistingSetup, writes: list[_Write]) -> None:
     say(f"Found: {uncover(found.plan)}, a plan for the profile {found.profile.value}")
     for write in writes:
         say(f"── would write {write.path}, from {write.source}")
@@ -111,7 +111,7 @@ def _show(found: Existing, writes: list[_Write]) -> None:
 
 
 def _as_json(
-    found: Existing, writes: list[_Write], *, written: tuple[str, ...]
+    found: ExistingSetup, writes: list[_Write], *, written: tuple[str, ...]
 ) -> dict[str, object]:
     return {
         "profile": found.profile.value,

@@ -9,13 +9,12 @@ from ralph_ls.cli.output import say
 from ralph_ls.cli.renderers import header_of
 from ralph_ls.cli.status import show_status
 from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.journal import offset_behind
-from ralph_ls.store.lock import is_held
-from ralph_ls.store.plan_places import left_alone
-from ralph_ls.store.run_view import state_before
-from ralph_ls.store.runs import FoundRun
-from ralph_ls.store.summary_file import shown_summary
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.project.plan_file import skipped_optional_titles
+from ralph_ls.store.run.journal import offset_behind
+from ralph_ls.store.run.lock import is_held
+from ralph_ls.store.run.runs import FoundRun, state_before
+from ralph_ls.store.run.summary_file import shown_summary
 
 
 def watch(as_json: Json = False) -> None:
@@ -51,6 +50,11 @@ def _show_how_it_stands(place: Place) -> None:
         show_status(found)
         return
     where = shown_summary(found.state.config, found.files)
-    say("\n" + "\n".join(summary_lines(found.state, where, optional=left_alone(found.state))))
+    say(
+        "\n"
+        + "\n".join(
+            summary_lines(found.state, where, optional=skipped_optional_titles(found.state))
+        )
+    )
     if (step := next_step(found.state)) is not None:
         say(f"Next:        {step}")

@@ -18,13 +18,7 @@ from ralph_ls.core.redaction_filter import make_filter, may_hold_prefix
 from ralph_ls.core.secret_forms import forms_of
 from ralph_ls.core.secret_names import MINIMAL_LENGTH, is_guessable, secrets_of
 from ralph_ls.core.secret_needles import Needles, pattern_of, room_for
-from ralph_ls.core.token_patterns import (
-    CONTEXT,
-    PREFIXES,
-    SHAPES,
-    TokenRule,
-    beginning_of_token,
-)
+from ralph_ls.core.token_patterns import CONTEXT, PREFIXES, SHAPES, TokenRule, beginning_of_token
 
 __all__ = ["MINIMAL_LENGTH", "Redactor", "StreamRedactor", "is_guessable", "secrets_of"]
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from ralph_ls.editor.picture import Found
-from ralph_ls.protocol.events import EventBase
+from ralph_ls.protocol.run.events import EventBase
 
 
 class HandOver:

@@ -33,7 +33,7 @@ from ralph_ls.editor.json_words import EXPECTED, WrongJsonType
 
 if TYPE_CHECKING:
     from ralph_ls.protocol.base import WireModel
-    from ralph_ls.protocol.methods import Method
+    from ralph_ls.protocol.lsp.methods import Method
 
 VERSION = "2.0"
 OUR_PREFIX = "ralph/"
@@ -110,7 +110,7 @@ def find_method(name: str) -> Method | None:
     """The row of our table, or None for a method that is not in it."""
     if not name.startswith(OUR_PREFIX):
         return None
-    from ralph_ls.protocol.methods import METHODS
+    from ralph_ls.protocol.lsp.methods import METHODS
 
     return METHODS.get(name)
 

@@ -14,7 +14,7 @@ from lsprotocol import types
 from pygls.progress import Progress
 
 if TYPE_CHECKING:
-    from ralph_ls.protocol.methods import OutputParams
+    from ralph_ls.protocol.lsp.methods import OutputParams
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from ralph_ls.editor.loop_files import Watched
 from ralph_ls.editor.pacing import Failures
 from ralph_ls.editor.picture import Found
 from ralph_ls.editor.work_tree import WorkTree
-from ralph_ls.store.follow import LIVE_INTERVAL
+from ralph_ls.store.run.follow import LIVE_INTERVAL
 
 logger = logging.getLogger(__name__)
 

@@ -58,7 +58,7 @@ def ask_bd(
     from ralph_ls.editor.loop_files import issue_signature
     from ralph_ls.protocol.errors import RalphError
     from ralph_ls.protocol.plan import PlanProblem
-    from ralph_ls.store.bd import find_bd, read_snapshot
+    from ralph_ls.store.external.bd import find_bd, read_snapshot
 
     if known is not None and known.signs == (parent, *issue_signature(root)):
         return known

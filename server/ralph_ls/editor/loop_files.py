@@ -16,13 +16,13 @@ from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.picture import Paths
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.request import STDIN
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.protocol.plan import STDIN
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import StateFolder, Worktree, state_folder, state_root
+from ralph_ls.store.project.config_file import load_settings
 
 logger = logging.getLogger(__name__)
 

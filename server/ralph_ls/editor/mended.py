@@ -25,7 +25,7 @@ from ralph_ls.editor.framing import FrameReader, MalformedFrame
 from ralph_ls.editor.mended_protocol import RalphProtocol
 from ralph_ls.editor.transport_client import watch_client
 from ralph_ls.editor.transport_stdio import Descriptors, PipeWriter, start_reading, take_stdio
-from ralph_ls.store.supervisor import current, end_programs_with_process
+from ralph_ls.store.external.supervisor import current, end_programs_with_process
 
 logger = logging.getLogger(__name__)
 

@@ -43,18 +43,8 @@ from ralph_ls.editor.codec import (
     write_notification,
     write_result,
 )
-from ralph_ls.editor.connection import (
-    Connection,
-    TidyProgress,
-    nobody_to_end,
-    nobody_to_watch,
-)
-from ralph_ls.editor.errors import (
-    invalid_field,
-    invalid_params,
-    tell_failure,
-    to_response_error,
-)
+from ralph_ls.editor.connection import Connection, TidyProgress, nobody_to_end, nobody_to_watch
+from ralph_ls.editor.errors import invalid_field, invalid_params, tell_failure, to_response_error
 from ralph_ls.editor.framing import frame
 from ralph_ls.editor.handshake import Stage, check_stage, log_failure
 from ralph_ls.editor.open_document import TolerantWorkspace

@@ -109,7 +109,7 @@ class Around:
         """Names within ``specs/`` of every specification, those that are not saved yet too."""
         from ralph_ls.core.plan.specs import FOLDER
         from ralph_ls.core.views.pages import PageKind, page_kind
-        from ralph_ls.store.specs import find_specs
+        from ralph_ls.store.project.detection import find_specs
 
         found = set(find_specs(self.root))
         for real in self._opened:

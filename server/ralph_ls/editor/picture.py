@@ -15,10 +15,10 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.rows import Rows
 from ralph_ls.core.views.status import needs_person
-from ralph_ls.protocol.config import PathsConfig
-from ralph_ls.protocol.events import Event, UnknownEvent
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import PathsConfig
+from ralph_ls.protocol.run.events import Event, UnknownEvent
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RunFiles
 
 

@@ -21,7 +21,7 @@ from ralph_ls.editor.frames import (
     whole_messages,
 )
 from ralph_ls.editor.picture import MessageLines, OutputPiece, Told
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
     Event,
@@ -29,11 +29,11 @@ from ralph_ls.protocol.events import (
     RunEnded,
     UnknownEvent,
 )
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.follow import Tail
-from ralph_ls.store.journal import PART, JournalParts, JournalReader, offset_behind
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run_view import Bookmark, RunView, load_view, size_of
+from ralph_ls.store.run.follow import Tail
+from ralph_ls.store.run.journal import PART, JournalParts, JournalReader, offset_behind
+from ralph_ls.store.run.runs import RunView, ViewPosition, load_view, size_of
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class RunReader:
 
     def __init__(self, files: RunFiles, *, every_event: bool = False) -> None:
         """``every_event``: give them from the first one on; else from where a snapshot is."""
-        known = Bookmark() if every_event else load_view(files)
+        known = ViewPosition() if every_event else load_view(files)
         self.files = files
         self._view: RunView = known.view
         self._tail = Tail(files.journal, offset=known.offset)

@@ -41,7 +41,7 @@ from ralph_ls.protocol.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ralph_ls.editor.subscriptions import Subscriptions
-    from ralph_ls.protocol.methods import (
+    from ralph_ls.protocol.lsp.methods import (
         ReplyResult,
         StateParams,
         StateResult,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         UnsubscribeParams,
         UnsubscribeResult,
     )
-    from ralph_ls.protocol.row_methods import (
+    from ralph_ls.protocol.lsp.row_methods import (
         ChangesParams,
         ChangesResult,
         FileAtParams,

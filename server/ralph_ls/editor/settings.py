@@ -16,7 +16,7 @@ from lsprotocol import types
 from ralph_ls.editor.workspaces import UNKNOWN_CLIENT
 
 if TYPE_CHECKING:
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def name_of(client: types.ClientInfo | None) -> str:
 def _read(told: Mapping[str, Any]) -> EditorOptions:
     from pydantic import ValidationError
 
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
     wanted = {key: value for key, value in told.items() if value is not None}
     while True:

@@ -17,9 +17,9 @@ from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.picture import Picture
 from ralph_ls.editor.sights import Sight
 from ralph_ls.editor.workspaces import WorkspaceView
-from ralph_ls.protocol.methods import StateResult
-from ralph_ls.protocol.panel import PlanRows
-from ralph_ls.store.plan_places import BD
+from ralph_ls.protocol.lsp.methods import StateResult
+from ralph_ls.protocol.lsp.panel import PlanRows
+from ralph_ls.store.project.plan_file import BD
 
 
 async def state_of(view: WorkspaceView, documents: Documents, now: datetime) -> StateResult:

@@ -22,8 +22,7 @@ from ralph_ls.editor.reading_run import Wants
 from ralph_ls.editor.states import state_of
 from ralph_ls.editor.work_tree import WorkTree
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-from ralph_ls.protocol.events import EventBase
-from ralph_ls.protocol.methods import (
+from ralph_ls.protocol.lsp.methods import (
     EVENT,
     OUTPUT,
     VIEW,
@@ -34,6 +33,7 @@ from ralph_ls.protocol.methods import (
     SubscribeResult,
     ViewParams,
 )
+from ralph_ls.protocol.run.events import EventBase
 
 VIEW_INTERVAL = 0.25
 """Seconds between two views, at least, where nothing begins or ends to need a person."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ralph_ls.editor.codec import write_messages, write_notification
 
 if TYPE_CHECKING:
-    from ralph_ls.protocol.methods import OutputParams
+    from ralph_ls.protocol.lsp.methods import OutputParams
 
 FRAME_LIMIT = 64 * 1024
 """Characters of output, or bytes of messages, in one frame (SPEC §13)."""
@@ -149,7 +149,7 @@ class Outbox:
         pile.messages.clear()
 
     def _to_frame(self, pile: _Pile) -> bytes:
-        from ralph_ls.protocol.methods import OUTPUT, OutputParams
+        from ralph_ls.protocol.lsp.methods import OUTPUT, OutputParams
 
         skipped = self._skipped.pop(pile.source, 0) + pile.skipped
         source = pile.source

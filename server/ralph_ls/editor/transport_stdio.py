@@ -21,7 +21,7 @@ from ralph_ls.editor.transport_outbox import Outbox
 from ralph_ls.store.files import write_all
 
 if TYPE_CHECKING:
-    from ralph_ls.protocol.methods import OutputParams
+    from ralph_ls.protocol.lsp.methods import OutputParams
 
 CHUNK = 64 * 1024
 """Bytes read or written at once."""

@@ -24,15 +24,15 @@ from ralph_ls.editor.loop_files import (
 )
 from ralph_ls.editor.picture import Caught, Found, Picture
 from ralph_ls.editor.reading_run import JournalLost, RunReader, Wants
-from ralph_ls.protocol.config import CONFIG_FILE, PathsConfig
+from ralph_ls.protocol.config.config import CONFIG_FILE, PathsConfig
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.events import Event, UnknownEvent
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.halts import look_at_halt_files
+from ralph_ls.protocol.run.events import Event, UnknownEvent
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder
-from ralph_ls.store.lock import Owner, is_held, read_owner
-from ralph_ls.store.runs import find_run
+from ralph_ls.store.run.halt_files import load_halt_files
+from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
+from ralph_ls.store.run.runs import find_run
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class WorkTree:
         self.folders = folders
         self.held = False
         """An engine has the work tree, so its files have to be looked at without being told."""
-        self._owner: Owner | None = None
+        self._owner: LockOwner | None = None
         self._reader: RunReader | None = None
         self._wants: Wants | None = None
         self._halt = HaltFiles()
@@ -229,7 +229,7 @@ class WorkTree:
         decide = self._paths.decide.relative_to(root).as_posix()
         blocked = self._paths.blocked.relative_to(root).as_posix()
         try:
-            halt = look_at_halt_files(root, PathsConfig(decide=decide, blocked=blocked))
+            halt = load_halt_files(root, PathsConfig(decide=decide, blocked=blocked))
         except RalphError as error:
             if self._problem != error.message:
                 logger.warning("%s", error.message)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ralph_ls.editor.loop_files import Folders
     from ralph_ls.editor.picture import Found, Paths, Picture
     from ralph_ls.editor.work_tree import WorkTree
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
     from ralph_ls.store.layout import Worktree
 
 __all__ = ["Picture", "WorkspaceView", "Workspaces"]
@@ -404,7 +404,7 @@ def _find_worktree(folder: Path) -> Worktree | None:
 
 
 def _default_options() -> EditorOptions:
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
     return EditorOptions()
 

@@ -13,8 +13,8 @@ from ralph_ls.engine.agent_description import Agent, Description
 from ralph_ls.engine.agents import acp, command, demo
 from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.engine.sandbox.commands import in_sandbox
-from ralph_ls.protocol.agent_config import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
 
 BUILT_IN = (*DESCRIPTIONS, "demo")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ralph_ls.protocol.agent_config import Dialect, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.agent import Dialect, PromptBy, ToolsConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

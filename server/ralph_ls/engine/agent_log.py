@@ -6,14 +6,13 @@ from ralph_ls.core.agent.decode.told import Told
 from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.events import AgentExited
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.store.files import PRIVATE_FILE
-from ralph_ls.store.jsonl_log import STDERR, JsonlLog
-from ralph_ls.store.logs import RunLog
-from ralph_ls.store.summary_file import SummaryFile
+from ralph_ls.store.run.logs import STDERR, JsonlLog, TextLog
+from ralph_ls.store.run.summary_file import SummaryFile
 
-Log = RunLog | JsonlLog
+Log = TextLog | JsonlLog
 
 
 def make_log(workspace: Workspace, clock: Clock) -> Log:
@@ -21,7 +20,7 @@ def make_log(workspace: Workspace, clock: Clock) -> Log:
     config, outside = workspace.config, workspace.log_folder_outside
     mode_word = workspace.source.mode_word
     if outside is None:
-        return RunLog(
+        return TextLog(
             workspace.root,
             config.paths.logs,
             form=config.log_form,

@@ -11,18 +11,18 @@ from pathlib import Path
 from ralph_ls.engine.agent_choice import BUILT_IN, choose_agent
 from ralph_ls.engine.known_agents import install_of
 from ralph_ls.engine.preparation import claims_here, require_program
-from ralph_ls.protocol.config import SessionConfig
+from ralph_ls.protocol.config.config import SessionConfig
 from ralph_ls.protocol.errors import AgentUnavailable, RalphError
-from ralph_ls.protocol.setup import AgentChoice
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import Settings
+from ralph_ls.protocol.lsp.setup import AgentChoice
 from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import LoadedSettings
 
 DEMO = "demo"
 
 
 def find_agents(
-    worktree: Worktree, state: StateFolder, settings: Settings, environment: Mapping[str, str]
+    worktree: Worktree, state: StateFolder, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> tuple[AgentChoice, ...]:
     """Every agent that can be named, those that were found first, ``demo`` behind them."""
     names = dict.fromkeys([*BUILT_IN, *sorted(settings.config.agents)])
@@ -34,19 +34,19 @@ def _choice(
     name: str,
     worktree: Worktree,
     state: StateFolder,
-    settings: Settings,
+    settings: LoadedSettings,
     environment: Mapping[str, str],
 ) -> AgentChoice:
     plain = {"agent": name, "session": SessionConfig()}
     if name == DEMO:
         plain["tools"] = None
-    own = Settings(
+    own = LoadedSettings(
         config=settings.config.model_copy(update=plain),
         from_file=settings.from_file,
         overrides=settings.overrides,
     )
     claims = [claim for claim in claims_here(worktree, state, own) if claim.agent is not None]
-    needs_allow = bool(trust.not_allowed(state, claims))
+    needs_allow = bool(trust.unapproved_claims(state, claims))
     if name == DEMO:
         detail = "Scripted, for the sample project and for trying out; no key, no network"
         return AgentChoice(name=name, found=True, detail=detail, needs_allow=needs_allow)

@@ -15,9 +15,9 @@ from ralph_ls.core.redact import secrets_of
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.tracked_values import without_tracked
-from ralph_ls.protocol.config import Config, SessionConfig
+from ralph_ls.protocol.config.config import Config, SessionConfig
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
-from ralph_ls.store.config_file import Settings
+from ralph_ls.store.project.config_file import LoadedSettings
 
 
 def describe_agents(config: Config) -> Mapping[str, Agent]:
@@ -38,7 +38,7 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
     return agents
 
 
-def require_metered(settings: Settings, agents: Mapping[str, Agent]) -> None:
+def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> None:
     """Refuse a limit in tokens or dollars for an agent of which nobody can tell what it uses.
 
     Raises ``UsageError`` for a limit that was given with this run, ``ConfigError`` for any other.

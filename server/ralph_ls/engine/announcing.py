@@ -20,10 +20,10 @@ from ralph_ls.engine import git, process
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, RequestMissing
-from ralph_ls.protocol.request import read_reference
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import trust
-from ralph_ls.store.gh import comment_words, find_gh
+from ralph_ls.protocol.plan import read_reference
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.external.gh import comment_words, find_gh
+from ralph_ls.store.project import trust
 
 TIME_LIMIT_SECONDS = 600.0
 """Seconds after which a command is ended; pushing a large repository takes its time."""
@@ -138,7 +138,9 @@ class Announcing:
             return comment_words(gh, source), {**gh.environment, **marked}, body.encode()
         key = SETTINGS[order.occasion]
         argv: tuple[str, ...] = getattr(workspace.config, key)
-        trust.require_same(workspace.root, key, argv, workspace.claims, workspace.trust.is_approved)
+        trust.require_unchanged_command(
+            workspace.root, key, argv, workspace.claims, workspace.trust.is_approved
+        )
         environment |= {
             # The whole of a long text is on standard input; no variable can hold it.
             f"RALPH_{name.upper()}": value.replace("\0", "")[:LONGEST_VARIABLE]

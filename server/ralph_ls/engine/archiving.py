@@ -22,10 +22,10 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parsing import parse_plan
 from ralph_ls.core.views.archive_summary import archive_summary
 from ralph_ls.engine import git
-from ralph_ls.protocol.config import Config, LogForm
+from ralph_ls.protocol.config.config import Config, LogForm
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
-from ralph_ls.protocol.setup import SetupParams
-from ralph_ls.protocol.statistics import RunMetrics
+from ralph_ls.protocol.json_output import RunMetrics
+from ralph_ls.protocol.lsp.setup import SetupParams
 from ralph_ls.store.files import (
     make_folders_below,
     names_in,
@@ -33,12 +33,15 @@ from ralph_ls.store.files import (
     resolve_inside,
     write_atomic,
 )
-from ralph_ls.store.journals import read_runs
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.lock import EngineLock
-from ralph_ls.store.runs import find_run
-from ralph_ls.store.setup_documents import documents_of, requirements_beside
-from ralph_ls.store.setup_files import LARGEST_FILE, write_all
+from ralph_ls.store.run.lock import EngineLock
+from ralph_ls.store.run.runs import find_run, read_runs
+from ralph_ls.store.setup.documents import (
+    LARGEST_FILE,
+    requirements_beside,
+    setup_documents,
+    write_files,
+)
 
 ARCHIVE = "archive"
 """The folder of all archives, in the root of the work tree."""
@@ -206,7 +209,7 @@ def _begin_anew(
     """Write them where the others were."""
     profile, plan = profile_of(config.profile), found.written[0]
     try:
-        documents = documents_of(
+        documents = setup_documents(
             root,
             SetupParams(profile=profile.name),
             profile,
@@ -215,7 +218,7 @@ def _begin_anew(
             environment=environment,
             today=today,
         )
-        write_all(root, (one for one in documents.files if one.path in found.written))
+        write_files(root, (one for one in documents.files if one.path in found.written))
     except StateUnusable as error:
         raise StateUnusable(
             f"everything was archived in {root / found.folder}, but the plan does not begin anew: "

@@ -10,10 +10,10 @@ import os
 from dataclasses import dataclass
 
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.commands import Answer, Command, Note, Stop
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.inside import KnownRuns, ancestry_of, find_inside
-from ralph_ls.store.lock import is_same_process, own_start_time
+from ralph_ls.protocol.run.commands import Answer, Command, Note, Stop
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.run.ancestry import WorktreeRuns, ancestry_of, find_membership
+from ralph_ls.store.run.lock import is_same_process, own_start_time
 
 OF_COMMANDS = (Answer, Note, Stop)
 """What commands of ``on_*`` may ask: they speak for the user."""
@@ -42,7 +42,7 @@ def refusal_of(command: Command, workspace: Workspace, run: RunState) -> Refusal
             reason=f"the process that asked (pid {asker.pid}) is gone, or runs in a container, so "
             "nobody knows whether an iteration has started it; ask again",
         )
-    inside = find_inside(ancestry_of(asker.pid), _known(workspace, run))
+    inside = find_membership(ancestry_of(asker.pid), _known(workspace, run))
     if inside is None or (inside.is_command and isinstance(command, OF_COMMANDS)):
         return None
     return Refusal(
@@ -52,9 +52,9 @@ def refusal_of(command: Command, workspace: Workspace, run: RunState) -> Refusal
     )
 
 
-def _known(workspace: Workspace, run: RunState) -> KnownRuns:
+def _known(workspace: Workspace, run: RunState) -> WorktreeRuns:
     agent = None if run.current is None else run.current.agent
-    return KnownRuns(
+    return WorktreeRuns(
         ids=frozenset({workspace.run, *workspace.state.run_ids()}),
         live=workspace.run,
         engine=(os.getpid(), own_start_time()),

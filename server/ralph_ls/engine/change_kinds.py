@@ -18,10 +18,10 @@ from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import blob_value
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import read_regular
-from ralph_ls.store.git_command import run_git
 
 FILES_LIMIT = 50
 """Changed files whose content is compared; more are no repetition."""

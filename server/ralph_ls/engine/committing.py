@@ -24,9 +24,9 @@ from ralph_ls.engine.git_work import Hands, run_own_git
 from ralph_ls.engine.restoration_commits import RestorationCommits
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, write_atomic
-from ralph_ls.store.git_command import run_git
 
 SHOWN_PATHS = 5
 

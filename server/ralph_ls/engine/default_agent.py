@@ -12,20 +12,20 @@ from pathlib import Path
 from ralph_ls.engine.agents import acp
 from ralph_ls.engine.environment import base_agent_environment
 from ralph_ls.engine.known_agents import DESCRIPTIONS
-from ralph_ls.protocol.config import CONFIG_FILE, Config
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.run_words import Origin
-from ralph_ls.store.config_file import EarlierChoice, Settings
-from ralph_ls.store.programs import find_outside
+from ralph_ls.protocol.run.values import Origin
+from ralph_ls.store.external.programs import find_trusted_program
+from ralph_ls.store.project.config_file import LoadedSettings, PreviousChoice
 
 
 def with_agent(
-    settings: Settings,
+    settings: LoadedSettings,
     environment: Mapping[str, str],
     root: Path,
     *,
-    earlier: EarlierChoice | None = None,
-) -> Settings:
+    earlier: PreviousChoice | None = None,
+) -> LoadedSettings:
     """The settings with the agent that works; as they are where somebody named one.
 
     ``earlier`` is of the run that goes on, which keeps its agent. Where none is found, the
@@ -55,7 +55,7 @@ def with_agent(
     return _choosing(settings, found[0], Origin.FOUND)
 
 
-def _choosing(settings: Settings, name: str, by: Origin) -> Settings:
+def _choosing(settings: LoadedSettings, name: str, by: Origin) -> LoadedSettings:
     config = settings.config.model_copy(update={"agent": name})
     return replace(settings, config=config, agent_by=by)
 
@@ -73,4 +73,4 @@ def _is_here(name: str, config: Config, environment: Mapping[str, str], root: Pa
     program = table.argv[0] if table is not None and table.argv else standing
     if Path(program).name != program:
         return (root / program).exists()
-    return find_outside(program, root, around.get("PATH", "")) is not None
+    return find_trusted_program(program, root, around.get("PATH", "")) is not None

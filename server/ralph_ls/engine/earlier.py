@@ -29,22 +29,18 @@ from ralph_ls.engine.ownership import last_sign_of_life
 from ralph_ls.engine.process_tree import end_orphan, end_tree
 from ralph_ls.engine.reaper import living_reaper
 from ralph_ls.engine.sandbox.commands import end_in_sandbox
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
-from ralph_ls.protocol.events import IterationEnded, RunResumed, RunStarted
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.events import IterationEnded, RunResumed, RunStarted
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.files import read_regular
-from ralph_ls.store.journal import each_event
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.lock import is_engine, is_same_process, is_state_held
-from ralph_ls.store.logs import (
-    find_old_logs,
-    move_earlier_logs,
-    remove_logs,
-)
-from ralph_ls.store.runs import FoundRun
-from ralph_ls.store.summary_file import NAME, has_row, summary_folder, write_summary
+from ralph_ls.store.run.journal import each_event
+from ralph_ls.store.run.lock import is_engine, is_same_process, is_state_held
+from ralph_ls.store.run.logs import find_old_logs, move_earlier_logs, remove_logs
+from ralph_ls.store.run.runs import FoundRun
+from ralph_ls.store.run.summary_file import NAME, has_row, summary_folder, write_summary
 
 ORPHAN_GRACE = 2.0
 """Seconds that what a dead engine left gets between TERM and KILL."""

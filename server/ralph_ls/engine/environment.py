@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ralph_ls.engine.known_agents import install_of
 from ralph_ls.protocol.errors import AgentUnavailable
-from ralph_ls.store.git_command import without_git_redirections
-from ralph_ls.store.inside import MARKER
+from ralph_ls.store.external.git_command import without_git_redirections
+from ralph_ls.store.run.ancestry import MARKER
 
 _EDITOR_PREFIXES = ("VSCODE_", "ELECTRON_")
 _INTERPRETER_NAMES = frozenset({"PYTHONPATH", "PYTHONHOME"})

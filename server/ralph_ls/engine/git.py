@@ -25,9 +25,9 @@ from ralph_ls.engine.git_status import (
     tree_value,
 )
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import ChangedMeanwhile, read_regular, write_atomic
-from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree, find_worktree
 
 NESTED_DEPTH = 3

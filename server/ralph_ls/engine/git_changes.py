@@ -24,8 +24,8 @@ from ralph_ls.engine.git_history import (
 )
 from ralph_ls.engine.git_status import GITLINK, HEX, disk_value
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.store.git_command import run_git
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
 
 
 def changes_between(

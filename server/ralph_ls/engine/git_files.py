@@ -14,9 +14,9 @@ from pathlib import Path
 from ralph_ls.core.loop.inputs import Reverted
 from ralph_ls.engine.guard_keeper import Keeper
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.store.external.git_safety import SMALL_FILES, TREE_FILES, why_git_cannot_read
 from ralph_ls.store.files import read_regular, write_atomic
-from ralph_ls.store.git_inputs import SMALL_FILES, TREE_FILES, why_git_cannot_read
 
 
 class GitFiles:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ralph_ls.engine.git_status import told, tree_value
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.evidence import CommitSeen
-from ralph_ls.store.git_command import run_git
+from ralph_ls.protocol.run.values import CommitSeen
+from ralph_ls.store.external.git_command import run_git
 
 COMMITS_LIMIT = 200
 SUBJECT_LIMIT = 300

@@ -24,17 +24,17 @@ from ralph_ls.engine.git import read_head
 from ralph_ls.engine.process_tree import find_marked
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
-from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch
-from ralph_ls.store.git_locks import (
+from ralph_ls.store.external.git_locks import (
     LockFile,
     find_blocking,
-    find_git_at_work,
     find_locks,
+    find_running_git,
     move_lock,
     removal_of,
 )
+from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.layout import RunFiles, Worktree
+from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch
 
 MOVED = "git-locks-moved"
 WAITING = "waiting-for-git"
@@ -186,7 +186,7 @@ def wait_until_quiet(
     for _ in range(pauses + 1):
         if not any(lock.is_there() for lock in locks):
             return False
-        if find_git_at_work(place) is None:
+        if find_running_git(place) is None:
             return True
         if stopped.wait(LIVE_INTERVAL):
             return False
@@ -222,7 +222,7 @@ def locked_words(locks: Collection[LockFile], place: Worktree, *, now: float) ->
         f"{lock.path} (there for {format_duration(max(0.0, now - lock.written_at))})"
         for lock in locks
     ]
-    worker = find_git_at_work(place)
+    worker = find_running_git(place)
     what = "a lock file keeps" if len(named) == 1 else "lock files keep"
     start = f"{what} git from changing the repository: {some_of(named, SHOWN)}"
     if worker is not None:

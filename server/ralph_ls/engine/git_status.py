@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import IrregularFile, open_regular, read_at_most, read_regular
-from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import find_worktree
 
 DELETED = "deleted"

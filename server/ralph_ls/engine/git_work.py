@@ -19,7 +19,7 @@ from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_locks import GitLocks
 from ralph_ls.engine.sandbox.hooks import hooks_in_box
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.store.git_command import git_program
+from ralph_ls.store.external.git_command import git_program
 
 TAIL_CHARACTERS = 2000
 

@@ -23,13 +23,13 @@ from ralph_ls.engine.guarding_history import HistoryGuard, UserVersion
 from ralph_ls.engine.persons import saves_of
 from ralph_ls.engine.restoration_commits import same_lines
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import CONFIG_FILE
+from ralph_ls.protocol.config.config import CONFIG_FILE
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.store.files import names_in, read_regular, write_atomic
-from ralph_ls.store.saves import text_hash
-from ralph_ls.store.trust import LARGEST_FILE
-from ralph_ls.store.validation_files import validation_files, validation_folder
+from ralph_ls.store.project.plan_file import text_hash
+from ralph_ls.store.project.scripts import validation_files, validation_folder
+from ralph_ls.store.project.trust import LARGEST_FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

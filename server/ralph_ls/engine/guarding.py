@@ -40,17 +40,11 @@ from ralph_ls.engine.restoration_commits import RestorationCommits, same_lines
 from ralph_ls.engine.sources.source import Guarded, Watched
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import TaskRef
-from ralph_ls.store.files import (
-    ChangedMeanwhile,
-    read_if_there,
-    read_regular,
-    write_atomic,
-)
-from ralph_ls.store.plan_file import read_plan_file
-from ralph_ls.store.saves import text_hash
-from ralph_ls.store.trust import LARGEST_FILE
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import TaskRef
+from ralph_ls.store.files import ChangedMeanwhile, read_if_there, read_regular, write_atomic
+from ralph_ls.store.project.plan_file import read_plan_file, text_hash
+from ralph_ls.store.project.trust import LARGEST_FILE
 
 SHOWN_TASKS = 50
 

@@ -33,7 +33,7 @@ from ralph_ls.engine.restoration_commits import (
 )
 from ralph_ls.engine.sources.source import Guarded, Offence, Watched
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 
 SHOWN_PATHS = 5
 TRIES = 3

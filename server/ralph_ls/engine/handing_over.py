@@ -19,11 +19,11 @@ from ralph_ls.engine.committing import Committing, named
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.pushing import Pushing, find_remote
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Committer, Config, OnValidateFail
+from ralph_ls.protocol.config.config import Committer, Config, OnValidateFail
 from ralph_ls.protocol.errors import ConfigError, RalphError
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.git_command import run_git
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.layout import Worktree
 
 

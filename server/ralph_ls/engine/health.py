@@ -21,9 +21,9 @@ from ralph_ls.engine.environment import base_agent_environment, find_program
 from ralph_ls.engine.handing_over import require_branch_to_push
 from ralph_ls.engine.pushing import Remote, find_remote
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import PlanMissing
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
 
 
 def free_bytes(path: Path) -> int | None:

@@ -29,11 +29,10 @@ from ralph_ls.engine.messages import MessageLog, decode_recorded
 from ralph_ls.engine.sources.source import Watched
 from ralph_ls.engine.usage_files import mapping_of, with_usage_file
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
-from ralph_ls.protocol.report import Promise, PromiseKind, SessionSeen, Usage
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.files import open_regular
 
 READ_LIMIT = 16 << 20

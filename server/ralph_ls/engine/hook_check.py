@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.engine.environment import base_agent_environment
-from ralph_ls.protocol.config import Config
-from ralph_ls.store.hook_launcher import check_hook
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.store.setup.hook_launcher import check_hook
 
 
 def ask_hook(root: Path, config: Config, environment: Mapping[str, str]) -> str | None:

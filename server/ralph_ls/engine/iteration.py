@@ -56,13 +56,7 @@ from ralph_ls.engine.handing_over import HandingOver, tell_leftovers, work_left
 from ralph_ls.engine.health import Health
 from ralph_ls.engine.hearing import Hearing, tell_denials, watched
 from ralph_ls.engine.keeper import Keeper
-from ralph_ls.engine.launching import (
-    launch_of,
-    leave_sandbox,
-    prompt_of,
-    tell_end,
-    tell_launch,
-)
+from ralph_ls.engine.launching import launch_of, leave_sandbox, prompt_of, tell_end, tell_launch
 from ralph_ls.engine.looking import Looking, tell_persons
 from ralph_ls.engine.notices import Notices
 from ralph_ls.engine.output_stream import OutputLimit, tell_cut
@@ -79,14 +73,13 @@ from ralph_ls.engine.unfinished_git import UnfinishedGit
 from ralph_ls.engine.validation import Validating
 from ralph_ls.engine.verifying import Verifying
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.events import AgentExited, IterationEnded
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.run_words import Mode, TaskRef
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.active_run import stop_state
-from ralph_ls.store.halts import look_at_halt_files
-from ralph_ls.store.jsonl_log import STDOUT
-from ralph_ls.store.supervisor import current
+from ralph_ls.protocol.run.events import AgentExited, IterationEnded
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline, Mode, TaskRef
+from ralph_ls.store.external.supervisor import current
+from ralph_ls.store.run.active_run import stop_state
+from ralph_ls.store.run.halt_files import load_halt_files
+from ralph_ls.store.run.logs import STDOUT
 
 KEPT_ERRORS = 200
 """Error lines of one iteration that are passed on; a flood says nothing more."""
@@ -386,7 +379,7 @@ class IterationWork:
             plan=await self._with_offence(self._facts(plan_text, effect, run, renamed), plan_text),
             ownership=Ownership() if inherited is None else inherited.ownership,
             left=left,
-            halt=look_at_halt_files(workspace.root, workspace.config.paths),
+            halt=load_halt_files(workspace.root, workspace.config.paths),
             must_validate=is_due,
             reverted=put_back.reverted,
             notices=(

@@ -27,17 +27,12 @@ from typing import Any
 
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.git import OwnFiles, take_baseline
-from ralph_ls.engine.last_look import (
-    LastLook,
-    forget_last_look,
-    load_last_look,
-    save_last_look,
-)
+from ralph_ls.engine.last_look import LastLook, forget_last_look, load_last_look, save_last_look
 from ralph_ls.engine.process_tree import find_marked, is_alive, wait_until_gone
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Committer
+from ralph_ls.protocol.config.config import Committer
+from ralph_ls.store.external.supervisor import KILL_PATIENCE, end_programs_with_process
 from ralph_ls.store.files import PRIVATE_FILE
-from ralph_ls.store.supervisor import KILL_PATIENCE, end_programs_with_process
 
 LOCK = "keeper.lock"
 

@@ -17,17 +17,17 @@ from pydantic import ValidationError
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.words import some_of
-from ralph_ls.protocol.config import CONFIG_FILE
-from ralph_ls.protocol.run_words import INFERRED
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import (
-    Settings,
-    careful,
-    earlier_choice,
+from ralph_ls.protocol.config.config import CONFIG_FILE
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import INFERRED
+from ralph_ls.store.project.config_file import (
+    LoadedSettings,
+    cautious_settings,
+    previous_choice,
     read_environment,
     validated,
 )
-from ralph_ls.store.trust import COMMANDS, SANDBOX
+from ralph_ls.store.project.trust import COMMANDS, SANDBOX
 
 NOT_KEPT = frozenset({"agents", "agent", SANDBOX, *COMMANDS})
 """What decides which programs are run."""
@@ -38,8 +38,11 @@ _REDACTED = "[redacted "
 
 
 def keep_settings(
-    settings: Settings, earlier: RunState, given: Mapping[str, Any], environment: Mapping[str, str]
-) -> tuple[Settings, list[Notice]]:
+    settings: LoadedSettings,
+    earlier: RunState,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
+) -> tuple[LoadedSettings, list[Notice]]:
     """The settings of the resumed run, and what to tell of those that have changed since.
 
     ``settings`` are what a new run would have, ``given`` what came as flags with the resume.
@@ -48,9 +51,9 @@ def keep_settings(
     wanted = _leaves(_joined(read_environment(environment), to_tables(given)))
     if now["profile"] != earlier.config.profile:
         return settings, []
-    if "profile" in wanted and earlier_choice(earlier).profile_by in INFERRED:
+    if "profile" in wanted and previous_choice(earlier).profile_by in INFERRED:
         # Now that somebody has chosen the profile, its own pushes and bounds count.
-        wanted |= careful({})
+        wanted |= cautious_settings({})
     tables = _kept(earlier.config.model_dump(), now, set(wanted))
     try:
         config = validated(tables)

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 
 NAME = "last-look.json"

@@ -23,10 +23,10 @@ from ralph_ls.engine.sandbox.home import agent_of
 from ralph_ls.engine.sandbox.starting import LeaveBox, in_box
 from ralph_ls.engine.usage_files import asking_for_usage
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.agent_config import Dialect, PromptBy
-from ralph_ls.store import trust
+from ralph_ls.protocol.config.agent import Dialect, PromptBy
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
-from ralph_ls.store.prompt_texts import PromptSource, find_template
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.prompt_texts import PromptSource, find_template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import GateRule
+from ralph_ls.protocol.config.config import GateRule
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.project_state import find_project
+from ralph_ls.store.project.project_state import find_project
 
 OLD_ATTEMPTS = ".ralph-attempts"
 

@@ -26,11 +26,11 @@ from ralph_ls.engine.own_commits import OwnCommits
 from ralph_ls.engine.repository_damage import Repository
 from ralph_ls.engine.restoration_commits import RestorationCommits
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Committer, EvidenceKind
+from ralph_ls.protocol.config.config import Committer, EvidenceKind
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.engine_output import OUTPUT
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.run.engine_output import OUTPUT
 
 SHOWN_COMMITS = 3
 

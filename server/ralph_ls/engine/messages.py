@@ -13,9 +13,8 @@ from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Decoder, Final
 from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.core.agent.decode.told import Counts, Told, UsageTold, lines_of
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
 
 CHUNK = 1 << 20

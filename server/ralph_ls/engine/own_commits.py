@@ -20,8 +20,8 @@ from typing import NamedTuple
 from ralph_ls.engine.descent import Descent, Span
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, read_regular, write_all
-from ralph_ls.store.git_command import run_git
 
 NAME = "git-spans.jsonl"
 

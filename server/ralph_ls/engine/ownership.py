@@ -29,13 +29,13 @@ from ralph_ls.engine.git_status import disk_value
 from ralph_ls.engine.last_look import LastLook, save_last_look
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.bd import FOLDER
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.bd import FOLDER
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import names_in
-from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.runs import FoundRun
+from ralph_ls.store.run.runs import FoundRun
 
 MOST_COMMITS = 200
 

@@ -48,12 +48,12 @@ from ralph_ls.engine.view_snapshots import ViewSnapshots
 from ralph_ls.engine.watching import EDIT_PATIENCE, Wakeup
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import halts
-from ralph_ls.store.journal import Journal
-from ralph_ls.store.runs import save_state
-from ralph_ls.store.supervisor import current
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.external.supervisor import current
+from ralph_ls.store.run import halt_files
+from ralph_ls.store.run.journal import Journal
+from ralph_ls.store.run.runs import save_state
 
 SAVE_DELAY = 0.05
 """Seconds from an iteration's end to the sync: by then the next agent has been started."""
@@ -291,7 +291,7 @@ class Performer:
                 case TakeApprovals(approvals=approvals):
                     self._workspace.trust.accept({one.key: one.sha256 for one in approvals})
                 case WriteDecide():
-                    halts.write_decide(
+                    halt_files.write_decide(
                         root,
                         paths,
                         question=effect.question,
@@ -300,11 +300,11 @@ class Performer:
                         answer=effect.answer,
                     )
                 case RemoveDecide():
-                    halts.remove_decide(root, paths)
+                    halt_files.remove_decide(root, paths)
                 case WriteBlocked(reason=reason):
-                    halts.write_blocked(root, paths, reason)
+                    halt_files.write_blocked(root, paths, reason)
                 case RemoveBlocked():
-                    halts.remove_blocked(root, paths)
+                    halt_files.remove_blocked(root, paths)
                 case _:
                     raise AssertionError(f"no hand for {effect}")
         except (RalphError, OSError) as error:
@@ -315,7 +315,7 @@ class Performer:
     def _watch_halt_files(self) -> None:
         self._end_waiting()
         root, paths = self._workspace.root, self._workspace.config.paths
-        known = halts.look_at_halt_files(root, paths)
+        known = halt_files.load_halt_files(root, paths)
         self._deliver(HaltFilesChanged(halt=known))
         changed, changed_at = known, 0.0
 
@@ -325,7 +325,7 @@ class Performer:
             if self._workspace.is_gone():
                 return  # Nothing may be written where somebody has just removed everything.
             try:
-                found = halts.look_at_halt_files(root, paths)
+                found = halt_files.load_halt_files(root, paths)
             except RalphError:
                 return  # It is looked at again; whoever broke it may be about to mend it.
             moment = self._clock.monotonic()
@@ -336,7 +336,7 @@ class Performer:
                 self._deliver(HaltFilesChanged(halt=found))
 
         try:
-            folders = halts.make_folders(root, paths)
+            folders = halt_files.make_halt_folders(root, paths)
         except StateUnusable:
             if self._workspace.is_gone():
                 return  # The run ends at the next look at its commands.

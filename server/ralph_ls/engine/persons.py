@@ -13,7 +13,7 @@ from datetime import datetime
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.words import some_of
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.store.saves import Saved, read_saves, text_hash
+from ralph_ls.store.project.plan_file import UserSave, read_saves, text_hash
 
 SHOWN_TASKS = 5
 
@@ -49,7 +49,7 @@ def find_plan_edits(
     )
 
 
-def saves_of(workspace: Workspace, path: str, *, since: datetime | None) -> Sequence[Saved]:
+def saves_of(workspace: Workspace, path: str, *, since: datetime | None) -> Sequence[UserSave]:
     """What people saved of a file of the work tree, oldest first."""
     if since is None:
         return ()

@@ -11,10 +11,10 @@ from pathlib import Path
 from ralph_ls.core.plan.editing.progress_archiving import archive_path
 from ralph_ls.core.plan.finished import records_finished
 from ralph_ls.engine.specifications import has_specifications
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import read_regular, resolve_inside
-from ralph_ls.store.setup_files import LARGEST_FILE
+from ralph_ls.store.setup.documents import LARGEST_FILE
 
 REQUIREMENTS = ("PRD.md", "prd.md")
 """Documents in the root that say what is to be built."""

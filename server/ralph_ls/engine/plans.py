@@ -16,11 +16,11 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
 from ralph_ls.core.plan.tags import traits_of
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import Config, FirstMode, OptionalTasks
+from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
-from ralph_ls.store.plan_file import edit_plan, read_plan
+from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
+from ralph_ls.store.project.plan_file import edit_plan, read_plan
 
 SHOWN_TASKS = 10
 SHOWN_TITLES = 3

@@ -48,11 +48,7 @@ from ralph_ls.engine.keeper import read_last_look
 from ralph_ls.engine.kept_settings import keep_settings
 from ralph_ls.engine.legacy import tell_legacy
 from ralph_ls.engine.looking import Looking
-from ralph_ls.engine.ownership import (
-    Inheriting,
-    are_issues_touched,
-    tell_unsettled,
-)
+from ralph_ls.engine.ownership import Inheriting, are_issues_touched, tell_unsettled
 from ralph_ls.engine.progress_log import archive_progress
 from ralph_ls.engine.run_choices import choices_of
 from ralph_ls.engine.sandbox.choice import prepare_sandbox
@@ -61,30 +57,25 @@ from ralph_ls.engine.tool_rules import tell_writing_tools
 from ralph_ls.engine.verifying import tell_not_allowed
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable, UsageError
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import (
-    Settings,
-    earlier_choice,
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason
+from ralph_ls.store.external.git_safety import trust_git_settings
+from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.layout import StateFolder, Worktree, new_run_id
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import (
+    LoadedSettings,
     load_settings,
+    previous_choice,
     require_one_profile,
 )
-from ralph_ls.store.files import resolve_inside
-from ralph_ls.store.git_programs import trust_git_settings
-from ralph_ls.store.halts import look_at_halt_files
-from ralph_ls.store.journal import JournalParts, each_event
-from ralph_ls.store.layout import (
-    StateFolder,
-    Worktree,
-    new_run_id,
-)
-from ralph_ls.store.notes import take_notes, take_resets
-from ralph_ls.store.project_state import keeps_project_state, open_project
-from ralph_ls.store.run_trust import read_run_trust
-from ralph_ls.store.runs import find_run
-from ralph_ls.store.versions import require_understood
+from ralph_ls.store.project.project_state import keeps_project_state, open_project
+from ralph_ls.store.project.trust import read_run_trust
+from ralph_ls.store.run.halt_files import load_halt_files
+from ralph_ls.store.run.inbox import take_notes, take_resets
+from ralph_ls.store.run.journal import JournalParts, each_event, require_understood
+from ralph_ls.store.run.runs import find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,12 +221,12 @@ def _resumed(
 
 def _settings(
     request: RunRequest, root: Path, overrides: Mapping[str, Any], earlier: RunState | None
-) -> tuple[Settings, list[Notice]]:
+) -> tuple[LoadedSettings, list[Notice]]:
     """The settings as they hold, with the profile and the agent that the run takes.
 
     A run that goes on keeps those that it began with.
     """
-    known = None if earlier is None else earlier_choice(earlier)
+    known = None if earlier is None else previous_choice(earlier)
     settings = load_settings(root, request.environment, overrides, earlier=known)
     require_one_profile(settings)
     settings = with_agent(settings, request.environment, root, earlier=known)
@@ -245,7 +236,7 @@ def _settings(
 
 
 def _agents(
-    settings: Settings, environment: Mapping[str, str], worktree: Worktree
+    settings: LoadedSettings, environment: Mapping[str, str], worktree: Worktree
 ) -> Mapping[str, Agent]:
     """Every agent of the run; raises a ``RalphError`` for one that it cannot start or limit."""
     agents = describe_agents(settings.config)
@@ -270,7 +261,7 @@ def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, R
 
 def _facts(
     workspace: Workspace,
-    settings: Settings,
+    settings: LoadedSettings,
     overrides: Mapping[str, Any],
     notices: list[Notice],
 ) -> EngineFacts:
@@ -289,7 +280,7 @@ def _facts(
         counts=workspace.source.counts(workspace.source.read()),
         branch=head.branch,
         head=head.commit,
-        halt=look_at_halt_files(workspace.root, config.paths),
+        halt=load_halt_files(workspace.root, config.paths),
         choices=choices_of(
             settings, workspace.agents, workspace.root, head.branch, workspace.sandbox
         ),
@@ -337,7 +328,7 @@ def _torn(read: JournalParts) -> list[Notice]:
 
 
 def claims_here(
-    worktree: Worktree, state: StateFolder, settings: Settings
+    worktree: Worktree, state: StateFolder, settings: LoadedSettings
 ) -> tuple[trust.Claim, ...]:
     """What the repository brings that a run with these settings would use."""
     approved = trust.read_record(state).allowed
@@ -346,7 +337,7 @@ def claims_here(
 
 
 def require_program(
-    name: str, environment: Mapping[str, str], worktree: Worktree, settings: Settings
+    name: str, environment: Mapping[str, str], worktree: Worktree, settings: LoadedSettings
 ) -> Path:
     """Where the agent's program lies; raises what keeps it from starting before a run begins.
 

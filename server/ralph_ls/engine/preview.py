@@ -28,30 +28,23 @@ from ralph_ls.engine.sandbox.choice import choose_sandbox
 from ralph_ls.engine.shared_attempts import look_at_attempts
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.sources.source import PlanFound
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import PlanMissing, UsageError
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import (
-    Settings,
-    earlier_choice,
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Baseline, Mode
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import (
+    LoadedSettings,
     load_settings,
+    previous_choice,
     require_one_profile,
 )
-from ralph_ls.store.halts import look_at_halt_files
-from ralph_ls.store.layout import (
-    StateFolder,
-    Worktree,
-    find_worktree,
-    state_folder,
-    state_root,
-)
-from ralph_ls.store.notes import look_at_notes
-from ralph_ls.store.prompt_texts import PromptSource, find_template
-from ralph_ls.store.runs import find_run
+from ralph_ls.store.project.prompt_texts import PromptSource, find_template
+from ralph_ls.store.run.halt_files import load_halt_files
+from ralph_ls.store.run.inbox import peek_notes
+from ralph_ls.store.run.runs import find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +153,7 @@ class _Place:
     request: RunRequest
     worktree: Worktree
     state: StateFolder
-    settings: Settings
+    settings: LoadedSettings
     run: RunState | None
     """The run that goes on; None: a new one begins."""
     folder: Path | None
@@ -176,7 +169,7 @@ class _Place:
         goes_on = found is not None and (request.resume or found.live)
         run = found.state if found is not None and goes_on else None
         given = {key: value for key, value in request.overrides.items() if value is not None}
-        earlier = earlier_choice(run) if run else None
+        earlier = previous_choice(run) if run else None
         settings = load_settings(
             worktree.root,
             request.environment,
@@ -204,7 +197,7 @@ def _next_prompt(
 ) -> NextPrompt:
     root, config = place.worktree.root, place.settings.config
     claims = claims_here(place.worktree, place.state, place.settings)
-    not_allowed = tuple(claim.key for claim in trust.not_allowed(place.state, claims))
+    not_allowed = tuple(claim.key for claim in trust.unapproved_claims(place.state, claims))
     seen = _foresee(place, plan, now=now, mode=mode)
     context = seen.context
     if context is None:
@@ -266,7 +259,7 @@ def _foresee(place: _Place, found: PlanFound, *, now: datetime, mode: Mode | Non
         counts=source.counts(text),
         branch=None,
         head=None,
-        halt=look_at_halt_files(place.worktree.root, config.paths),
-        notes=tuple(PendingNote(text=note, by=by) for note, by in look_at_notes(place.state)),
+        halt=load_halt_files(place.worktree.root, config.paths),
+        notes=tuple(PendingNote(text=note, by=by) for note, by in peek_notes(place.state)),
     )
     return foresee(place.run, facts, look, now=now)

@@ -24,7 +24,7 @@ from ralph_ls.engine.process_start import own_group, stdin_for, why_not_started
 from ralph_ls.engine.process_tree import Ended, end_tree, start_identity
 from ralph_ls.engine.reaper import HAS_REAPERS, ReapedAgent, remember_reaper
 from ralph_ls.protocol.errors import AgentUnavailable
-from ralph_ls.store.supervisor import Survivor, current
+from ralph_ls.store.external.supervisor import SurvivingProcess, current
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 Value = TypeVar("Value")
@@ -309,7 +309,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
 
     def _give_up(self, pids: Iterable[int]) -> None:
         name = Path(self._launch.argv[0]).name
-        current().gave_up(Survivor(pid, name) for pid in pids)
+        current().gave_up(SurvivingProcess(pid, name) for pid in pids)
 
     async def _dismiss_reaper(self) -> None:
         """Have the reaper end, which it does by itself unless something of the agent is left."""

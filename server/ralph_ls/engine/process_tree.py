@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import psutil
 
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.store.inside import MARKER
-from ralph_ls.store.lock import is_same_process
+from ralph_ls.store.run.ancestry import MARKER
+from ralph_ls.store.run.lock import is_same_process
 
 ROUNDS = 5
 """How often we look again for processes that were forked while we asked their parents to end."""

@@ -11,17 +11,13 @@ from datetime import date
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.plan.editing.progress_archiving import (
-    add_to_archive,
-    archive_path,
-    part_old,
-)
+from ralph_ls.core.plan.editing.progress_archiving import add_to_archive, archive_path, part_old
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import ChangedMeanwhile, read_regular, resolve_inside, write_atomic
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.setup_files import LARGEST_FILE
+from ralph_ls.store.setup.documents import LARGEST_FILE
 
 
 def archive_progress(

@@ -36,15 +36,15 @@ from ralph_ls.engine.sandbox.box import Files
 from ralph_ls.engine.sandbox.choice import ChosenSandbox, agent_in_box, choose_sandbox
 from ralph_ls.engine.sandbox.home import agent_of
 from ralph_ls.engine.sandbox.starting import LeaveBox, in_box
-from ralph_ls.protocol.agent_config import PromptBy
-from ralph_ls.protocol.config import Config, SessionConfig
+from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.config import Config, SessionConfig
 from ralph_ls.protocol.errors import RalphError, WorkspaceBusy
-from ralph_ls.protocol.setup import MAX_ITEMS, PlanItem, ProposePlanResult
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.protocol.lsp.setup import MAX_ITEMS, PlanItem, ProposePlanResult
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
-from ralph_ls.store.lock import is_held
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run.lock import is_held
 
 SHOWN_FILES = 5
 SHOWN_ANSWER = 200

@@ -23,7 +23,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_history import is_ancestor
 from ralph_ls.engine.git_work import Hands, Ran, run_own_git, ssh_without_questions
-from ralph_ls.store.git_command import run_git
+from ralph_ls.store.external.git_command import run_git
 
 TRIES = 3
 """S, Git Push with Retry Logic."""

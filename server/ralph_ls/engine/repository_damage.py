@@ -15,9 +15,9 @@ from pathlib import Path
 
 from ralph_ls.engine.git import read_head
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_safety import why_git_cannot_read
 from ralph_ls.store.files import open_regular
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.git_inputs import why_git_cannot_read
 from ralph_ls.store.layout import Worktree
 
 _HEAD = re.compile(rb"ref: *refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?")

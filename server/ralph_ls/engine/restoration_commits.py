@@ -25,10 +25,10 @@ from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_index import BY_RALPH, index_info
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import TaskRef
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
-from ralph_ls.store.git_command import run_git
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,20 +18,20 @@ from pathlib import PurePosixPath
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.git import under_way
 from ralph_ls.protocol.errors import RalphError, UsageError, WorkspaceBusy
-from ralph_ls.protocol.row_methods import (
+from ralph_ls.protocol.lsp.row_methods import (
     ChangeStatus,
     FileChange,
     Refusal,
     RollbackResult,
     UndoneCommit,
 )
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.git_objects import SHOWN_FILES, commits_between, files_between
-from ralph_ls.store.git_programs import trust_git_settings
-from ralph_ls.store.iterations import IterationEnds, commits_of_runs, find_ends
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_objects import SHOWN_FILES, commits_between, files_between
+from ralph_ls.store.external.git_safety import trust_git_settings
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.lock import EngineLock
-from ralph_ls.store.runs import find_run
+from ralph_ls.store.run.iterations import IterationBounds, commits_of_runs, find_bounds
+from ralph_ls.store.run.lock import EngineLock
+from ralph_ls.store.run.runs import find_run
 
 SHOWN = 3
 """How many paths or commits a refusal names."""
@@ -127,7 +127,7 @@ def _no_engine(worktree: Worktree) -> Iterator[None]:
 
 def _look(worktree: Worktree, state: StateFolder, wanted: Wanted, now: datetime) -> RollbackResult:
     try:
-        ends = find_ends(worktree, state, run=wanted.run, start=wanted.start)
+        ends = find_bounds(worktree, state, run=wanted.run, start=wanted.start)
     except UsageError as error:
         raise _Refused("no-iteration", error.message) from error
     head, branch = _head(worktree), _branch(worktree)
@@ -165,7 +165,7 @@ def _look(worktree: Worktree, state: StateFolder, wanted: Wanted, now: datetime)
     return found
 
 
-def _target(worktree: Worktree, ends: IterationEnds, head: str, branch: str) -> str:
+def _target(worktree: Worktree, ends: IterationBounds, head: str, branch: str) -> str:
     if ends.base is None:
         raise _Refused(
             "no-base",

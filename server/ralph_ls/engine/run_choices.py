@@ -10,13 +10,13 @@ from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents_of_run import metering_of
 from ralph_ls.engine.pushing import find_remote
 from ralph_ls.engine.sandbox.choice import ChosenSandbox
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.run_words import Origin, RunChoices
-from ralph_ls.store.config_file import Settings
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.values import Origin, RunChoices
+from ralph_ls.store.project.config_file import LoadedSettings
 
 
 def choices_of(
-    settings: Settings,
+    settings: LoadedSettings,
     agents: Mapping[str, Agent],
     root: Path,
     branch: str | None,

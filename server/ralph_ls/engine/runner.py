@@ -41,15 +41,16 @@ from ralph_ls.engine.perform import Performer
 from ralph_ls.engine.process import END_SECONDS
 from ralph_ls.engine.watching import Wakeup
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.commands import Stop
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.events import IterationEnded, RunEnded
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.store import inbox, notes
+from ralph_ls.protocol.run.commands import Stop
+from ralph_ls.protocol.run.events import IterationEnded, RunEnded
+from ralph_ls.protocol.run.values import Phase
+from ralph_ls.store.external.supervisor import current
 from ralph_ls.store.files import make_private_folder
-from ralph_ls.store.journal import Journal
-from ralph_ls.store.lock import EngineLock
-from ralph_ls.store.supervisor import current
+from ralph_ls.store.run import inbox
+from ralph_ls.store.run import inbox as notes
+from ralph_ls.store.run.journal import Journal
+from ralph_ls.store.run.lock import EngineLock
 
 WAITS_FOR_PEOPLE = frozenset({Phase.PARKED, Phase.PAUSED})
 """Phases that end only when somebody does something; in any other the loop meets what is gone."""
@@ -77,7 +78,7 @@ class Engine:
         self._state = state
         self._clock = clock
         self._queue: asyncio.Queue[Input] = asyncio.Queue()
-        self._posted: dict[str, inbox.Posted] = {}
+        self._posted: dict[str, inbox.InboxEntry] = {}
         self._exit_code: int | None = None
         self._keeper = Keeper() if keeper is None else keeper
         self._lock = lock
@@ -155,7 +156,7 @@ class Engine:
             raise
         self._state = taken.state
         if isinstance(given, Started | Resumed):
-            notes.forget_taken(self._workspace.state)
+            notes.remove_taken_notes(self._workspace.state)
         if not self._is_kept and taken.state.awaits is not Awaits.READ:
             self._have_kept(given)
         if isinstance(given, CommandArrived):
@@ -237,12 +238,12 @@ class Engine:
 
     def _collect(self) -> None:
         """Read new commands; their files stay until the journal has the answer."""
-        for posted in inbox.collect(self._workspace.state.inbox):
+        for posted in inbox.collect_commands(self._workspace.state.inbox):
             if posted.path.name not in self._posted:
                 self._posted[posted.path.name] = posted
                 self.deliver(self._input_of(posted))
 
-    def _input_of(self, posted: inbox.Posted) -> Input:
+    def _input_of(self, posted: inbox.InboxEntry) -> Input:
         if posted.command is None:
             return CommandUnreadable(id=posted.id, code="unreadable", reason=posted.problem)
         refusal = refusal_of(posted.command, self._workspace, self._state.run)
@@ -253,13 +254,13 @@ class Engine:
     def _settle_posted(self, command_id: str) -> None:
         for name, posted in list(self._posted.items()):
             if posted.id == command_id:
-                inbox.remove(posted)
+                inbox.remove_command(posted)
                 del self._posted[name]
 
     def _refuse_leftovers(self) -> None:
         """What lay in the inbox before this start was meant for another time (SPEC §2)."""
         reason = "it was left over from before the engine started; ask again"
-        for posted in inbox.collect(self._workspace.state.inbox):
+        for posted in inbox.collect_commands(self._workspace.state.inbox):
             self._posted[posted.path.name] = posted
             self.deliver(CommandUnreadable(id=posted.id, code="leftover", reason=reason))
 

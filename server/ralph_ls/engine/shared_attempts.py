@@ -14,14 +14,19 @@ from types import MappingProxyType
 
 from ralph_ls.core.loop import attempts
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.run_words import TaskRef
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.attempts_file import forget_attempts, read_attempts, settle_attempts
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.project_state import find_project, shares_attempts
+from ralph_ls.store.project.project_state import (
+    find_project,
+    forget_attempts,
+    merge_attempts,
+    read_attempts,
+    shares_attempts,
+)
 
 
 class SharedAttempts:
@@ -99,7 +104,7 @@ class SharedAttempts:
         if self._project is None:
             return
         try:
-            settle_attempts(self._project, before, after, renamed)
+            merge_attempts(self._project, before, after, renamed)
         except StateUnusable as error:
             self._note(error)
 

@@ -25,7 +25,7 @@ from ralph_ls.core.setup.first_texts import is_untouched_spec
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import content_hash, read_regular
-from ralph_ls.store.specs import find_specs
+from ralph_ls.store.project.detection import find_specs
 
 LARGEST = 1 << 20
 """Bytes; a larger one is left out."""

@@ -11,9 +11,7 @@ import functools
 import os
 from collections.abc import Callable
 
-from ralph_ls.core.loop.inputs import (
-    Interrupted,
-)
+from ralph_ls.core.loop.inputs import Interrupted
 from ralph_ls.core.loop.state import LoopState
 from ralph_ls.engine.adoption import adopting_orphans
 from ralph_ls.engine.clock import Clock, SystemClock
@@ -23,16 +21,11 @@ from ralph_ls.engine.preparation import RunRequest, Start, prepare_start
 from ralph_ls.engine.reaper import dismiss_nursery, prepare_nursery
 from ralph_ls.engine.runner import Engine
 from ralph_ls.engine.signals import hearing_of_children, listen_to_signals
+from ralph_ls.store.external.supervisor import run_supervisor
 from ralph_ls.store.files import make_private_folder
-from ralph_ls.store.journal import Journal
-from ralph_ls.store.layout import (
-    RunFiles,
-    find_worktree,
-    state_folder,
-    state_root,
-)
-from ralph_ls.store.lock import EngineLock, Owner, own_start_time
-from ralph_ls.store.supervisor import one_run
+from ralph_ls.store.layout import RunFiles, find_worktree, state_folder, state_root
+from ralph_ls.store.run.journal import Journal
+from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
 
 
 def run_engine(
@@ -52,7 +45,7 @@ def run_engine(
     lock = EngineLock(worktree.git_dir, state.folder)
     keeper = start_keeper()
     prepare_nursery()
-    with contextlib.ExitStack() as on_end, lock, adopting_orphans(), one_run() as supervisor:
+    with contextlib.ExitStack() as on_end, lock, adopting_orphans(), run_supervisor() as supervisor:
         on_end.enter_context(hearing_of_children())
         on_end.callback(dismiss_nursery)
         on_end.callback(keeper.leave)
@@ -63,7 +56,7 @@ def run_engine(
         make_private_folder(workspace.state.inbox)
         workspace.source.keep(workspace.files.folder)
         lock.claim(
-            Owner(
+            LockOwner(
                 pid=os.getpid(),
                 process_start_time=own_start_time(),
                 run=workspace.run,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.engine.sources.source import PlanSource
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 
 
 class TaskNames:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph_ls.core.agent.reading_tools import writing_commands
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 
 SHOWN = 3
 

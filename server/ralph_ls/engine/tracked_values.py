@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ralph_ls.core.redact import is_guessable
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.git_command import run_git
+from ralph_ls.store.external.git_command import run_git
 
 MOST_ASKED = 16
 """So many values are looked for; of more, the others stay secrets."""

@@ -31,10 +31,10 @@ from ralph_ls.engine.git_index import BY_RALPH, index_info
 from ralph_ls.engine.git_status import DELETED, GITLINK, dirty_paths, told
 from ralph_ls.engine.persons import saves_of
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import OnValidateFail
+from ralph_ls.protocol.config.config import OnValidateFail
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.store.git_command import run_git
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
 
 BASE = "refs/worktree/ralph-base"
 """What keeps the files that were changed before the iteration; each work tree has its own."""

@@ -12,11 +12,10 @@ from pathlib import Path
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.usage_file import LONGEST, USAGE_FILE, add_usage_file
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, read_regular, write_atomic
 
 

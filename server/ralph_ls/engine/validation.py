@@ -20,9 +20,9 @@ from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_work import Hands
 from ralph_ls.engine.sandbox.starting import in_box
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store import trust
 from ralph_ls.store.files import read_regular
-from ralph_ls.store.validation_files import can_run, validation_files
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.scripts import can_run, validation_files
 
 TAIL_CHARACTERS = 2000
 

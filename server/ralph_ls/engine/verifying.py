@@ -34,10 +34,10 @@ from ralph_ls.engine.sources.choice import look_for_plan, source_of
 from ralph_ls.engine.sources.source import Written
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import AgentUnavailable, RalphError
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import Settings
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import LoadedSettings
 
 TAIL_CHARACTERS = 2000
 SHOWN_COMMANDS = 3
@@ -196,7 +196,7 @@ def tell_not_allowed(workspace: Workspace, text: str) -> tuple[Notice, ...]:
 
 
 def claims_of_plan(
-    root: Path, settings: Settings, environment: Mapping[str, str]
+    root: Path, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> tuple[trust.Claim, ...]:
     """The claims of the commands that a plan names; none where they are never run.
 

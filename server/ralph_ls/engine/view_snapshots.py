@@ -8,9 +8,9 @@ without a snapshot a viewer takes longer, and knows the same.
 from __future__ import annotations
 
 from ralph_ls.engine.clock import Clock
-from ralph_ls.store.journal import last_line
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run_view import read_view, save_view
+from ralph_ls.store.run.journal import last_line
+from ralph_ls.store.run.runs import read_view, save_view
 
 EVERY = 256 << 10
 """Bytes of journal between two snapshots: what a viewer folds at its start, at most about that."""

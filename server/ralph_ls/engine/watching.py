@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ralph_ls.store.follow import LIVE_INTERVAL, FolderWatch
+from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch
 
 EDIT_PATIENCE = 0.4
 """Seconds that a hand-edited file must rest, so that no half-typed, auto-saved answer is taken."""

@@ -15,12 +15,11 @@ from ralph_ls.engine.last_look import LastLook
 from ralph_ls.engine.sandbox.box import Box
 from ralph_ls.engine.sandbox.choice import ChosenSandbox, box_for_checks
 from ralph_ls.engine.sources.source import PlanSource
-from ralph_ls.protocol.config import Config, LogForm
-from ralph_ls.store.engine_output import OUTPUT
+from ralph_ls.protocol.config.config import Config, LogForm
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
-from ralph_ls.store.project_state import ProjectState
-from ralph_ls.store.run_trust import RunTrust
-from ralph_ls.store.trust import Claim
+from ralph_ls.store.project.project_state import ProjectState
+from ralph_ls.store.project.trust import Claim, RunTrust
+from ralph_ls.store.run.engine_output import OUTPUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

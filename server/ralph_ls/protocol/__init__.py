@@ -1,5 +1,4 @@
-"""The vocabulary: what a run tells, what a person may ask, what a setting may be.
+"""Frozen models that cross a process border: wire, journal, settings and schemas.
 
-Every model here is frozen and goes over the wire, into the journal and into the schemas in the
-same shape. This package imports nothing else of ours, and never does input or output.
+Imports nothing else of ours and does no input or output. A class name here is a wire name.
 """

@@ -1,5 +1,5 @@
-"""The on-disk contract between an engine and its viewers: journal, inbox, lock, logs, trust.
+"""Files and programs shared by an engine and its viewers: layout, journal, inbox, lock, trust.
 
-Everything that passes between the process that owns a run and those that look at it goes through
-the files described here (SPEC §2, §4).
+The modules directly here are used by every other folder; no rule of the loop, and nothing of
+the CLI or editor.
 """

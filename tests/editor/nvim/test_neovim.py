@@ -11,7 +11,7 @@ from typing import IO
 import psutil
 import pytest
 
-from ralph_ls.protocol.events import QuestionAnswered
+from ralph_ls.protocol.run.events import QuestionAnswered
 from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
 from tests.engine.cases import Scene
 from tests.engine.loop import PATIENCE, events_of, wait_for

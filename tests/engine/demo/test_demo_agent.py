@@ -12,7 +12,7 @@ import pytest
 from ralph_ls.core.agent.reading import read_text
 from ralph_ls.engine.demo.project import lay_out, required_tasks_done, suite_passes
 from ralph_ls.engine.demo.repairs import REPAIRS
-from ralph_ls.protocol.report import PromiseKind
+from ralph_ls.protocol.run.report import PromiseKind
 from tests.engine.demo.helpers import (
     AGENT,
     agent_environment,

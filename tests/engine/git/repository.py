@@ -13,7 +13,7 @@ from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.engine.git import Cache, Head, OwnFiles, read_head, take_baseline
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.engine.git_history import IsPersons, nobody
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import find_worktree
 
 OWN = OwnFiles(paths=frozenset({"@fix_plan.md", "sub/own.txt"}), folders=(".ralph", "logs/"))

@@ -12,8 +12,8 @@ import pytest
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.engine import change_kinds
 from ralph_ls.engine.change_kinds import ChangeMemory, Circumstances, with_kinds
-from ralph_ls.protocol.evidence import Again, Evidence
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Again, Evidence
 from tests.engine.git.repository import Repository
 
 OUTPUT, EDITED, SAME = Again.OUTPUT, Again.EDITED, Again.SAME

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.engine.git import OwnFiles
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
 from tests.engine.git.repository import OWN, Repository
 
 

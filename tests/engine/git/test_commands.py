@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.git import (
-    Cache,
-    exclude,
-    find_ignored,
-    find_tracked,
-    take_baseline,
-)
+from ralph_ls.engine.git import Cache, exclude, find_ignored, find_tracked, take_baseline
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
-from ralph_ls.store import git_command
+from ralph_ls.store.external import git_command
 from ralph_ls.store.layout import find_worktree
 from tests.engine.git.repository import OWN, Repository, make_repository
 

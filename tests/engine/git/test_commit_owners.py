@@ -10,7 +10,7 @@ import pytest
 from ralph_ls.engine.commit_owners import Owner, owners_of
 from ralph_ls.engine.descent import Descent, Span
 from ralph_ls.engine.git_history import COMMITS_LIMIT, Made
-from ralph_ls.protocol.evidence import CommitSeen
+from ralph_ls.protocol.run.values import CommitSeen
 
 COMMIT = Span(100.2, 100.3, makes=True)
 PULL = Span(101.2, 101.4, makes=False)

@@ -20,8 +20,8 @@ from ralph_ls.engine.restoration_commits import RestorationCommits
 from ralph_ls.engine.sources.markdown import MarkdownSource
 from ralph_ls.engine.sources.source import Watched
 from ralph_ls.engine.workspace import Workspace
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.layout import RunFiles, StateFolder, find_worktree
 from tests.engine.git.repository import Repository, make_repository

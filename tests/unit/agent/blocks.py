@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.core.agent.status_block import choose_report, find_blocks
-from ralph_ls.protocol.report import Report, ReportKind
+from ralph_ls.protocol.run.report import Report, ReportKind
 
 RALPH = {
     "STATUS": "IN_PROGRESS",

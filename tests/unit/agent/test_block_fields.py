@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.protocol.report import Report
+from ralph_ls.protocol.run.report import Report
 from tests.unit.agent.blocks import (
     ANY_REPORT,
     CLARITY,

@@ -8,16 +8,10 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.failure import (
-    WORDS,
-    Failure,
-    failure_in,
-    failure_of_status,
-    remedy_of,
-)
+from ralph_ls.core.agent.failure import WORDS, Failure, failure_in, failure_of_status, remedy_of
 from ralph_ls.core.agent.process_end import SAID_NOTHING, failure_of
-from ralph_ls.protocol.events import AgentExited
-from ralph_ls.protocol.report import AgentFailure as Kind
+from ralph_ls.protocol.run.events import AgentExited
+from ralph_ls.protocol.run.report import AgentFailure as Kind
 
 NOT_LOGGED_IN, LIMIT, OVERLOADED = Kind.NOT_LOGGED_IN, Kind.LIMIT, Kind.OVERLOADED
 ROOT, WRONG, FULL = Kind.REFUSED_AS_ROOT, Kind.WRONG_CALL, Kind.CONTEXT_FULL

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.agent.metering import METERS, Metering, cost_metering
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.prices_config import PriceConfig
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.tables import PriceConfig
 
 PRICE = PriceConfig(input=1, output=10)
 

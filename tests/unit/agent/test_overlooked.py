@@ -12,7 +12,7 @@ from ralph_ls.core.agent.decode.elsewhere import Elsewhere
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.overlooked import EARLIER, MAX_OVERLOOKED, find_overlooked
 from ralph_ls.core.agent.reading import read_final, read_text
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.run.report import ReportKind
 from tests.unit.agent.blocks import BEGIN, clarity, ralph
 
 COMPLETE = "<promise>COMPLETE</promise>"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.agent.prices import price_for, priced
-from ralph_ls.protocol.prices_config import PriceConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.tables import PriceConfig
+from ralph_ls.protocol.run.report import Usage
 
 PRICES = {
     name: PriceConfig(input=number)

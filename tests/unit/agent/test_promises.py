@@ -14,7 +14,7 @@ from ralph_ls.core.agent.promises import (
     promise_checked_first,
 )
 from ralph_ls.core.agent.text import fence_spans
-from ralph_ls.protocol.report import Promise, PromiseKind
+from ralph_ls.protocol.run.report import Promise, PromiseKind
 
 COMPLETE = "<promise>COMPLETE</promise>"
 

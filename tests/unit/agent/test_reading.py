@@ -13,8 +13,8 @@ from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.overlooked import MAX_OVERLOOKED, find_overlooked
 from ralph_ls.core.agent.reading import read_final, read_output, read_text, to_json
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.report import ReportKind, Usage
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.report import ReportKind, Usage
 from tests.unit.agent.decode.streams import answer, recording, result, stream, use
 
 BLOCK = (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.status_block import find_blocks
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.run.report import ReportKind
 from tests.unit.agent.blocks import (
     ANY_REPORT,
     BEGIN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.core.agent.usage import add_known, add_usage
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.report import Usage
 
 
 def test_counts_add_up_and_the_context_is_the_later_ones() -> None:

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.lock import is_same_process, read_owner
+from ralph_ls.store.run.lock import is_same_process, read_owner
 from tests.engine.loop import end_marked, make_repository
 from tests.unit.cli.calling import Ralph, caller
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.lock import EngineLock
+from ralph_ls.store.run.lock import EngineLock
 from tests.unit.cli.calling import Ralph
 from tests.unit.cli.terminal import in_terminal
 

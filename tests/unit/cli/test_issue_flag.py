@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.cli.flags import issue_overrides
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.store.starting import run_arguments
+from ralph_ls.store.run.launch import run_arguments
 
 
 def test_without_it_nothing_is_set() -> None:

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from ralph_ls.cli.live_panel import LiveRenderer
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.events import AgentStarted, AttemptCounted, EventBase, PhaseChanged
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import Outcome, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import AgentStarted, AttemptCounted, EventBase, PhaseChanged
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Outcome, Phase
 from tests.unit.views.sights import CHOOSE, begins, ends, event, phase, run_of, started, task
 
 LIMITS: dict[str, Any] = {

@@ -191,11 +191,11 @@ class TestErrors:
     def test_a_background_run_needs_a_limit(
         self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from ralph_ls.protocol.config import Config
-        from ralph_ls.store.config_file import Settings
+        from ralph_ls.protocol.config.config import Config
+        from ralph_ls.store.project.config_file import LoadedSettings
 
-        unlimited = Settings(config=Config(), from_file={}, overrides={})
-        monkeypatch.setattr("ralph_ls.store.starting.load_settings", lambda *_, **__: unlimited)
+        unlimited = LoadedSettings(config=Config(), from_file={}, overrides={})
+        monkeypatch.setattr("ralph_ls.store.run.launch.load_settings", lambda *_, **__: unlimited)
         said = ralph(repository, "run", "--detach", "--agent", "demo")
         assert said.code == 64
         assert "a run in the background needs a limit, such as: ralph run 20 --detach" in said.err

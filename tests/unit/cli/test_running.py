@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.events import parse_event
-from ralph_ls.store.starting import run_arguments
+from ralph_ls.protocol.run.events import parse_event
+from ralph_ls.store.run.launch import run_arguments
 from tests.engine.loop import start_ralph, wait_for, write_agent
 from tests.unit.cli.agents import ASKER, BLOCKED, IDLER, WORKER
 from tests.unit.cli.calling import Ralph

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.store import halts
 from ralph_ls.store.files import write_atomic
+from ralph_ls.store.run import halt_files
 from tests.engine.loop import start_ralph, wait_for, write_agent
 from tests.unit.cli.agents import ASKER, BLOCKED, IDLER, WORKER
 from tests.unit.cli.calling import Ralph
@@ -129,7 +129,7 @@ class TestWithoutAnEngine:
             path.write_text("theirs\n", encoding="utf-8")
             write_atomic(file, data, expected=expected)
 
-        monkeypatch.setattr(halts, "write_atomic", save_and_write)
+        monkeypatch.setattr(halt_files, "write_atomic", save_and_write)
         said = ralph(repository, "answer", "Postgres")
         monkeypatch.undo()
         assert said.code == 5

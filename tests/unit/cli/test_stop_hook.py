@@ -290,7 +290,7 @@ def run_hook(folder: Path, given: Mapping[str, Any], code: str) -> subprocess.Co
 def test_where_no_run_is_going_on_it_loads_next_to_nothing(hook: Hook) -> None:
     code = (
         "import sys; from ralph_ls.cli.main import main; main(['hook', 'stop']); "
-        "print({'pydantic', 'typer', 'git', 'ralph_ls.protocol.config'} & set(sys.modules))"
+        "print({'pydantic', 'typer', 'git', 'ralph_ls.protocol.config.config'} & set(sys.modules))"
     )
     assert run_hook(hook.tree, {}, code).stdout == "set()\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ralph_ls.core.loop.inputs import HaltFilesChanged
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.play import Person, Play
 
 

@@ -35,11 +35,11 @@ from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.core.loop.transitions import allows
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.commands import COMMAND_TYPES, CommandBase
-from ralph_ls.protocol.config import Config, OnHalt
-from ralph_ls.protocol.events import Event, dump_event, parse_event
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config, OnHalt
+from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
+from ralph_ls.protocol.run.events import Event, dump_event, parse_event
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState
 from tests.unit.loop.world import Turn, World
 
 RUN = "20260131T120000Z-abcd"

@@ -36,7 +36,7 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
-from ralph_ls.protocol.config import (
+from ralph_ls.protocol.config.config import (
     AttemptCounts,
     Committer,
     Config,
@@ -44,9 +44,15 @@ from ralph_ls.protocol.config import (
     OnBlocked,
     OnValidateFail,
 )
-from ralph_ls.protocol.evidence import Baseline, CommitSeen
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind, SessionSeen, Usage
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.report import (
+    Promise,
+    PromiseKind,
+    Report,
+    ReportKind,
+    SessionSeen,
+    Usage,
+)
+from ralph_ls.protocol.run.values import Baseline, CommitSeen, Mode, PlanCountsView, TaskRef
 from tests.unit.loop.play import BEGIN, LAUNCHED, RUN, command, facts, settings
 from tests.unit.loop.world import World
 

@@ -17,12 +17,12 @@ from ralph_ls.core.loop.agent_choosing import (
 )
 from ralph_ls.core.loop.fallback import left_out_now
 from ralph_ls.core.plan.tags import TaskTraits
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.iteration_events import AgentOut
-from ralph_ls.protocol.models_config import ModelsConfig
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import ModelsConfig
 from ralph_ls.protocol.plan import Priority
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.iteration_events import AgentOut
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.effects import Announce, Channel, Finish, Occasion
-from ralph_ls.protocol.request import RequestKind, RequestView
+from ralph_ls.protocol.plan import RequestKind, RequestView
 from tests.unit.loop.play import Play, play
 from tests.unit.loop.world import ONE_TASK, World, asks, is_blocked, progress, turn
 

@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.attempts import (
-    Settled,
-    begin,
-    give_up,
-    is_marked,
-    rename,
-    settle,
-    skipped,
-)
-from ralph_ls.protocol.config import AttemptCounts, AttemptsConfig
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.core.loop.attempts import Settled, begin, give_up, is_marked, rename, settle, skipped
+from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
+from ralph_ls.protocol.run.values import TaskRef
 
 A = TaskRef(id="a", title="Do a")
 NOT_DONE = AttemptCounts.NOT_DONE

@@ -17,8 +17,8 @@ from ralph_ls.core.loop.breaker import (
     count_iteration,
     reset,
 )
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig
+from ralph_ls.protocol.config.config import BreakerConfig
+from ralph_ls.protocol.run.values import Breaker, BreakerState
 
 BEGIN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

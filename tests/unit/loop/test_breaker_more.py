@@ -9,14 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from ralph_ls.core.loop.breaker import (
-    MAX_STREAKS,
-    IterationFacts,
-    count_iteration,
-    reset,
-)
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig
+from ralph_ls.core.loop.breaker import MAX_STREAKS, IterationFacts, count_iteration, reset
+from ralph_ls.protocol.config.config import BreakerConfig
+from ralph_ls.protocol.run.values import Breaker, BreakerState
 from tests.unit.loop.test_breaker import BEGIN, count, errors, facts, none, refused, some, states
 
 LATER = BEGIN + timedelta(hours=1)

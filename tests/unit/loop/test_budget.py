@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.budget import limit_reached, nearly_used, used_up
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.report import Usage
 
 ALL: dict[str, Any] = {
     "max_iterations": 10,

@@ -12,21 +12,15 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.churn import (
-    ChangedFile,
-    are_repeated,
-    is_cosmetic,
-    kind_of_repetition,
-)
+from ralph_ls.core.loop.churn import ChangedFile, are_repeated, is_cosmetic, kind_of_repetition
 from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.profiles import PROFILES, preset
 from ralph_ls.core.loop.unfinished import last_words
 from ralph_ls.core.plan.steps import goes_on, merged_steps, steps_of
-from ralph_ls.protocol.config import OnHalt, ProfileName
-from ralph_ls.protocol.evidence import Baseline, CommitSeen
-from ralph_ls.protocol.report import Report, ReportKind
-from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.config.config import OnHalt, ProfileName
+from ralph_ls.protocol.run.report import Report, ReportKind
+from ralph_ls.protocol.run.values import Baseline, CommitSeen, Outcome
 from tests.unit.loop.play import Play
 from tests.unit.loop.world import Turn, World, turn
 

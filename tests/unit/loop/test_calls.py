@@ -12,9 +12,9 @@ from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop.calls import next_start
 from ralph_ls.core.loop.inputs import AgentFinished, Input, TimeCame
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import AgentCalls
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import AgentCalls
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.play import BEGIN, Play, check_step, settings
 from tests.unit.loop.world import Turn, World, crash, finishes, progress, turn
 

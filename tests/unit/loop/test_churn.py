@@ -15,7 +15,7 @@ from ralph_ls.core.loop.churn import (
     looks_like_output,
     shape_of,
 )
-from ralph_ls.protocol.evidence import Again
+from ralph_ls.protocol.run.values import Again
 
 OUTPUT = """
     app.log logs/app.txt server.log.1 nohup.out build/run.OUT errors.err test.tmp notes.bak

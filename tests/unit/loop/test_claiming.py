@@ -7,7 +7,7 @@ from typing import Any
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent
 from ralph_ls.core.loop.inputs import TaskClaimed
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.run_words import Mode, Phase, TaskRef
+from ralph_ls.protocol.run.values import Mode, Phase, TaskRef
 from tests.unit.loop.play import Play, command, play, settings
 from tests.unit.loop.world import Turn, World, turn
 

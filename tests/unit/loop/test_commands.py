@@ -9,10 +9,9 @@ import pytest
 from ralph_ls.core.loop.effects import RemoveBlocked, StopAgent, TakeApprovals, WriteDecide
 from ralph_ls.core.loop.inputs import CommandUnreadable, TimeCame
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.commands import Approval
-from ralph_ls.protocol.events import CommandAccepted, CommandRejected
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.commands import Approval
+from ralph_ls.protocol.run.events import CommandAccepted, CommandRejected
+from ralph_ls.protocol.run.values import BreakerState, Phase
 from tests.unit.loop.persons import during_turn, helpful, together
 from tests.unit.loop.play import Play, check_loop, command, play, settings
 from tests.unit.loop.world import (

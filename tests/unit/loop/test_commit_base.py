@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.core.loop.commit_base import base_of, is_owed
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
 
 KNOWN = Baseline(
     head="1", dirty={"notes": "n1", "draft": "d1"}, own={"plan": "p1"}, fingerprint="1"

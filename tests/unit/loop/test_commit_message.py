@@ -8,13 +8,12 @@ import pytest
 
 from ralph_ls.core.loop.commit_message import commit_message
 from ralph_ls.core.loop.inputs import IterationRead, PlanFacts
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import IterationStarted
-from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.report import Report, ReportKind
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.events import IterationStarted
+from ralph_ls.protocol.run.report import Report, ReportKind
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Baseline, Evidence, Mode, PlanCountsView, TaskRef
 from tests.unit.loop.play import BEGIN, RUN
 
 

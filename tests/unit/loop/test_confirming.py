@@ -8,8 +8,8 @@ import pytest
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.protocol.events import dump_event, parse_event
-from ralph_ls.protocol.report import ReportProblem
+from ralph_ls.protocol.run.events import dump_event, parse_event
+from ralph_ls.protocol.run.report import ReportProblem
 from tests.unit.loop.play import Play, check_loop, play
 from tests.unit.loop.world import (
     ONE_TASK,

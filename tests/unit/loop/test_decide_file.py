@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.decide_file import (
-    asked_in,
-    format_decide,
-    parse_decide,
-    read_halt_files,
-)
+from ralph_ls.core.loop.decide_file import asked_in, format_decide, parse_decide, read_halt_files
 from ralph_ls.core.loop.inputs import HaltFiles
 
 ASKED_AT = datetime(2025, 6, 15, 14, 30, tzinfo=UTC)

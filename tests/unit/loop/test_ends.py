@@ -11,7 +11,7 @@ from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.effects import Finish, StopAgent
 from ralph_ls.core.loop.inputs import EffectFailed, Interrupted
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.unit.loop.persons import during_turn
 from tests.unit.loop.play import Play, check_loop, play, settings
 from tests.unit.loop.world import (

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.evidence import Changes, contradiction, is_tick_alone, judge, new_head
 from ralph_ls.core.loop.repetition import Before
-from ralph_ls.protocol.config import EvidenceKind
-from ralph_ls.protocol.evidence import Again, CommitSeen, Evidence
-from ralph_ls.protocol.report import Report, ReportKind
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.config.config import EvidenceKind
+from ralph_ls.protocol.run.report import Report, ReportKind
+from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode
 
 DEFAULT = (EvidenceKind.COMMITS, EvidenceKind.WORKTREE, EvidenceKind.TASKS)
 WITH_DECLARED = (*DEFAULT, EvidenceKind.DECLARED)

@@ -13,11 +13,11 @@ from ralph_ls.core.loop.failing import retry_wait
 from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
 from ralph_ls.core.loop.inputs import AgentFinished, Announced
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.iteration_events import AgentOut
-from ralph_ls.protocol.report import AgentFailure, SessionSeen
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.iteration_events import AgentOut
+from ralph_ls.protocol.run.report import AgentFailure, SessionSeen
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.play import BEGIN, Play, check_loop, play, settings
 from tests.unit.loop.world import Turn, World, finishes, no_progress, progress, turn
 

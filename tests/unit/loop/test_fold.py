@@ -7,9 +7,15 @@ from datetime import timedelta
 import pytest
 
 from ralph_ls.core.loop.fold import active_seconds, apply, fold
-from ralph_ls.protocol.events import BlockedResolved, Event, UnknownEvent, dump_event, parse_event
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import (
+    BlockedResolved,
+    Event,
+    UnknownEvent,
+    dump_event,
+    parse_event,
+)
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.persons import helpful
 from tests.unit.loop.play import BEGIN, RUN, command, play
 from tests.unit.loop.world import asks, finishes, no_progress, progress

@@ -21,9 +21,9 @@ from ralph_ls.core.loop.gate import (
     queue_is_empty,
     wanted,
 )
-from ralph_ls.protocol.config import GateConfig, GateRule
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
-from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
+from ralph_ls.protocol.config.config import GateConfig, GateRule
+from ralph_ls.protocol.run.report import Promise, PromiseKind, Report, ReportKind
+from ralph_ls.protocol.run.values import EndReason, PlanCountsView, TaskRef
 
 COMPLETE = Promise(kind=PromiseKind.COMPLETE)
 BLOCKED = Promise(kind=PromiseKind.BLOCKED, text="no key")

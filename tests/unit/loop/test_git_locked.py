@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph_ls.core.loop.inputs import EffectFailed
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.loop.waiting import waits_for
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.unit.loop.play import Play, command, play, settings
 from tests.unit.loop.world import World, finishes
 

@@ -8,7 +8,7 @@ import pytest
 
 from ralph_ls.core.loop.effects import RemoveBlocked, RemoveDecide, WriteBlocked, WriteDecide
 from ralph_ls.core.loop.inputs import HaltFilesChanged, PendingNote, Started
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.persons import editing
 from tests.unit.loop.play import RUN, Play, command, facts, play, settings
 from tests.unit.loop.world import (

@@ -9,7 +9,7 @@ import pytest
 from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop.inputs import Interrupted, Notice, WorkCommitted, WorkPushed
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.report import SessionSeen
+from ralph_ls.protocol.run.report import SessionSeen
 from tests.unit.loop.play import Play, command, play, settings
 from tests.unit.loop.world import (
     Turn,

@@ -14,7 +14,7 @@ from ralph_ls.core.loop.health import (
     newly_told,
     still_holding,
 )
-from ralph_ls.protocol.events import Warned
+from ralph_ls.protocol.run.events import Warned
 
 RUN = "20260131T120000Z-0a1b"
 

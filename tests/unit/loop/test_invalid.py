@@ -13,10 +13,9 @@ from ralph_ls.core.loop.inputs import Notice, ValidationFinished, WorkUndone
 from ralph_ls.core.loop.invalid import REFUSED, failure_words, fatal_words
 from ralph_ls.core.loop.recorded import simulate_journal
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.config import OnValidateFail
-from ralph_ls.protocol.events import Validated
-from ralph_ls.protocol.evidence import CommitSeen
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome
+from ralph_ls.protocol.config.config import OnValidateFail
+from ralph_ls.protocol.run.events import Validated
+from ralph_ls.protocol.run.values import CommitSeen, EndReason, Mode, Outcome
 from tests.unit.loop.play import BEGIN, RUN, Play, command, play, settings
 from tests.unit.loop.world import Turn, World, finishes, turn
 

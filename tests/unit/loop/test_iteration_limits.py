@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.decode.told import (
-    Counts,
-    TextTold,
-    TodoTold,
-    Told,
-    ToolTold,
-    UsageTold,
-)
+from ralph_ls.core.agent.decode.told import Counts, TextTold, TodoTold, Told, ToolTold, UsageTold
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.iteration_limits import SpendingWatch, limit_passed, passed_words
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.messages import ToolState
-from ralph_ls.protocol.prices_config import PriceConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import PriceConfig
+from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.report import Usage
 from tests.unit.loop.play import check_loop
 from tests.unit.loop.world import finishes, turn
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.events import Event, IterationEnded
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.events import Event, IterationEnded
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.persons import during_turn, editing, helpful, together
 from tests.unit.loop.play import Person, Play, play, settings
 from tests.unit.loop.world import (

@@ -7,8 +7,8 @@ from datetime import timedelta
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.effects import LaunchAgent, WaitUntil
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.report import SessionSeen, Usage
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.report import SessionSeen, Usage
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.loop.play import BEGIN, Play, check_loop, play, settings
 from tests.unit.loop.world import World, edits_only, finishes, no_progress, progress, promise, turn
 

@@ -14,9 +14,8 @@ from ralph_ls.core.loop.handover import work_left
 from ralph_ls.core.loop.inputs import Interrupted, IterationRead, PlanFacts, Prepared, Resumed
 from ralph_ls.core.loop.ownership import Ownership, Settlement
 from ralph_ls.core.loop.state import Awaits, LoopState
-from ralph_ls.protocol.events import RolledBack
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.run_words import Phase, PlanCountsView
+from ralph_ls.protocol.run.events import RolledBack
+from ralph_ls.protocol.run.values import Baseline, Phase, PlanCountsView
 from tests.unit.loop.play import BEGIN, Play, command, facts, settings
 from tests.unit.loop.world import World, edits_only, no_progress, turn
 

@@ -11,8 +11,8 @@ from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import HaltFiles, PendingNote, Prepared
 from ralph_ls.core.loop.next_iteration import NextIteration, foresee
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode
 from tests.unit.loop.play import BEGIN, Play, command, facts, play, settings
 from tests.unit.loop.world import World, no_progress, progress, promise, turn
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 from tests.unit.loop.play import check_loop
 from tests.unit.loop.world import World, claims_all, finishes, no_progress, turn
 

@@ -8,9 +8,9 @@ import pytest
 
 from ralph_ls.core.loop.course import mode_of
 from ralph_ls.core.loop.inputs import PlanFacts
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.run_words import Mode, TaskRef
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, TaskRef
 from tests.unit.loop.play import Play, play
 from tests.unit.loop.world import Turn, World, crash, no_progress, turn
 

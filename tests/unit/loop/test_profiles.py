@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.profile_matrix import matrix
-from ralph_ls.core.loop.profiles import (
-    FIXPLAN,
-    PROFILES,
-    preset,
-    profile_of,
-    to_tables,
-)
+from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, preset, profile_of, to_tables
 from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.protocol.config import Config, ProfileName
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.config.config import Config, ProfileName
+from ralph_ls.protocol.run.report import ReportKind
 
 USUAL_EVIDENCE = ("commits", "worktree", "tasks")
 FRAMES = {"log_form": "run", "log_retention.days": 30, "log_retention.newest": 30}

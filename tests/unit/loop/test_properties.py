@@ -24,11 +24,10 @@ from ralph_ls.core.loop.inputs import (
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.repetition import Before
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
-from ralph_ls.protocol.config import EvidenceKind
-from ralph_ls.protocol.events import Event, RunEnded, dump_event, parse_event
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Report
-from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.config.config import EvidenceKind
+from ralph_ls.protocol.run.events import Event, RunEnded, dump_event, parse_event
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.values import Baseline, EndReason
 from tests.unit.loop import strategies
 from tests.unit.loop.play import BEGIN, LAUNCHED, check_step, settings
 

@@ -11,8 +11,8 @@ import pytest
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.recorded import simulate_journal
 from ralph_ls.core.loop.rehearsal import Simulated
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import (
     Event,
     EventBase,
     EvidenceGathered,
@@ -23,11 +23,10 @@ from ralph_ls.protocol.events import (
     UnknownEvent,
     WaitStarted,
 )
-from ralph_ls.protocol.evidence import CommitSeen
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, PlanCountsView
-from ralph_ls.store.config_file import changed_settings
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import CommitSeen, EndReason, PlanCountsView
+from ralph_ls.store.project.config_file import changed_settings
+from ralph_ls.store.run.journal import read_journal
 from tests.histories import record
 from tests.unit.loop.persons import helpful
 from tests.unit.loop.play import Play, play, settings

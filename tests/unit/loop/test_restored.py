@@ -10,8 +10,8 @@ import pytest
 from ralph_ls.core.loop.commit_message import restoration_message
 from ralph_ls.core.loop.inputs import Reverted
 from ralph_ls.core.loop.restored import RULES, restored_lines
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import TaskRef
 from tests.unit.loop.play import RUN, Play, play
 from tests.unit.loop.world import World, crash, finishes, is_blocked, no_progress, promise, turn
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Notice, PendingNote, Resumed
 from ralph_ls.core.loop.state import LoopState
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import BreakerState, Phase
 from tests.unit.loop.persons import during_turn
 from tests.unit.loop.play import Play, facts, play, settings
 from tests.unit.loop.world import (

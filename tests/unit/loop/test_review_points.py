@@ -13,10 +13,9 @@ from ralph_ls.core.loop.reviewing import review_due
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.plan.titles import title_id
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Outcome, Phase
-from ralph_ls.protocol.state import LastIteration, RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.state import LastIteration, RunState
+from ralph_ls.protocol.run.values import Evidence, Outcome, Phase
 from tests.unit.loop.persons import during_turn
 from tests.unit.loop.play import Play, check_loop, play
 from tests.unit.loop.world import Turn, World, asks, finishes, no_progress, progress, turn

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.core.loop.session import after_iteration, to_resume
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import AgentStarted, IterationEnded
-from ralph_ls.protocol.report import SessionSeen
-from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
-from ralph_ls.protocol.state import RunState, Session
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import AgentStarted, IterationEnded
+from ralph_ls.protocol.run.report import SessionSeen
+from ralph_ls.protocol.run.state import RunState, Session
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Mode, Outcome, TaskRef
 
 BEGIN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = BEGIN + timedelta(hours=1)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.loop.inputs import AgentFinished, Notice
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import Outcome
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import Evidence, Outcome
 from tests.unit.loop.persons import during_turn
 from tests.unit.loop.play import check_loop, play
 from tests.unit.loop.world import (

@@ -14,9 +14,9 @@ from ralph_ls.core.loop.rehearsal import Rehearsal, Simulated, to_json
 from ralph_ls.core.loop.simulate import simulate
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.loop.trace import TraceLine, read_value
-from ralph_ls.protocol.config import Config, ProfileName
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.store.config_file import settings_of
+from ralph_ls.protocol.config.config import Config, ProfileName
+from ralph_ls.protocol.run.values import EndReason
+from ralph_ls.store.project.config_file import settings_of
 from tests.unit.loop.test_trace import JSON, LINES
 
 WORKS: dict[str, Any] = {"report": {"STATUS": "IN_PROGRESS", "FILES_MODIFIED": 2}}

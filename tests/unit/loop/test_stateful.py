@@ -16,9 +16,9 @@ from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, Interrupted, Started
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.config import Config, OnHalt
-from ralph_ls.protocol.events import dump_event, parse_event
-from ralph_ls.protocol.run_words import EndReason, Mode
+from ralph_ls.protocol.config.config import Config, OnHalt
+from ralph_ls.protocol.run.events import dump_event, parse_event
+from ralph_ls.protocol.run.values import EndReason, Mode
 from tests.unit.loop import persons, world
 from tests.unit.loop.play import RUN, command, facts
 from tests.unit.loop.turns import TASKS, configs, seldom, turns

@@ -10,7 +10,7 @@ from ralph_ls.core.loop.effects import PrepareIteration, ReadIteration, SetTaskA
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import AgentFinished, EffectFailed
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure
 from tests.unit.loop.play import Play, check_loop, play, settings
 from tests.unit.loop.world import Turn, World, no_progress, progress, turn
 

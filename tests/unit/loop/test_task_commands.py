@@ -10,8 +10,8 @@ from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import IterationRead, PendingReset, Resumed
 from ralph_ls.core.loop.state import Awaits, LoopState
-from ralph_ls.protocol.config import OnHalt
-from ralph_ls.protocol.run_words import Phase, TaskRef
+from ralph_ls.protocol.config.config import OnHalt
+from ralph_ls.protocol.run.values import Phase, TaskRef
 from tests.unit.loop.play import Play, command, facts, settings
 from tests.unit.loop.world import Turn, World, finishes, no_progress, progress
 

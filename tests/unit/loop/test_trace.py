@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.trace import Parsed, TraceLine, parse_line, read_value
 from ralph_ls.core.loop.trace_fields import MAX_LISTED, MAX_NUMBER, READERS
-from ralph_ls.protocol.report import Promise, PromiseKind, ReportKind
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.run.report import Promise, PromiseKind, ReportKind
+from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
 
 FIELDS = st.sampled_from([*READERS, "STATUS", "commits", "files", "tasks", "open", "kind", "text"])
 JSON = st.recursive(

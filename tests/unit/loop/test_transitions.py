@@ -33,16 +33,9 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
-from ralph_ls.core.loop.transitions import (
-    INPUTS,
-    LIVE_PHASES,
-    TAKE_UP,
-    TRANSITIONS,
-    allows,
-)
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.run_words import Phase, TaskRef
+from ralph_ls.core.loop.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS, allows
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.values import Baseline, Phase, TaskRef
 from tests.unit.loop.play import LAUNCHED, RUN, Play, check_step, command, facts, play
 from tests.unit.loop.strategies import anything
 from tests.unit.loop.test_commands import HELD

@@ -9,8 +9,8 @@ import pytest
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.verification import SHOWN_CHECKS, checks_told, verification_of
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
-from ralph_ls.protocol.events import CriteriaVerified
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.events import CriteriaVerified
+from ralph_ls.protocol.run.values import TaskRef
 from tests.unit.loop.play import play
 from tests.unit.loop.world import ONE_TASK, Turn, finishes, progress, turn
 

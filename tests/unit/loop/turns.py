@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.profiles import PROFILES, preset
-from ralph_ls.protocol.config import Config, GateRule, OnHalt, OnValidateFail
-from ralph_ls.protocol.evidence import Again
-from ralph_ls.protocol.report import SessionSeen, Usage
+from ralph_ls.protocol.config.config import Config, GateRule, OnHalt, OnValidateFail
+from ralph_ls.protocol.run.report import SessionSeen, Usage
+from ralph_ls.protocol.run.values import Again
 from tests.unit.loop import world
 from tests.unit.loop.world import Turn, promise
 

@@ -14,9 +14,8 @@ from ralph_ls.core.loop.course import BY_TERM, EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.inputs import Input, IterationRead, PlanFacts, Prepared
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.core.loop.waiting import is_stuck
-from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.config import EvidenceKind
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import EvidenceKind
+from ralph_ls.protocol.run.events import (
     AttemptCounted,
     EvidenceGathered,
     IterationEnded,
@@ -24,7 +23,7 @@ from ralph_ls.protocol.events import (
     QuestionAnswered,
     RunEnded,
 )
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome
+from ralph_ls.protocol.run.values import Breaker, EndReason, Mode, Outcome
 from tests.unit.loop.play import Play
 from tests.unit.loop.world import World
 

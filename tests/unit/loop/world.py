@@ -26,8 +26,8 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.evidence import Again, Baseline, CommitSeen
-from ralph_ls.protocol.report import (
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.report import (
     AgentFailure,
     Promise,
     PromiseKind,
@@ -37,8 +37,7 @@ from ralph_ls.protocol.report import (
     SessionSeen,
     Usage,
 )
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.values import Again, Baseline, CommitSeen, Mode, PlanCountsView, TaskRef
 
 ONE_TASK = ("write the letter",)
 

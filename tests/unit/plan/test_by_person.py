@@ -15,8 +15,8 @@ from ralph_ls.core.plan.editing.by_person import (
 )
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.row_methods import TaskEdit
 
 NOTE = f"- {RETRY_NOTE}"
 

@@ -16,7 +16,7 @@ from ralph_ls.core.plan.comparing.putting_back import (
 from ralph_ls.core.plan.editing.edits import block, tick
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.unit.plan.shown import plan_texts
 from tests.unit.plan.test_properties import any_texts
 

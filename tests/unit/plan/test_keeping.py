@@ -8,7 +8,7 @@ from hypothesis import given
 from ralph_ls.core.plan.comparing.guard import Powers, check
 from ralph_ls.core.plan.comparing.keeping import Kept, keep
 from ralph_ls.core.plan.markdown import parse
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.unit.plan.test_properties import any_texts
 
 PLAN = """\

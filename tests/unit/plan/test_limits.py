@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.limits import (
-    LARGEST_PLAN,
-    MOST_LINES,
-    why_text_too_large,
-    why_too_large,
-)
+from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES, why_text_too_large, why_too_large
 
 
 @pytest.mark.parametrize(

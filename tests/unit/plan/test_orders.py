@@ -9,7 +9,7 @@ import pytest
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.orders import change_of, effects_of, exact, reset_for_retry
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.row_methods import TaskEdit
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from tests.unit.plan.stories.made import DONE, RETURNED, story, text_of
 
 

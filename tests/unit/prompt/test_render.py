@@ -14,11 +14,11 @@ from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.render import render as render_with
 from ralph_ls.core.prompt.render import values_of
 from ralph_ls.core.prompt.texts import MODES, Texts, mode_word, template_name
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.events import Validated
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import FailedValidation
-from ralph_ls.store.prompt_texts import built_in_texts
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.events import Validated
+from ralph_ls.protocol.run.state import FailedValidation
+from ralph_ls.protocol.run.values import Mode
+from ralph_ls.store.project.prompt_texts import built_in_texts
 
 PLAIN = PromptContext(
     iteration=3,

@@ -15,9 +15,9 @@ from ralph_ls.core.agent.reading import read_text
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.render import PLACEHOLDER, render, values_of
 from ralph_ls.core.prompt.texts import MODES, template_name
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.store.prompt_texts import built_in_texts
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.values import Mode
+from ralph_ls.store.project.prompt_texts import built_in_texts
 
 SPEC, FIXPLAN, STORIES, BEADS, ISSUE = ProfileName
 

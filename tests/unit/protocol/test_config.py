@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from ralph_ls.protocol.config import (
+from ralph_ls.protocol.config.config import (
     AttemptCounts,
     Committer,
     Config,
@@ -21,7 +21,7 @@ from ralph_ls.protocol.config import (
     LogForm,
     OnBlocked,
 )
-from ralph_ls.protocol.setting_types import Duration, TreePath, to_seconds
+from ralph_ls.protocol.config.tables import Duration, TreePath, to_seconds
 
 DURATION: TypeAdapter[float] = TypeAdapter(Duration)
 (DURATION_PATTERN,) = (

@@ -14,7 +14,7 @@ import json, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from pydantic import TypeAdapter
-from ralph_ls.protocol.events import EVENT_TYPES, parse_event
+from ralph_ls.protocol.run.events import EVENT_TYPES, parse_event
 
 texts = [path.read_text() for path in sorted(Path(sys.argv[1]).glob("*.json"))]
 types = {str(cls.model_fields["kind"].default): cls for cls in EVENT_TYPES}

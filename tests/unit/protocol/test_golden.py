@@ -10,15 +10,15 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.commands import COMMAND_ADAPTER, COMMAND_TYPES
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.commands import COMMAND_ADAPTER, COMMAND_TYPES
+from ralph_ls.protocol.run.events import (
     EVENT_KINDS,
     EVENT_TYPES,
     UnknownEvent,
     dump_event,
     parse_event,
 )
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 EVENTS = sorted((GOLDEN / "events").iterdir())

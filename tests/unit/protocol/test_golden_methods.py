@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from ralph_ls.protocol.events import EventBase
-from ralph_ls.protocol.messages import MESSAGE_ADAPTER, MESSAGE_TYPES
-from ralph_ls.protocol.methods import METHODS, StateResult
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.panel import Panel, PlanRows
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.lsp.methods import METHODS, StateResult
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.lsp.panel import Panel, PlanRows
+from ralph_ls.protocol.run.events import EventBase
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, MESSAGE_TYPES
+from ralph_ls.protocol.run.state import RunState
 from tests.unit.protocol.test_golden import GOLDEN, NEW_FIELD, files, pretty, with_new_fields
 
 FOLDERS = ("methods", "messages", "panel", "planRows", "initializationOptions")

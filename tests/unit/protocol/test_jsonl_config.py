@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ralph_ls.protocol.agent_config import AgentConfig
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
+from ralph_ls.protocol.config.agent import AgentConfig, JsonLinesConfig
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from ralph_ls.editor.commands import COMMANDS, PREFIX
 from ralph_ls.editor.errors import ERROR_CODES
-from ralph_ls.protocol.options import EditorOptions
-from ralph_ls.protocol.panel import Verb
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.lsp.panel import Verb
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CHAPTER = PAGE[PAGE.index("\n## Between editor and language server\n") :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.protocol.report import Report, ReportKind
+from ralph_ls.protocol.run.report import Report, ReportKind
 
 
 def report(**fields: str) -> Report:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.protocol.request import IssueReference, Request, RequestKind, read_reference
+from ralph_ls.protocol.plan import IssueReference, Request, RequestKind, read_reference
 
 
 @pytest.mark.parametrize(

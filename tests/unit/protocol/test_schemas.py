@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.methods import METHODS
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.lsp.methods import METHODS
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.version import SCHEMA_VERSION
 from tests.unit.protocol.json_schema import problems
 from tests.unit.protocol.test_golden import (

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.events import EVENT_TYPES
-from ralph_ls.protocol.methods import METHODS
-from ralph_ls.protocol.options import EditorOptions, LensOptions, TaskLenses
-from ralph_ls.protocol.panel import Verb
+from ralph_ls.protocol.lsp.methods import METHODS
+from ralph_ls.protocol.lsp.options import EditorOptions, LensOptions, TaskLenses
+from ralph_ls.protocol.lsp.panel import Verb
+from ralph_ls.protocol.run.events import EVENT_TYPES
 
 ROOT = Path(__file__).resolve().parents[3]
 

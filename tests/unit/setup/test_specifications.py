@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.specs import SpecStatus, check_specs, is_spec, read_index, read_spec
-from ralph_ls.core.setup.specifications import (
-    is_said_by,
-    name_for,
-    spec_text,
-    title_of,
-    with_entry,
-)
+from ralph_ls.core.setup.specifications import is_said_by, name_for, spec_text, title_of, with_entry
 
 TODAY = date(2026, 1, 31)
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ralph_ls.protocol.commands import Answer, Asker, Command, Note, Pause, Resume
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import Event, NoteAdded, RunEnded, RunResumed, dump_event
-from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.commands import Answer, Asker, Command, Note, Pause, Resume
+from ralph_ls.protocol.run.events import Event, NoteAdded, RunEnded, RunResumed, dump_event
+from ralph_ls.protocol.run.values import EndReason
 
 RUN = "20260131T120000Z-0a1b"
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)

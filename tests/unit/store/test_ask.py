@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.commands import Note, Stop
 from ralph_ls.protocol.errors import NoEngine
-from ralph_ls.protocol.events import CommandAccepted, CommandRejected, Event
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store import ask as asking
-from ralph_ls.store.ask import Reply, ask, new_command_id
-from ralph_ls.store.follow import FolderWatch
-from ralph_ls.store.inbox import collect
-from ralph_ls.store.journal import Journal
+from ralph_ls.protocol.run.commands import Note, Stop
+from ralph_ls.protocol.run.events import CommandAccepted, CommandRejected, Event
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.lock import EngineLock, Owner, own_start_time
-from ralph_ls.store.runs import FoundRun
+from ralph_ls.store.run import inbox as asking
+from ralph_ls.store.run.follow import FolderWatch
+from ralph_ls.store.run.inbox import CommandReply, collect_commands, new_command_id, send_command
+from ralph_ls.store.run.journal import Journal
+from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
+from ralph_ls.store.run.runs import FoundRun
 from tests.unit.store.helpers import RUN, START, note, start_python
 
 PATIENCE = 60
@@ -52,8 +51,8 @@ def place(tmp_path: Path) -> Iterator[Place]:
     journal.close()
 
 
-def owner(pid: int, started: float) -> Owner:
-    return Owner(pid=pid, process_start_time=started, run=RUN, state_dir="/state")
+def owner(pid: int, started: float) -> LockOwner:
+    return LockOwner(pid=pid, process_start_time=started, run=RUN, state_dir="/state")
 
 
 @contextmanager
@@ -66,7 +65,7 @@ def engine(place: Place, answer: Callable[[Note], list[Event]]) -> Iterator[None
 
     def serve() -> None:
         with FolderWatch([place.state.inbox], arrived.set):
-            while not (posted := collect(place.state.inbox)):
+            while not (posted := collect_commands(place.state.inbox)):
                 assert arrived.wait(PATIENCE)
                 arrived.clear()
         assert isinstance(posted[0].command, Note)
@@ -104,26 +103,26 @@ def test_ids_are_ones_that_commands_may_have() -> None:
 
 def test_an_acceptance_is_the_reply(place: Place) -> None:
     with engine(place, lambda asked: [note(1), accepted(asked.id)]):
-        reply = ask(place.worktree, place.found(), command())
-    assert reply == Reply(accepted=True, code="accepted", text="noted", by="Ada")
+        reply = send_command(place.worktree, place.found(), command())
+    assert reply == CommandReply(accepted=True, code="accepted", text="noted", by="Ada")
 
 
 def test_a_rejection_is_the_reply_with_its_reason(place: Place) -> None:
     with engine(place, lambda asked: [rejected(asked.id)]):
-        reply = ask(place.worktree, place.found(), command())
-    assert reply == Reply(accepted=False, code="twice", text="asked twice", by="Ada")
+        reply = send_command(place.worktree, place.found(), command())
+    assert reply == CommandReply(accepted=False, code="twice", text="asked twice", by="Ada")
 
 
 def test_replies_to_others_and_to_earlier_ones_are_not_ours(place: Place) -> None:
     place.journal.append([accepted("command-1", 1)])
     with engine(place, lambda asked: [accepted("command-2"), rejected(asked.id)]):
-        assert not ask(place.worktree, place.found(), command()).accepted
+        assert not send_command(place.worktree, place.found(), command()).accepted
 
 
 def test_where_no_engine_runs_nothing_is_posted(place: Place) -> None:
     with pytest.raises(NoEngine, match=r"no engine runs in .*; start one with: ralph run"):
-        ask(place.worktree, place.found(live=False), command())
-    assert collect(place.state.inbox) == []
+        send_command(place.worktree, place.found(live=False), command())
+    assert collect_commands(place.state.inbox) == []
 
 
 def test_an_engine_that_ends_without_a_word_is_said_and_the_command_taken_back(
@@ -133,14 +132,14 @@ def test_an_engine_that_ends_without_a_word_is_said_and_the_command_taken_back(
         engine(place, lambda _: []),
         pytest.raises(NoEngine, match="ended before it read the command; see: ralph status"),
     ):
-        ask(place.worktree, place.found(), command())
-    assert collect(place.state.inbox) == []
+        send_command(place.worktree, place.found(), command())
+    assert collect_commands(place.state.inbox) == []
 
 
 HOLDER = """if True:
     import os, sys
     from pathlib import Path
-    from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+    from ralph_ls.store.run.lock import EngineLock, Owner, own_start_time
 
     lock = EngineLock(Path(sys.argv[1]))
     lock.acquire()
@@ -175,9 +174,9 @@ def test_an_engine_that_does_not_listen_to_stop_now_is_signalled(
     monkeypatch.setattr(asking, "STOP_NOW_PATIENCE", patience)
     monkeypatch.setattr(asking, "LIVE_INTERVAL", 0.01)
     with deaf_engine(place) as process:
-        reply = ask(place.worktree, place.found(), stop_now())
+        reply = send_command(place.worktree, place.found(), stop_now())
         assert process.wait(PATIENCE) == -15
-    assert reply == Reply(
+    assert reply == CommandReply(
         accepted=True, code="signalled", text=f"the engine (pid {process.pid}) was told to end"
     )
 
@@ -194,4 +193,4 @@ def test_only_the_engine_itself_is_ever_signalled(
         if not known:
             monkeypatch.setattr(asking, "read_owner", lambda _: None)
         with pytest.raises(NoEngine, match="the engine is gone"):
-            ask(place.worktree, place.found(), stop_now())
+            send_command(place.worktree, place.found(), stop_now())

@@ -10,16 +10,17 @@ import pytest
 from filelock import FileLock
 
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store import attempts_file
-from ralph_ls.store.attempts_file import (
-    LARGEST_FILE,
-    forget_attempts,
-    forget_in_project,
-    read_attempts,
-    settle_attempts,
-)
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.project_state import ProjectState, find_project
+from ralph_ls.store.project import project_state
+from ralph_ls.store.project.project_state import (
+    LARGEST_FILE,
+    ProjectState,
+    find_project,
+    forget_attempts,
+    forget_project_attempts,
+    merge_attempts,
+    read_attempts,
+)
 from tests.engine.loop import git
 
 
@@ -84,27 +85,27 @@ def test_an_iteration_brings_only_what_it_changed(
 ) -> None:
     if there is not None:
         write(project, there)
-    settle_attempts(project, before, after)
+    merge_attempts(project, before, after)
     assert project.attempts.read_text(encoding="utf-8") == now
 
 
 def test_a_task_that_is_called_otherwise_now_keeps_its_attempts(project: ProjectState) -> None:
     write(project, "a:1\nother:1\n")
-    settle_attempts(project, {"b": 1}, {"b": 2}, {"a": "b", "gone": "c"})
+    merge_attempts(project, {"b": 1}, {"b": 2}, {"a": "b", "gone": "c"})
     assert read_attempts(project) == {"b": 2, "other": 1}
-    settle_attempts(project, {"d": 2}, {"d": 2}, {"b": "d"})
+    merge_attempts(project, {"d": 2}, {"d": 2}, {"b": "d"})
     assert read_attempts(project) == {"d": 2, "other": 1}
 
 
 def test_without_a_change_nothing_is_written(project: ProjectState) -> None:
-    settle_attempts(project, {"a": 1}, {"a": 1})
+    merge_attempts(project, {"a": 1}, {"a": 1})
     assert not project.folder.exists()
     assert not forget_attempts(project, "a")
     assert not project.folder.exists()
 
 
 def test_only_the_owner_may_read_it(project: ProjectState) -> None:
-    settle_attempts(project, {}, {"a": 1})
+    merge_attempts(project, {}, {"a": 1})
     assert project.attempts.stat().st_mode & 0o777 == 0o600
     assert project.folder.stat().st_mode & 0o777 == 0o700
 
@@ -117,7 +118,7 @@ def test_a_task_can_be_forgotten(project: ProjectState) -> None:
 
 def test_many_engines_at_once_lose_nothing(project: ProjectState) -> None:
     def settle(number: int) -> None:
-        settle_attempts(project, {}, {"shared": 1, f"own-{number}": 1})
+        merge_attempts(project, {}, {"shared": 1, f"own-{number}": 1})
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(settle, range(24)))
@@ -129,7 +130,7 @@ class TestTrouble:
     def test_a_lock_that_nobody_lets_go_is_told(
         self, project: ProjectState, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(attempts_file, "LOCK_PATIENCE", 0)
+        monkeypatch.setattr(project_state, "LOCK_PATIENCE", 0)
         write(project, "a:1\n")
         with (
             FileLock(project.folder / ".attempts.lock"),
@@ -140,7 +141,7 @@ class TestTrouble:
     def test_a_lock_that_cannot_be_made_is_told(self, project: ProjectState) -> None:
         (project.folder / ".attempts.lock").mkdir(parents=True)
         with pytest.raises(StateUnusable, match=r"attempts\.txt cannot be written"):
-            settle_attempts(project, {}, {"a": 1})
+            merge_attempts(project, {}, {"a": 1})
 
     def test_a_file_that_is_none_is_told(self, project: ProjectState) -> None:
         project.attempts.mkdir(parents=True)
@@ -161,10 +162,10 @@ class TestWithoutAnEngine:
         state = StateFolder(folder=tmp_path / "state" / "worktrees" / "0123456789ab")
         project = find_project(root, state)
         write(project, "a:3\n")
-        assert forget_in_project(root, state, "a")
-        assert not forget_in_project(root, state, "a")
+        assert forget_project_attempts(root, state, "a")
+        assert not forget_project_attempts(root, state, "a")
         assert read_attempts(project) == {}
 
     def test_where_no_project_has_any_git_is_not_asked(self, tmp_path: Path) -> None:
         state = StateFolder(folder=tmp_path / "state" / "worktrees" / "0123456789ab")
-        assert not forget_in_project(tmp_path / "no repository", state, "a")
+        assert not forget_project_attempts(tmp_path / "no repository", state, "a")

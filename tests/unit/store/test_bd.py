@@ -15,7 +15,14 @@ from ralph_ls.core.plan.beads.guard import check, put_back
 from ralph_ls.core.plan.beads.issues import Issue
 from ralph_ls.core.plan.beads.queue import read_queue
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
-from ralph_ls.store.bd import Bd, claim_issue, find_bd, perform, read_snapshot, read_statistics
+from ralph_ls.store.external.bd import (
+    Bd,
+    apply_commands,
+    claim_issue,
+    find_bd,
+    read_snapshot,
+    read_statistics,
+)
 from tests.fakes.bd import install, issues_of, seed
 from tests.unit.store.helpers import at
 
@@ -87,7 +94,7 @@ def test_the_issues_are_the_same_however_they_are_printed(
 def test_what_an_agent_did_is_put_back(root: Path) -> None:
     bd = bd_of(root)
     before = read_snapshot(bd)
-    perform(
+    apply_commands(
         bd,
         [
             ("update", "bd-1", "--priority", "4", "--acceptance", "none"),
@@ -101,7 +108,7 @@ def test_what_an_agent_did_is_put_back(root: Path) -> None:
     found = check(before, after)
     kinds = sorted(str(one.what) for one in found)
     assert kinds == ["criteria", "dependency", "dropped", "priority"]
-    perform(bd, put_back(before, after, found))
+    apply_commands(bd, put_back(before, after, found))
     now = read_snapshot(bd, before=before)
     assert check(before, now) == ()
     assert now.by_id()["bd-3.1"].is_closed
@@ -113,7 +120,7 @@ def test_what_no_list_has_is_asked_for_by_itself(root: Path) -> None:
     before = read_snapshot(bd)
     text = (root / ".beads" / "fake.json").read_text()
     (root / ".beads" / "fake.json").write_text(text.replace('"blocked"', '"hooked"'))
-    perform(bd, [("delete", "bd-4", "--force")])
+    apply_commands(bd, [("delete", "bd-4", "--force")])
     issues = read_snapshot(bd, before=before).by_id()
     assert issues["bd-5"].status == "hooked"
     assert "bd-4" not in issues
@@ -125,7 +132,7 @@ def test_what_no_list_has_is_asked_for_by_itself(root: Path) -> None:
 def test_words_reach_bd_as_they_are(root: Path) -> None:
     bd = bd_of(root)
     issue = Issue(id="bd-1", title="One", notes="-- $(touch x) `y`\n; 漢字")
-    perform(bd, [note_stuck(issue, 3, at(0))])
+    apply_commands(bd, [note_stuck(issue, 3, at(0))])
     note = "STUCK: Failed after 3 attempts at 2026-01-31T12:00:00Z. Moving to next issue."
     assert issues_of(root)["bd-1"]["notes"] == f"{issue.notes}\n{note}"
     assert sorted(path.name for path in root.iterdir()) == [".beads"]
@@ -157,7 +164,7 @@ def test_the_numbers(root: Path) -> None:
 @pytest.mark.parametrize("old", ["", "silent"])
 def test_a_refusal_has_bds_own_words(root: Path, old: str) -> None:
     with pytest.raises(IssuesRefused) as caught:
-        perform(bd_of(root, FAKE_BD_OLD=old), [("update", "bd-9", "--notes", "n" * 99)])
+        apply_commands(bd_of(root, FAKE_BD_OLD=old), [("update", "bd-9", "--notes", "n" * 99)])
     assert caught.value.message.startswith(f"bd update bd-9 --notes … failed in {root}: ")
     assert 'no issue found matching "bd-9"' in caught.value.message
 
@@ -166,7 +173,7 @@ def test_a_refusal_has_bds_own_words(root: Path, old: str) -> None:
 @pytest.mark.parametrize("fails", ["list:3 ready:1", "!update:1 dep:3", "update:3 !dep:1"])
 def test_what_fails_is_tried_three_times_more(root: Path, fails: str) -> None:
     bd = bd_of(root, FAKE_BD_FAILS=fails)
-    perform(
+    apply_commands(
         bd, [("update", "bd-1", "--notes", "n"), ("dep", "add", "bd-1", "bd-5", "--type", "blocks")]
     )
     issue = read_snapshot(bd).by_id()["bd-1"]
@@ -177,7 +184,7 @@ def test_what_fails_is_tried_three_times_more(root: Path, fails: str) -> None:
 def test_what_fails_four_times_is_refused(root: Path) -> None:
     bd = bd_of(root, FAKE_BD_FAILS="list:4 update:4")
     with pytest.raises(IssuesRefused, match="database is locked"):
-        perform(bd, [("update", "bd-1", "--notes", "n")])
+        apply_commands(bd, [("update", "bd-1", "--notes", "n")])
     with pytest.raises(IssuesMissing, match="database is locked"):
         read_snapshot(bd)
     for command in ("list", "update"):
@@ -188,7 +195,7 @@ def test_what_fails_four_times_is_refused(root: Path) -> None:
 def test_release_0_34_loses_no_dependency_of_a_closed_issue(root: Path) -> None:
     bd = bd_of(root, FAKE_BD_VERSION="0.34.0")
     before = read_snapshot(bd, parent="bd-3")
-    perform(bd, [("close", one, "--reason", "r") for one in ("bd-1", "bd-2", "bd-3.1")])
+    apply_commands(bd, [("close", one, "--reason", "r") for one in ("bd-1", "bd-2", "bd-3.1")])
     after = read_snapshot(bd, parent="bd-3", before=before)
     assert check(before, after) == ()
     assert [issue.id for issue in after.in_scope()] == ["bd-3.1"]
@@ -250,7 +257,7 @@ def test_what_fails_is_told_kindly(root: Path, body: str, said: str) -> None:
 @pytest.mark.slow
 def test_an_update_that_prints_nothing_is_refused(root: Path) -> None:
     with pytest.raises(IssuesRefused, match="it printed nothing about the issue"):
-        perform(program(root, "pass"), [("update", "bd-1", "--claim")])
+        apply_commands(program(root, "pass"), [("update", "bd-1", "--claim")])
 
 
 @pytest.mark.slow
@@ -311,4 +318,4 @@ def test_what_runs_is_ended_from_another_thread(root: Path) -> None:
         read_snapshot(bd)
     thread.join()
     with pytest.raises(IssuesRefused):
-        perform(bd, [("update", "bd-1")])
+        apply_commands(bd, [("update", "bd-1")])

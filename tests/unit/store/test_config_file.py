@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.profiles import OPTIONAL_SECTIONS, profile_of
-from ralph_ls.protocol.agent_config import AgentConfig
-from ralph_ls.protocol.config import (
+from ralph_ls.protocol.config.agent import AgentConfig
+from ralph_ls.protocol.config.config import (
     Config,
     EvidenceKind,
     GateRule,
@@ -17,7 +17,12 @@ from ralph_ls.protocol.config import (
     ProfileName,
 )
 from ralph_ls.protocol.errors import ConfigError, UsageError
-from ralph_ls.store.config_file import LARGEST_FILE, Settings, load_settings, read_environment
+from ralph_ls.store.project.config_file import (
+    LARGEST_FILE,
+    LoadedSettings,
+    load_settings,
+    read_environment,
+)
 
 
 def write(root: Path, text: str | bytes) -> Path:
@@ -27,7 +32,7 @@ def write(root: Path, text: str | bytes) -> Path:
     return path
 
 
-def load(root: Path, environment: dict[str, str] | None = None, **flags: Any) -> Settings:
+def load(root: Path, environment: dict[str, str] | None = None, **flags: Any) -> LoadedSettings:
     given = {key.replace("__", "."): value for key, value in flags.items()}
     return load_settings(root, environment or {}, given)
 

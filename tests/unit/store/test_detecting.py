@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.run_words import Origin
-from ralph_ls.store.config_file import EarlierChoice, load_settings, require_one_profile
-from ralph_ls.store.detecting import detect_profiles
+from ralph_ls.protocol.run.values import Origin
+from ralph_ls.store.project.config_file import PreviousChoice, load_settings, require_one_profile
+from ralph_ls.store.project.detection import detect_profiles
 
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
 
@@ -74,7 +74,7 @@ class TestSettings:
     def test_a_run_that_goes_on_keeps_its_own(self, tmp_path: Path) -> None:
         put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")
         for by in (Origin.GIVEN, Origin.FOUND):
-            earlier = EarlierChoice(profile=FIXPLAN, profile_by=by, sign="todo.md", agent="codex")
+            earlier = PreviousChoice(profile=FIXPLAN, profile_by=by, sign="todo.md", agent="codex")
             settings = load_settings(tmp_path, {}, {}, earlier=earlier)
             assert settings.config.profile is FIXPLAN
             assert (settings.profile_by, settings.sign) == (by, "todo.md")
@@ -116,7 +116,7 @@ class TestAProfileThatNobodyChose:
     ) -> None:
         default = load_settings(tmp_path, {}, {})
         assert (default.profile_by, default.config.max_iterations) == (Origin.DEFAULT, 20)
-        found = EarlierChoice(profile=SPEC, profile_by=Origin.FOUND, sign=None, agent="cline")
+        found = PreviousChoice(profile=SPEC, profile_by=Origin.FOUND, sign=None, agent="cline")
         config = load_settings(tmp_path, {}, {}, earlier=found).config
         assert (config.push, config.max_iterations) == (False, 20)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.store import engine_output
-from ralph_ls.store.engine_output import LAUNCHER_FILES, EngineOutput, launcher_variable
+from ralph_ls.store.run import engine_output
+from ralph_ls.store.run.engine_output import LAUNCHER_FILES, EngineOutput, launcher_variable
 
 LINE = "▸ Iteration {}: no progress in 0s, no commit\n"
 

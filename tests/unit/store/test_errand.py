@@ -11,25 +11,25 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
-from ralph_ls.store import errand as errands
-from ralph_ls.store.errand import Errand
+from ralph_ls.store.run import one_shot_process as errands
+from ralph_ls.store.run.one_shot_process import OneShotProcess
 
-Make = Callable[[str], Errand]
+Make = Callable[[str], OneShotProcess]
 
 
 @pytest.fixture
 def errand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Makes errands that run a script instead of ``ralph``."""
 
-    def make(body: str) -> Errand:
+    def make(body: str) -> OneShotProcess:
         command = [sys.executable, "-c", f"import os, sys\n{body}"]
         monkeypatch.setattr(errands, "command_line", lambda _arguments: command)
-        return Errand([], cwd=tmp_path, environment=os.environ)
+        return OneShotProcess([], cwd=tmp_path, environment=os.environ)
 
     return make
 
 
-def call_back_at(here: Path, made: Errand) -> None:
+def call_back_at(here: Path, made: OneShotProcess) -> None:
     """Call it back as soon as it has opened the pipe ``here``."""
 
     def wait_for_it() -> None:

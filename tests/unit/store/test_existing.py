@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.existing import Existing, find_existing
+from ralph_ls.store.setup.existing_setup import ExistingSetup, find_existing_setup
 from tests.unit.store.test_detecting import put
 
 RC = """\
@@ -27,8 +27,8 @@ if [ -n "$X" ]; then :; fi
 SIGNALLING = "Do one task. End with a ---RALPH_STATUS--- block.\n"
 
 
-def found_in(root: Path) -> Existing:
-    found = find_existing(root)
+def found_in(root: Path) -> ExistingSetup:
+    found = find_existing_setup(root)
     assert found is not None
     return found
 
@@ -57,7 +57,7 @@ class TestWhatIsFound:
     def test_where_nothing_tells_of_another_tool_there_is_none(
         self, tmp_path: Path, names: tuple[str, ...]
     ) -> None:
-        assert find_existing(put(tmp_path, *names)) is None
+        assert find_existing_setup(put(tmp_path, *names)) is None
 
 
 class TestSettings:
@@ -129,4 +129,4 @@ class TestPrompt:
         put(tmp_path, "outside.md", "tree/.ralph/fix_plan.md")
         (tmp_path / "tree/.ralph/PROMPT.md").symlink_to(tmp_path / "outside.md")
         with pytest.raises(StateUnusable, match="leads out of the work tree"):
-            find_existing(tmp_path / "tree")
+            find_existing_setup(tmp_path / "tree")

@@ -12,10 +12,10 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.utils import BaseThread
 
-from ralph_ls.protocol.events import Event, UnknownEvent
-from ralph_ls.store import follow
-from ralph_ls.store.follow import FolderWatch, JournalFollower, Tail
-from ralph_ls.store.journal import Journal
+from ralph_ls.protocol.run.events import Event, UnknownEvent
+from ralph_ls.store.run import follow
+from ralph_ls.store.run.follow import FolderWatch, JournalFollower, Tail
+from ralph_ls.store.run.journal import Journal
 from tests.unit.store.helpers import ended, note, notes, resumed, to_lines
 
 PATIENCE = 60

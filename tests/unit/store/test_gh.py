@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import RequestMissing
-from ralph_ls.protocol.request import IssueReference
-from ralph_ls.store.gh import Gh, comment_words, explain, find_gh, view_issue
+from ralph_ls.protocol.plan import IssueReference
+from ralph_ls.store.external.gh import Gh, comment_words, explain_failure, find_gh, view_issue
 from tests.fakes.gh import NO_HOST, NO_NETWORK, NOT_LOGGED_IN, install, seed
 
 ISSUE = IssueReference(number=12, repository="ada/invoice")
@@ -160,4 +160,4 @@ class TestReading:
 def test_a_failure_says_what_to_do(
     reference: IssueReference, code: int, said: str, told: str
 ) -> None:
-    assert told in explain(reference, code, said)
+    assert told in explain_failure(reference, code, said)

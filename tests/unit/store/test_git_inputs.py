@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.store import git_command, supervisor
-from ralph_ls.store.files import LARGEST_FILE
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.git_inputs import (
+from ralph_ls.store.external import git_command, supervisor
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_safety import (
     OWN_FILES,
     TREE_FILES,
-    find_what_git_waits_for,
+    find_blocking_input,
     require_git_can_read,
 )
+from ralph_ls.store.files import LARGEST_FILE
 from tests.engine.loop import git, make_repository
 
 KNOWN = [*TREE_FILES, *(f".git/{name}" for name in OWN_FILES)]
@@ -35,7 +35,7 @@ def replace_by_pipe(path: Path) -> None:
 
 def test_an_ordinary_work_tree_is_read(root: Path) -> None:
     require_git_can_read(root)
-    assert find_what_git_waits_for(root) is None
+    assert find_blocking_input(root) is None
     (root / ".gitignore").unlink()
     (root / ".gitignore").mkdir()
     assert run_git(root, "status", "--porcelain") == b" D .gitignore\n"
@@ -50,7 +50,7 @@ def test_git_is_not_started_where_it_would_wait(root: Path, name: str) -> None:
         f"{root / name} is a named pipe, no regular file, and git cannot work with it; remove it, "
         "or put a file there"
     )
-    assert find_what_git_waits_for(root) == refused.value.message
+    assert find_blocking_input(root) == refused.value.message
 
 
 def test_a_link_to_a_device_and_a_huge_file_are_refused(root: Path) -> None:
@@ -86,15 +86,15 @@ def test_the_folder_of_a_linked_work_tree_is_looked_at(root: Path, tmp_path: Pat
 def test_one_deeper_in_the_tree_is_found_by_a_search(root: Path, name: str) -> None:
     replace_by_pipe(root / name)
     require_git_can_read(root)
-    assert (find_what_git_waits_for(root) or "").startswith(f"{root / name} is a named pipe")
+    assert (find_blocking_input(root) or "").startswith(f"{root / name} is a named pipe")
 
 
 def test_a_pipe_that_git_does_not_read_is_none_of_them(root: Path) -> None:
     replace_by_pipe(root / "src/pipe")
     replace_by_pipe(root / ".git/pipe")
-    assert find_what_git_waits_for(root) is None
+    assert find_blocking_input(root) is None
     assert run_git(root, "status", "--porcelain") == b""
-    assert find_what_git_waits_for(root / "none") is None
+    assert find_blocking_input(root / "none") is None
 
 
 def test_git_that_does_not_answer_is_ended_and_what_it_waits_for_is_named(

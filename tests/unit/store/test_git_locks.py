@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.store.git_locks import (
+from ralph_ls.store.external.git_locks import (
     find_blocking,
-    find_git_at_work,
     find_locks,
-    look_at_lock,
+    find_running_git,
     move_lock,
+    read_lock,
     removal_of,
 )
 from ralph_ls.store.layout import Worktree, find_worktree
@@ -99,7 +99,7 @@ class TestFinding:
 
     def test_a_folder_of_that_name_is_none(self, place: Worktree) -> None:
         (place.git_dir / "index.lock").mkdir()
-        assert look_at_lock(place.git_dir / "index.lock") is None
+        assert read_lock(place.git_dir / "index.lock") is None
 
 
 class TestAtWork:
@@ -108,7 +108,7 @@ class TestAtWork:
     ) -> None:
         for folder in (place.root, place.git_dir, linked.root):
             with working(folder) as pid:
-                found = find_git_at_work(place)
+                found = find_running_git(place)
                 assert found is not None
                 assert (found.pid, found.command) == (pid, "git hash-object")
 
@@ -123,19 +123,19 @@ class TestAtWork:
         }
         environment = {"GIT_DIR": str(place.git_dir)} if by == "GIT_DIR" else {}
         with working(tmp_path, *words[by], **environment) as pid:
-            found = find_git_at_work(place)
+            found = find_running_git(place)
             assert found is not None
             assert found.pid == pid
 
     def test_a_git_elsewhere_is_not(self, place: Worktree, tmp_path: Path) -> None:
         with working(tmp_path):
-            assert find_git_at_work(place) is None
+            assert find_running_git(place) is None
 
     def test_one_that_only_reads_is_not(self, place: Worktree) -> None:
         command = ["git", "cat-file", "--batch"]
         with subprocess.Popen(command, cwd=place.root, stdin=subprocess.PIPE) as process:
             wait_for_name(process.pid)
-            assert find_git_at_work(place) is None
+            assert find_running_git(place) is None
             process.kill()
 
 

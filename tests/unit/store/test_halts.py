@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.protocol.config import PathsConfig
+from ralph_ls.protocol.config.config import PathsConfig
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store import halts
 from ralph_ls.store.files import ChangedMeanwhile, read_regular
-from ralph_ls.store.halts import (
-    look_at_halt_files,
-    make_folders,
+from ralph_ls.store.run import halt_files
+from ralph_ls.store.run.halt_files import (
+    load_halt_files,
+    make_halt_folders,
     remove_blocked,
     remove_decide,
     write_answer,
@@ -44,18 +44,18 @@ def decide(root: Path) -> Path:
 
 
 def answer_in(root: Path) -> str | None:
-    return look_at_halt_files(root, PATHS).answer
+    return load_halt_files(root, PATHS).answer
 
 
 class TestFolders:
     def test_those_of_both_files_are_made(self, tmp_path: Path) -> None:
-        assert make_folders(tmp_path, PATHS) == [tmp_path / "ralph"]
+        assert make_halt_folders(tmp_path, PATHS) == [tmp_path / "ralph"]
         assert (tmp_path / "ralph").is_dir()
 
     def test_a_work_tree_that_was_removed_is_not_made_again(self, tmp_path: Path) -> None:
         gone = tmp_path / "gone"
         for write in (
-            lambda: make_folders(gone, PATHS),
+            lambda: make_halt_folders(gone, PATHS),
             lambda: write_blocked(gone, PATHS, "no key"),
             lambda: ask(gone),
         ):
@@ -66,18 +66,18 @@ class TestFolders:
 
 class TestLooking:
     def test_without_files_there_is_nothing(self, tmp_path: Path) -> None:
-        assert look_at_halt_files(tmp_path, PATHS) == HaltFiles()
+        assert load_halt_files(tmp_path, PATHS) == HaltFiles()
 
     def test_both_files_are_read(self, tmp_path: Path) -> None:
         ask(tmp_path)
         write_blocked(tmp_path, PATHS, "  no key for the mail service\n\n")
-        assert look_at_halt_files(tmp_path, PATHS) == HaltFiles(
+        assert load_halt_files(tmp_path, PATHS) == HaltFiles(
             question="Which one?", blocked="no key for the mail service"
         )
 
     def test_bytes_that_are_no_utf8_are_replaced(self, tmp_path: Path) -> None:
         decide(tmp_path).write_bytes(b"## Question\nWhi\xffch?\n---\n## Answer\nTh\xffis\n")
-        found = look_at_halt_files(tmp_path, PATHS)
+        found = load_halt_files(tmp_path, PATHS)
         assert (found.question, found.answer) == ("Whi\ufffdch?", "Th\ufffdis")
 
     @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
@@ -87,7 +87,7 @@ class TestLooking:
     ) -> None:
         make(decide(tmp_path).with_name(name))
         with pytest.raises(StateUnusable, match="no regular file"):
-            look_at_halt_files(tmp_path, PATHS)
+            load_halt_files(tmp_path, PATHS)
 
 
 class TestQuestion:
@@ -107,7 +107,7 @@ class TestQuestion:
         ask(tmp_path)
         write_answer(tmp_path, PATHS, "The first")
         ask(tmp_path, "And now?")
-        assert look_at_halt_files(tmp_path, PATHS) == HaltFiles(question="And now?")
+        assert load_halt_files(tmp_path, PATHS) == HaltFiles(question="And now?")
 
     @pytest.mark.parametrize(
         ("iteration", "answer"),
@@ -192,7 +192,7 @@ class TestAnswer:
             path.write_text("theirs\n", encoding="utf-8")
             return data
 
-        monkeypatch.setattr(halts, "read_regular", read_and_save)
+        monkeypatch.setattr(halt_files, "read_regular", read_and_save)
         with pytest.raises(ChangedMeanwhile):
             write_answer(tmp_path, PATHS, "This")
         monkeypatch.undo()
@@ -240,7 +240,7 @@ def test_nothing_is_read_written_or_removed_through_a_link_out_of_the_tree(
     def outcomes() -> list[bool]:
         refused = []
         for attempt in (
-            lambda: look_at_halt_files(root, PATHS),
+            lambda: load_halt_files(root, PATHS),
             lambda: ask(root),
             lambda: write_blocked(root, PATHS, "x"),
             lambda: remove_decide(root, PATHS),

@@ -10,42 +10,42 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import FromInside
-from ralph_ls.store.inside import (
+from ralph_ls.store.layout import Worktree, find_worktree, state_folder
+from ralph_ls.store.run.ancestry import (
     MARKER,
     Ancestry,
-    Inside,
-    KnownRuns,
     Process,
+    RunMembership,
+    WorktreeRuns,
     ancestry_of,
-    find_inside,
+    find_membership,
     known_runs,
     require_outside,
     require_own_trust,
 )
-from ralph_ls.store.layout import Worktree, find_worktree, state_folder
-from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
 from tests.unit.store.helpers import repository
 
 RUN = "20260131T120000Z-0a1b"
 OTHER = "20260201T120000Z-0a1b"
 ENGINE, AGENT, SHELL, SELF = (10, 1.0), (20, 2.0), (30, 3.0), (40, 4.0)
-LIVE = KnownRuns(ids=frozenset({RUN}), live=RUN, engine=ENGINE, agent=AGENT)
-ENDED = KnownRuns(ids=frozenset({RUN}))
+LIVE = WorktreeRuns(ids=frozenset({RUN}), live=RUN, engine=ENGINE, agent=AGENT)
+ENDED = WorktreeRuns(ids=frozenset({RUN}))
 
-ITERATION = Inside(run=RUN, part="3")
-COMMAND = Inside(run=RUN, part="on_question")
-SOMEWHERE = Inside(run=RUN)
+ITERATION = RunMembership(run=RUN, part="3")
+COMMAND = RunMembership(run=RUN, part="on_question")
+SOMEWHERE = RunMembership(run=RUN)
 
 
 def check(
-    known: KnownRuns, *markers: str, processes: tuple[Process, ...] = (SELF, SHELL)
-) -> Inside | None:
-    return find_inside(Ancestry(processes=processes, markers=markers), known)
+    known: WorktreeRuns, *markers: str, processes: tuple[Process, ...] = (SELF, SHELL)
+) -> RunMembership | None:
+    return find_membership(Ancestry(processes=processes, markers=markers), known)
 
 
 ANSWER = """\
 import os
-from ralph_ls.store.inside import ancestry_of
+from ralph_ls.store.run.ancestry import ancestry_of
 found = ancestry_of(os.getpid())
 print(*found.markers, sep=",", end=";")
 print(*[pid for pid, _ in found.processes], end="")
@@ -70,7 +70,7 @@ class TestFindInside:
     )
     @pytest.mark.parametrize("known", [LIVE, ENDED], ids=["live", "ended"])
     def test_a_marker_names_the_run(
-        self, known: KnownRuns, markers: tuple[str, ...], found: Inside | None
+        self, known: WorktreeRuns, markers: tuple[str, ...], found: RunMembership | None
     ) -> None:
         assert check(known, *markers) == found
 
@@ -87,7 +87,7 @@ class TestFindInside:
         ],
     )
     def test_without_a_marker_the_ancestors_do(
-        self, processes: tuple[Process, ...], found: Inside | None
+        self, processes: tuple[Process, ...], found: RunMembership | None
     ) -> None:
         assert check(LIVE, processes=processes) == found
         assert check(ENDED, processes=processes) is None
@@ -190,7 +190,7 @@ class TestRequireOutside:
         require_own_trust(state_folder(tmp_path / "tests", scratch), "ralph allow")
 
 
-def owner(run: str, folder: Path) -> Owner:
-    return Owner(
+def owner(run: str, folder: Path) -> LockOwner:
+    return LockOwner(
         pid=os.getpid(), process_start_time=own_start_time(), run=run, state_dir=str(folder)
     )

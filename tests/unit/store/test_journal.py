@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.events import NoteAdded, UnknownEvent
-from ralph_ls.store.journal import Journal, JournalReader, read_journal
+from ralph_ls.protocol.run.events import NoteAdded, UnknownEvent
+from ralph_ls.store.run.journal import Journal, JournalReader, read_journal
 from tests.unit.store.helpers import (
     RUN,
     ended,
@@ -149,7 +149,7 @@ class TestJournal:
             import resource, signal, sys
             from pathlib import Path
             from ralph_ls.protocol.errors import StateUnusable
-            from ralph_ls.store.journal import Journal
+            from ralph_ls.store.run.journal import Journal
             from tests.unit.store.helpers import note
 
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.events import dump_event
-from ralph_ls.store.journals import read_statistics
+from ralph_ls.protocol.run.events import dump_event
 from ralph_ls.store.layout import find_worktree, state_folder
+from ralph_ls.store.run.runs import read_statistics
 from tests.engine.loop import make_repository
 from tests.unit.views.runs import run_started
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.config import Config, LogForm, LogRetention
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.store.jsonl_log import STDERR, STDOUT, JsonlLog
+from ralph_ls.protocol.config.config import Config, LogForm, LogRetention
+from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.logs import find_old_logs, remove_logs
-from ralph_ls.store.summary_file import SummaryFile, shown_summary, summary_folder
+from ralph_ls.store.run.logs import STDERR, STDOUT, JsonlLog, find_old_logs, remove_logs
+from ralph_ls.store.run.summary_file import SummaryFile, shown_summary, summary_folder
 from tests.unit.store.test_logs import small_files
 from tests.unit.views.runs import iteration_ended
 
@@ -197,7 +196,7 @@ class TestRetention:
         path = tmp_path / "logs" / NAME
         assert self.old(tmp_path / "logs", 0) == [NAME]
         code = (
-            "import sys; from pathlib import Path; from ralph_ls.store.logs import remove_logs;"
+            "import sys; from pathlib import Path; from ralph_ls.store.run.logs import remove_logs;"
             "print(remove_logs([Path(sys.argv[1])]))"
         )
         asked = [sys.executable, "-c", code, str(path)]

@@ -6,9 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.store.launch import ERROR_TAIL, command_line, launch_detached
 from ralph_ls.store.layout import RunFiles, find_worktree, state_folder, state_root
 from ralph_ls.store.own_python import own_command
+from ralph_ls.store.run.launch import ERROR_TAIL, command_line, launch_detached
 from tests.engine.loop import make_repository, wait_for, write_agent
 from tests.unit.store.helpers import RUN, to_lines
 from tests.unit.views.runs import run_started

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
-from ralph_ls.store.lock import (
+from ralph_ls.store.run.lock import (
     EngineLock,
-    Owner,
+    LockOwner,
     is_held,
     is_same_process,
     own_start_time,
@@ -25,7 +25,7 @@ from tests.unit.store.helpers import RUN, start_python
 HOLDER = """if True:
     import subprocess, sys
     from pathlib import Path
-    from ralph_ls.store.lock import EngineLock, Owner, own_start_time
+    from ralph_ls.store.run.lock import EngineLock, Owner, own_start_time
     import os
 
     lock = EngineLock(Path(sys.argv[1]))
@@ -66,17 +66,17 @@ def tell(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
-def this_process(run: str = RUN) -> Owner:
-    return Owner(
+def this_process(run: str = RUN) -> LockOwner:
+    return LockOwner(
         pid=os.getpid(), process_start_time=own_start_time(), run=run, state_dir="/var/state"
     )
 
 
-def dead_process() -> Owner:
+def dead_process() -> LockOwner:
     """Who a process was that has ended; its pid may be in use again one day."""
     child = subprocess.Popen(["true"])
     child.wait()
-    return Owner(pid=child.pid, process_start_time=1.0, run=RUN, state_dir="/var/state")
+    return LockOwner(pid=child.pid, process_start_time=1.0, run=RUN, state_dir="/var/state")
 
 
 class TestAcquire:
@@ -175,7 +175,7 @@ class TestProbe:
         code = """if True:
             import sys, threading
             from pathlib import Path
-            from ralph_ls.store.lock import is_held
+            from ralph_ls.store.run.lock import is_held
 
             done = threading.Event()
             threading.Thread(target=lambda: (sys.stdin.readline(), done.set())).start()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.profiles import preset, profile_of
-from ralph_ls.protocol.config import LogRetention, ProfileName
-from ralph_ls.store.logs import find_old_logs, remove_logs
+from ralph_ls.protocol.config.config import LogRetention, ProfileName
+from ralph_ls.store.run.logs import find_old_logs, remove_logs
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
 S_RULE = LogRetention(days=30, newest=30)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.store.config_file import load_settings
+from ralph_ls.store.project.config_file import load_settings
 
 
 def settings(root: Path, profile: str = "beads", **environment: str) -> Config:

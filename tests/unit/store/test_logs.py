@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import LogForm
+from ralph_ls.protocol.config.config import LogForm
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.logs import RunLog, move_earlier_logs
-from ralph_ls.store.summary_file import write_summary
+from ralph_ls.store.run.logs import TextLog, move_earlier_logs
+from ralph_ls.store.run.summary_file import write_summary
 from tests.unit.views.runs import iteration_ended
 from tests.unit.views.test_summary import S_FRAME
 
@@ -23,18 +23,18 @@ HEADER = (
 )
 
 
-def run_log(folder: Path, form: LogForm = LogForm.RUN) -> RunLog:
-    return RunLog(folder, "logs", form=form, started=MORNING)
+def run_log(folder: Path, form: LogForm = LogForm.RUN) -> TextLog:
+    return TextLog(folder, "logs", form=form, started=MORNING)
 
 
-def iterate(log: RunLog, *numbers: int, said: bytes = b"said\n") -> None:
+def iterate(log: TextLog, *numbers: int, said: bytes = b"said\n") -> None:
     for number in numbers:
         log.begin(number, number, "main", MORNING)
         log.write(said)
         log.end(iteration_ended(number), MORNING + timedelta(seconds=152))
 
 
-def rows(log: RunLog) -> list[list[str]]:
+def rows(log: TextLog) -> list[list[str]]:
     with log.summary_file.path.open(newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
 

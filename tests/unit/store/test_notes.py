@@ -7,11 +7,11 @@ import pytest
 
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.notes import (
-    forget_taken,
-    leave_note,
-    leave_reset,
-    look_at_notes,
+from ralph_ls.store.run.inbox import (
+    peek_notes,
+    queue_note,
+    queue_reset,
+    remove_taken_notes,
     take_notes,
     take_resets,
 )
@@ -26,7 +26,7 @@ def leave(state: StateFolder, *texts: str) -> None:
     """Leave notes, each a second after the one before."""
     for text in texts:
         known = set((state.folder / "notes").glob("*"))
-        leave_note(state, text, by="Ada")
+        queue_note(state, text, by="Ada")
         (new,) = set((state.folder / "notes").glob("*")) - known
         os.utime(new, (len(known) + 1, len(known) + 1))
 
@@ -37,18 +37,18 @@ def texts(state: StateFolder) -> list[str]:
 
 def test_where_nobody_left_one_there_is_none(state: StateFolder) -> None:
     assert take_notes(state) == []
-    forget_taken(state)
+    remove_taken_notes(state)
 
 
 def test_they_can_be_looked_at_and_stay(state: StateFolder) -> None:
-    assert look_at_notes(state) == []
+    assert peek_notes(state) == []
     leave(state, "first")
     taken = take_notes(state)
     leave(state, "second")
-    leave_reset(state, "a", by="Ada")
-    seen = look_at_notes(state)
+    queue_reset(state, "a", by="Ada")
+    seen = peek_notes(state)
     assert seen == [*taken, ("second", "Ada")]
-    assert look_at_notes(state) == take_notes(state) == seen
+    assert peek_notes(state) == take_notes(state) == seen
 
 
 def test_notes_come_out_as_they_were_left_in_their_order(state: StateFolder) -> None:
@@ -66,7 +66,7 @@ def test_what_was_taken_is_kept_until_a_journal_has_it(state: StateFolder) -> No
     leave(state, "second")
     # The engine that took the first one was killed before it could tell it.
     assert texts(state) == ["first", "second"]
-    forget_taken(state)
+    remove_taken_notes(state)
     assert texts(state) == []
 
 
@@ -76,7 +76,7 @@ def test_a_note_that_comes_while_others_are_taken_is_for_the_next_start(
     leave(state, "first")
     assert texts(state) == ["first"]
     leave(state, "second")
-    forget_taken(state)
+    remove_taken_notes(state)
     assert texts(state) == ["second"]
 
 
@@ -104,17 +104,17 @@ def test_half_a_note_and_what_is_no_note_are_passed_over(state: StateFolder) -> 
 def test_where_none_can_be_left_it_is_said(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file", encoding="utf-8")
     with pytest.raises(StateUnusable, match="cannot be made"):
-        leave_note(StateFolder(folder=tmp_path / "state"), "first", by="Ada")
+        queue_note(StateFolder(folder=tmp_path / "state"), "first", by="Ada")
 
 
 def test_a_reset_is_no_note_and_a_note_is_no_reset(state: StateFolder) -> None:
-    leave_note(state, "mind the tax", by="Ada")
-    leave_reset(state, "9e4c1b7d", by="Bob")
+    queue_note(state, "mind the tax", by="Ada")
+    queue_reset(state, "9e4c1b7d", by="Bob")
     assert take_notes(state) == [("mind the tax", "Ada")]
     ((task, by, command),) = take_resets(state)
     assert (task, by) == ("9e4c1b7d", "Bob")
     assert len(command) == 16
-    forget_taken(state)
+    remove_taken_notes(state)
     assert take_resets(state) == []
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
-from ralph_ls.store import plan_file
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.plan_file import edit_as_person, edit_plan, read_plan
-from ralph_ls.store.saves import text_hash
+from ralph_ls.store.project import plan_file
+from ralph_ls.store.project.plan_file import edit_as_user, edit_plan, read_plan, text_hash
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -31,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_it_is_kept_as_a_persons_and_every_other_byte_stays(root: Path, state: StateFolder) -> None:
-    assert edit_as_person(root, state, "plan.md", lambda text: text + "- [x] b\r\n", at=NOON)
+    assert edit_as_user(root, state, "plan.md", lambda text: text + "- [x] b\r\n", at=NOON)
     assert read_plan(root, "plan.md") == b"- [ ] caf\xe9\r\n- [x] b\r\n"
     (line,) = state.saves.read_text(encoding="utf-8").splitlines()
     kept = json.loads(line)
@@ -41,7 +40,7 @@ def test_it_is_kept_as_a_persons_and_every_other_byte_stays(root: Path, state: S
 
 
 def test_what_changes_nothing_is_not_kept(root: Path, state: StateFolder) -> None:
-    assert not edit_as_person(root, state, "plan.md", str, at=NOON)
+    assert not edit_as_user(root, state, "plan.md", str, at=NOON)
     assert not state.saves.exists()
 
 
@@ -49,7 +48,7 @@ def test_a_link_to_the_plan_is_kept_under_the_name_of_the_file(
     root: Path, state: StateFolder
 ) -> None:
     (root / "link.md").symlink_to("plan.md")
-    edit_as_person(root, state, "link.md", lambda text: f"{text}more\r\n", at=NOON)
+    edit_as_user(root, state, "link.md", lambda text: f"{text}more\r\n", at=NOON)
     assert (root / "link.md").is_symlink()
     assert json.loads(state.saves.read_text(encoding="utf-8"))["path"] == "plan.md"
 

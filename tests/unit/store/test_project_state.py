@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import AttemptsConfig, Config, LogForm
+from ralph_ls.protocol.config.config import AttemptsConfig, Config, LogForm
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.project_state import (
+from ralph_ls.store.project.project_state import (
     KEPT_PATHS,
     find_project,
     keeps_project_state,

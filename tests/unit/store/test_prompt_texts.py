@@ -8,10 +8,10 @@ import platformdirs
 import pytest
 
 from ralph_ls.core.loop.profiles import preset, profile_of
-from ralph_ls.protocol.config import Config, ProfileName
+from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.store.prompt_texts import (
+from ralph_ls.protocol.run.values import Mode
+from ralph_ls.store.project.prompt_texts import (
     FoundTemplate,
     PromptSource,
     built_in_texts,

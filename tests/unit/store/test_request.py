@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import RequestMissing
-from ralph_ls.protocol.request import Request, RequestKind
-from ralph_ls.store.config_file import load_settings
-from ralph_ls.store.request import FILE_NAME, keep_request, kept_request, read_request
+from ralph_ls.protocol.plan import Request, RequestKind
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.request import FILE_NAME, load_request, read_request, save_request
 
 REQUEST = Request(
     kind=RequestKind.GITHUB,
@@ -24,8 +24,8 @@ REQUEST = Request(
 
 def test_it_is_kept_as_it_was_for_its_owner_alone(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "one"
-    keep_request(folder, REQUEST)
-    assert kept_request(folder) == REQUEST
+    save_request(folder, REQUEST)
+    assert load_request(folder) == REQUEST
     assert (folder / FILE_NAME).stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -35,7 +35,7 @@ def test_one_that_is_gone_or_broken_says_what_to_do(tmp_path: Path, data: bytes 
     if data is not None:
         (tmp_path / FILE_NAME).write_bytes(data)
     with pytest.raises(RequestMissing, match="start a new run: ralph run --issue"):
-        kept_request(tmp_path)
+        load_request(tmp_path)
 
 
 def test_secrets_of_the_caller_and_of_the_agents_settings_are_taken_out(tmp_path: Path) -> None:

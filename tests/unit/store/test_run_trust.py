@@ -8,8 +8,14 @@ import pytest
 
 from ralph_ls.protocol.errors import NotAllowed
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.run_trust import read_run_trust
-from ralph_ls.store.trust import Claim, TrustRecord, claim_of_file, read_record, write_record
+from ralph_ls.store.project.trust import (
+    Claim,
+    TrustRecord,
+    claim_of_file,
+    read_record,
+    read_run_trust,
+    write_record,
+)
 
 SCRIPT = claim_of_file(".ralph/validate.sh", b"exit 0\n")
 REWRITTEN = claim_of_file(".ralph/validate.sh", b"exit 1\n")

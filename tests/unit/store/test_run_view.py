@@ -12,21 +12,21 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.views.history import KEPT_STARTS
 from ralph_ls.core.views.rows import MAX_ROWS
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.events import Event, UnknownEvent, dump_event, parse_event
-from ralph_ls.store import journal as journal_module
-from ralph_ls.store import run_view as module
-from ralph_ls.store.follow import Tail
-from ralph_ls.store.journal import (
+from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
+from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.run import journal as journal_module
+from ralph_ls.store.run import runs as module
+from ralph_ls.store.run.follow import Tail
+from ralph_ls.store.run.journal import (
     JournalParts,
     each_event,
     last_line,
     offset_behind,
     read_journal,
 )
-from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run_view import (
-    Bookmark,
+from ralph_ls.store.run.runs import (
     RunView,
+    ViewPosition,
     ViewSnapshot,
     load_view,
     read_view,
@@ -58,7 +58,7 @@ def write(files: RunFiles, events: Sequence[Event | UnknownEvent] = EVENTS) -> N
     files.journal.write_bytes(b"".join(dump_event(event) + b"\n" for event in events))
 
 
-def leave_view(files: RunFiles, n_events: int) -> Bookmark:
+def leave_view(files: RunFiles, n_events: int) -> ViewPosition:
     """The snapshot that an engine leaves after so many of the events."""
     known = read_view(files, until=len(to_lines(EVENTS[:n_events])))
     save_view(files, known)
@@ -118,16 +118,16 @@ def _iterations(n_iterations: int) -> Iterator[Event]:
 class TestSnapshot:
     def test_without_one_the_journal_says_all(self, files: RunFiles) -> None:
         write(files)
-        assert load_view(files) == Bookmark()
+        assert load_view(files) == ViewPosition()
         known = read_view(files)
         assert known.view == RunView().plus(EVENTS)
         assert known.offset == files.journal.stat().st_size
         assert known.n_lines == len(EVENTS)
 
     def test_without_a_journal_there_is_nothing(self, files: RunFiles) -> None:
-        assert read_view(files) == Bookmark()
+        assert read_view(files) == ViewPosition()
         with pytest.raises(StateUnusable, match="cannot be read"):
-            save_view(files, Bookmark(offset=10))
+            save_view(files, ViewPosition(offset=10))
 
     @pytest.mark.usefixtures("small_parts")
     @pytest.mark.parametrize("n_events", [1, 17, 40])
@@ -184,7 +184,7 @@ class TestSnapshot:
         text = files.view_snapshot.read_text("utf-8")
         assert spoil(text) != text
         files.view_snapshot.write_text(spoil(text), encoding="utf-8")
-        assert load_view(files) == Bookmark()
+        assert load_view(files) == ViewPosition()
         assert read_view(files).view == RunView().plus(EVENTS)
 
     def test_one_that_cannot_be_read_loses_nothing(self, files: RunFiles) -> None:
@@ -203,7 +203,7 @@ class TestSnapshot:
         # The next engine goes on with the same numbers, in other words.
         others = [event.model_copy(update={"by": "another"}) for event in EVENTS[left:]]
         write(files, [*EVENTS[:left], *others])
-        assert load_view(files) == Bookmark()
+        assert load_view(files) == ViewPosition()
         assert read_view(files).view == RunView().plus([*EVENTS[:left], *others])
 
 

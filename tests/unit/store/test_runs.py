@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.events import Event
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import Event
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
-from ralph_ls.store.lock import EngineLock, Owner
-from ralph_ls.store.runs import find_run, load_state, save_state
+from ralph_ls.store.run.lock import EngineLock, LockOwner
+from ralph_ls.store.run.runs import find_run, load_state, save_state
 from tests.unit.store.helpers import ended, notes, to_lines
 from tests.unit.views.runs import phase, run_started
 
@@ -37,8 +37,8 @@ def write(state: StateFolder, run: str, *events: Event) -> RunFiles:
     return files
 
 
-def claim(worktree: Worktree, run: str, state_dir: object) -> Owner:
-    owner = Owner(pid=4711, process_start_time=1.0, run=run, state_dir=str(state_dir))
+def claim(worktree: Worktree, run: str, state_dir: object) -> LockOwner:
+    owner = LockOwner(pid=4711, process_start_time=1.0, run=run, state_dir=str(state_dir))
     EngineLock(worktree.git_dir).claim(owner)
     return owner
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store import saves
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.saves import Saved, read_saves, record_save, text_hash
+from ralph_ls.store.project import plan_file
+from ralph_ls.store.project.plan_file import UserSave, read_saves, record_save, text_hash
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-SAVED = Saved(at=NOON, path="plan.md", before="b", sha256="s", ticked=("A-1", "é"))
+SAVED = UserSave(at=NOON, path="plan.md", before="b", sha256="s", ticked=("A-1", "é"))
 DECIDED = replace(SAVED, decided=(("dropped", "A-2"),), text="a = 1\n")
 
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_read_is_passed_over(state: StateFolder) -> None:
 
 
 def test_the_newer_ones_are_kept(state: StateFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saves, "LARGEST", 1000)
+    monkeypatch.setattr(plan_file, "LARGEST", 1000)
     for second in range(60):
         record_save(state, replace(SAVED, at=NOON + timedelta(seconds=second)))
         assert state.saves.stat().st_size <= 1000

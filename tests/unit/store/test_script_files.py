@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.agent_choosing import names_of_run
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable
-from ralph_ls.store.script_files import LARGEST_FOLLOWED, MOST_FILES, ScriptFiles, files_run_by
-from ralph_ls.store.trust import claims_of, claims_of_script, digest_of, require_same
+from ralph_ls.store.project.scripts import LARGEST_FOLLOWED, MOST_FILES, ScriptFiles, files_run_by
+from ralph_ls.store.project.trust import (
+    claims_of,
+    claims_of_script,
+    digest_of,
+    require_unchanged_command,
+)
 from tests.engine.loop import git
 
 SCRIPT = ".ralph/validate.sh"
@@ -202,24 +207,24 @@ class TestClaims:
             "on_question: ./notify.sh",
             "on_question: lib.sh",
         ]
-        require_same(root, "on_question", argv, claims)
+        require_unchanged_command(root, "on_question", argv, claims)
         put(root, {"lib.sh": "two"})
         with pytest.raises(NotAllowed, match=r"on_question: lib\.sh changed since the run began"):
-            require_same(root, "on_question", argv, claims)
+            require_unchanged_command(root, "on_question", argv, claims)
 
     def test_a_file_that_appears_later_was_never_allowed(self, root: Path) -> None:
         put(root, {"notify.sh": "[ -f local.sh ] && . ./local.sh"})
         claims = claims_of(root, Config(), {"on_question": ["./notify.sh"]})
         put(root, {"local.sh": "evil"})
         with pytest.raises(NotAllowed, match=r"on_question: local\.sh"):
-            require_same(root, "on_question", ("./notify.sh",), claims)
+            require_unchanged_command(root, "on_question", ("./notify.sh",), claims)
 
     def test_one_that_became_something_built_is_not_forgotten(self, root: Path) -> None:
         put(root, {"notify.sh": "./tool", "tool": "#!/bin/sh\n"})
         claims = claims_of(root, Config(), {"on_question": ["./notify.sh"]})
         put(root, {"tool": "\x7fELF\0"})
         with pytest.raises(NotAllowed, match="on_question: tool"):
-            require_same(root, "on_question", ("./notify.sh",), claims)
+            require_unchanged_command(root, "on_question", ("./notify.sh",), claims)
 
     def test_an_agents_scripts_are_claims_of_that_agent(self, root: Path) -> None:
         put(root, {"agent.sh": ". ./lib.sh", "lib.sh": ""})

@@ -12,7 +12,7 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.render import render
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import (
     ConfigError,
     PlanMissing,
@@ -21,15 +21,15 @@ from ralph_ls.protocol.errors import (
     UsageError,
     WorkspaceBusy,
 )
+from ralph_ls.protocol.lsp.setup import DraftItem, SetupFileAction, SetupParams
 from ralph_ls.protocol.plan import Priority
-from ralph_ls.protocol.setup import DraftItem, SetupFileAction, SetupParams
-from ralph_ls.store import trust
-from ralph_ls.store.config_file import load_settings
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree
-from ralph_ls.store.lock import EngineLock
-from ralph_ls.store.prompt_texts import built_in_texts
-from ralph_ls.store.setting_up import SetupPlanned, plan_setup, write_setup
-from ralph_ls.store.specs import find_specs
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.detection import find_specs
+from ralph_ls.store.project.prompt_texts import built_in_texts
+from ralph_ls.store.run.lock import EngineLock
+from ralph_ls.store.setup.setup import SetupPlan, plan_setup, write_setup
 from tests.engine.loop import git
 
 TODAY = date(2026, 1, 31)
@@ -66,11 +66,11 @@ def everything(root: Path) -> dict[str, bytes]:
     }
 
 
-def actions(planned: SetupPlanned) -> dict[str, SetupFileAction]:
+def actions(planned: SetupPlan) -> dict[str, SetupFileAction]:
     return {file.path: file.action for file in planned.files}
 
 
-def set_up(tree: Worktree, state: StateFolder, wanted: SetupParams) -> SetupPlanned:
+def set_up(tree: Worktree, state: StateFolder, wanted: SetupParams) -> SetupPlan:
     planned = plan_setup(tree.root, wanted, environment={}, today=TODAY)
     write_setup(tree, state, planned, wanted)
     return planned
@@ -250,7 +250,7 @@ class TestSettings:
             "command": {"argv": ["./agent.sh", "a b"], "prompt": "file"}
         }
         claims = trust.claims_of(tree.root, settings.config, settings.from_file)
-        missing = trust.not_allowed(state, claims)
+        missing = trust.unapproved_claims(state, claims)
         assert [claim.key for claim in missing] == [".ralph/validate.sh"]
 
     def test_what_was_allowed_stays_allowed(self, tree: Worktree, state: StateFolder) -> None:

@@ -9,22 +9,22 @@ import pytest
 
 from ralph_ls.core.setup.plans import add_items, new_plan
 from ralph_ls.core.setup.rules import check_draft
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.lsp.setup import DraftItem, TemplateSource
 from ralph_ls.protocol.plan import Priority
-from ralph_ls.protocol.setup import DraftItem, TemplateSource
-from ralph_ls.store.setup_templates import (
+from ralph_ls.store.setup.task_templates import (
     BUILT_IN,
     LARGEST_TEMPLATE,
     MOST_OWN,
-    Templates,
+    TaskTemplates,
     find_template,
     load_templates,
     template_folder,
 )
 
 
-def load(folder: Path) -> Templates:
+def load(folder: Path) -> TaskTemplates:
     return load_templates({"RALPH_TEMPLATES_DIR": str(folder)})
 
 
@@ -43,9 +43,9 @@ def test_every_built_in_one_is_there_whole_and_follows_the_rules(tmp_path: Path)
 
 
 def test_all_files_of_the_package_are_offered() -> None:
-    from ralph_ls.store import setup_templates
+    from ralph_ls.store.setup import task_templates
 
-    folder = Path(setup_templates.__file__).with_name("templates")
+    folder = Path(task_templates.__file__).with_name("templates")
     assert sorted(path.stem for path in folder.iterdir()) == sorted(BUILT_IN)
 
 

@@ -8,25 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.errors import (
-    AgentUnavailable,
-    NoEngine,
-    NotAllowed,
-    RalphError,
-    UsageError,
-)
-from ralph_ls.store import starting
-from ralph_ls.store.config_file import Settings
-from ralph_ls.store.launch import Launched
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.errors import AgentUnavailable, NoEngine, NotAllowed, RalphError, UsageError
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.starting import (
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.run import launch
+from ralph_ls.store.run.launch import (
     REFUSED,
-    EngineFailed,
+    EngineStartFailed,
+    LaunchResult,
     StartOrder,
+    reporting_refusals,
     run_arguments,
     start_detached,
-    telling_refusals,
 )
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -49,18 +43,20 @@ class Launches:
 
     def __init__(self, error: str = "", exit_code: int | None = None) -> None:
         self.arguments: list[str] = []
-        self._launched = Launched(pid=7, started=not exit_code, exit_code=exit_code, error=error)
+        self._launched = LaunchResult(
+            pid=7, started=not exit_code, exit_code=exit_code, error=error
+        )
 
-    def __call__(self, arguments: list[str], **_: object) -> Launched:
+    def __call__(self, arguments: list[str], **_: object) -> LaunchResult:
         self.arguments = list(arguments)
         return self._launched
 
 
 def start(
     worktree: Worktree, state: StateFolder, order: StartOrder, launches: Launches
-) -> starting.Begun:
+) -> launch.StartedRun:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starting, "launch_detached", launches)
+        patch.setattr(launch, "launch_detached", launches)
         return start_detached(worktree, state, order, NOW)
 
 
@@ -78,8 +74,8 @@ class TestStart:
     def test_without_a_limit_it_is_refused_or_given_one(
         self, worktree: Worktree, state: StateFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        unlimited = Settings(config=Config(), from_file={}, overrides={})
-        monkeypatch.setattr(starting, "load_settings", lambda *_, **__: unlimited)
+        unlimited = LoadedSettings(config=Config(), from_file={}, overrides={})
+        monkeypatch.setattr(launch, "load_settings", lambda *_, **__: unlimited)
         with pytest.raises(UsageError, match="needs a limit, such as: ralph run 20 --detach"):
             start(worktree, state, StartOrder(environment={}), Launches())
         launches = Launches()
@@ -89,11 +85,11 @@ class TestStart:
             (Config(max_tokens=9), True),
             (spending.model_copy(update={"allow_unmetered": True}), False),
         ):
-            settings = Settings(config=config, from_file={}, overrides={})
-            monkeypatch.setattr(starting, "load_settings", lambda *_, found=settings, **__: found)
+            settings = LoadedSettings(config=config, from_file={}, overrides={})
+            monkeypatch.setattr(launch, "load_settings", lambda *_, found=settings, **__: found)
             with nullcontext() if is_bound else pytest.raises(UsageError, match="needs a limit"):
                 start(worktree, state, StartOrder(environment={}), launches)
-        monkeypatch.setattr(starting, "load_settings", lambda *_, **__: unlimited)
+        monkeypatch.setattr(launch, "load_settings", lambda *_, **__: unlimited)
         begun = start(worktree, state, StartOrder(environment={}, default_limit=20), launches)
         assert (launches.arguments[:2], begun.limit) == (["run", "20"], 20)
 
@@ -114,7 +110,7 @@ class TestRefusals:
         capsys: pytest.CaptureFixture[str],
         cls: type[RalphError],
     ) -> None:
-        with pytest.raises(cls), telling_refusals():
+        with pytest.raises(cls), reporting_refusals():
             raise cls("this and that; do so")
         told = capsys.readouterr().err
         launches = Launches(f"a warning\n{told}ralph: this and that; do so", cls.exit_code)
@@ -135,7 +131,7 @@ class TestRefusals:
     def test_what_it_says_otherwise_is_told_with_where_all_of_it_is(
         self, worktree: Worktree, state: StateFolder, said: str, last: str
     ) -> None:
-        with pytest.raises(EngineFailed) as raised:
+        with pytest.raises(EngineStartFailed) as raised:
             start(worktree, state, StartOrder(environment={}), Launches(said, 70))
         assert raised.value.exit_code == 70
         words = raised.value.message

@@ -16,20 +16,26 @@ import psutil
 import pytest
 
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store import git_command, supervisor
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.supervisor import Finished, Supervisor, current, one_run, run
+from ralph_ls.store.external import git_command, supervisor
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.supervisor import (
+    FinishedProgram,
+    Supervisor,
+    current,
+    run,
+    run_supervisor,
+)
 
 DEAF = "trap '' TERM INT HUP; "
 
 
 @pytest.fixture(autouse=True)
 def one() -> Iterator[Supervisor]:
-    with one_run() as mine:
+    with run_supervisor() as mine:
         yield mine
 
 
-def sh(script: str, folder: Path, seconds: float = 60.0, **more: object) -> Finished:
+def sh(script: str, folder: Path, seconds: float = 60.0, **more: object) -> FinishedProgram:
     return run(
         ["/bin/sh", "-c", script],
         cwd=folder,
@@ -64,8 +70,10 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def in_thread(script: str, folder: Path, **more: object) -> tuple[threading.Thread, list[Finished]]:
-    done: list[Finished] = []
+def in_thread(
+    script: str, folder: Path, **more: object
+) -> tuple[threading.Thread, list[FinishedProgram]]:
+    done: list[FinishedProgram] = []
     thread = threading.Thread(target=lambda: done.append(sh(script, folder, **more)))  # type: ignore[arg-type]
     thread.start()
     return thread, done
@@ -185,7 +193,7 @@ def test_what_nothing_ends_is_given_up_and_named(
 ENDED_BY_SIGNAL = """
 import sys, threading
 from pathlib import Path
-from ralph_ls.store.supervisor import end_programs_with_process, run
+from ralph_ls.store.external.supervisor import end_programs_with_process, run
 end_programs_with_process()
 def work():
     run(["/bin/sh", "-c", "trap '' TERM; echo $$ >$0; sleep 1000", sys.argv[1]],
@@ -264,14 +272,14 @@ def hanging_git(root: Path) -> Iterator[None]:
 
 PUT_OFF = """
 import os, signal, sys, threading
-from ralph_ls.store.signal_delay import signals_put_off
-from ralph_ls.store.supervisor import end_programs_with_process
+from ralph_ls.store.external.supervisor import signals_put_off
+from ralph_ls.store.external.supervisor import end_programs_with_process
 end_programs_with_process()
 def work():
     with signals_put_off():
         os.kill(os.getpid(), signal.SIGTERM)
         # The handler has run once this is so.
-        import ralph_ls.store.signal_delay as delay
+        import ralph_ls.store.external.supervisor as delay
         while delay._Starts.waiting is None:
             os.sched_yield()
     threading.Event().wait()

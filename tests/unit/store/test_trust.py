@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.config import Config, PathsConfig, ProfileName
+from ralph_ls.protocol.config.config import Config, PathsConfig, ProfileName
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.trust import (
+from ralph_ls.store.project.trust import (
     Claim,
     allow,
     claims_of,
     claims_of_run,
-    not_allowed,
     read_record,
     require_allowed,
-    require_same,
+    require_unchanged_command,
+    unapproved_claims,
 )
 
 
@@ -132,7 +132,7 @@ class TestClaims:
     def test_a_script_that_cannot_be_shown_is_said(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("ralph_ls.store.trust.LARGEST_FILE", 5)
+        monkeypatch.setattr("ralph_ls.store.project.trust.LARGEST_FILE", 5)
         put(root, ".ralph/validate.sh")
         with pytest.raises(StateUnusable, match="is larger than 5 bytes"):
             claims_of(root, Config(), {})
@@ -165,7 +165,7 @@ class TestClaimsOfARun:
 class TestRecord:
     def test_what_was_allowed_is_remembered_as_it_was(self, root: Path, state: StateFolder) -> None:
         allow(state, root, [claim("a"), claim("b")])
-        assert not_allowed(state, [claim("a"), claim("b", "2"), claim("c")]) == (
+        assert unapproved_claims(state, [claim("a"), claim("b", "2"), claim("c")]) == (
             claim("b", "2"),
             claim("c"),
         )
@@ -194,7 +194,7 @@ class TestRecord:
     def test_an_unreadable_record_allows_nothing(self, state: StateFolder, data: bytes) -> None:
         state.folder.mkdir(parents=True)
         (state.folder / "trust.json").write_bytes(data)
-        assert not_allowed(state, [claim("a")]) == (claim("a"),)
+        assert unapproved_claims(state, [claim("a")]) == (claim("a"),)
 
 
 class TestHooksOfBd:
@@ -237,15 +237,15 @@ class TestCommands:
 
     def test_what_is_as_it_was_may_run(self, root: Path) -> None:
         put(root, "pr.sh")
-        require_same(root, "on_pr_ready", ("./pr.sh",), self.claims(root, "./pr.sh"))
+        require_unchanged_command(root, "on_pr_ready", ("./pr.sh",), self.claims(root, "./pr.sh"))
 
     def test_what_changed_since_may_not(self, root: Path) -> None:
         put(root, "pr.sh")
         claims = self.claims(root, "./pr.sh")
         (root / "pr.sh").write_text("something else", encoding="utf-8")
         with pytest.raises(NotAllowed, match=r"on_pr_ready: \./pr\.sh changed since.*ralph allow"):
-            require_same(root, "on_pr_ready", ("./pr.sh",), claims)
+            require_unchanged_command(root, "on_pr_ready", ("./pr.sh",), claims)
 
     def test_a_persons_own_command_needs_no_leave(self, root: Path) -> None:
         put(root, "pr.sh")
-        require_same(root, "on_pr_ready", ("./pr.sh",), ())
+        require_unchanged_command(root, "on_pr_ready", ("./pr.sh",), ())

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.events import AgentExited, AgentStarted, Event
-from ralph_ls.protocol.messages import Message, TextMessage, ToolMessage, ToolState
-from ralph_ls.store.follow import READ_LIMIT
-from ralph_ls.store.journal import Journal
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.events import AgentExited, AgentStarted, Event
+from ralph_ls.protocol.run.messages import Message, TextMessage, ToolMessage, ToolState
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.watch_run import CATCH_UP, MessageTail, Output, RunFollower, Seen
+from ralph_ls.store.run.follow import READ_LIMIT
+from ralph_ls.store.run.journal import Journal
+from ralph_ls.store.run.watch import OUTPUT_BACKLOG, MessageTail, OutputChunk, RunFollower, RunItem
 from tests.unit.store.helpers import RUN, START, at, ended, note, resumed, to_lines
 from tests.unit.views.runs import iteration_ended
 
@@ -49,10 +49,11 @@ def lay(files: RunFiles, *events: Event, **output: bytes) -> None:
         files.output(int(iteration), number, stream).write_bytes(data)
 
 
-def shown(seen: list[Seen]) -> list[object]:
+def shown(seen: list[RunItem]) -> list[object]:
     """Events by number, output as stream and text."""
     return [
-        (item.stream, item.data.decode()) if isinstance(item, Output) else item.seq for item in seen
+        (item.stream, item.data.decode()) if isinstance(item, OutputChunk) else item.seq
+        for item in seen
     ]
 
 
@@ -104,15 +105,21 @@ def test_without_output_only_events_are_shown(files: RunFiles) -> None:
 
 
 def test_a_late_viewer_gets_the_end_of_what_a_running_agent_said(files: RunFiles) -> None:
-    lay(files, note(1), agent_started(2), out_1=b"x" * CATCH_UP + b"newest\n", err_1=b"short\n")
+    lay(
+        files,
+        note(1),
+        agent_started(2),
+        out_1=b"x" * OUTPUT_BACKLOG + b"newest\n",
+        err_1=b"short\n",
+    )
     seen = follow(files, after_seq=2, live=lambda: False)
-    assert seen == [("out", "x" * (CATCH_UP - 7) + "newest\n"), ("err", "short\n")]
+    assert seen == [("out", "x" * (OUTPUT_BACKLOG - 7) + "newest\n"), ("err", "short\n")]
 
 
 def test_a_viewer_that_is_there_from_the_start_gets_all_of_it(files: RunFiles) -> None:
-    lay(files, note(1), agent_started(2), out_1=b"x" * 2 * CATCH_UP)
+    lay(files, note(1), agent_started(2), out_1=b"x" * 2 * OUTPUT_BACKLOG)
     _, _, output = follow(files, after_seq=0, live=lambda: False)
-    assert output == ("out", "x" * 2 * CATCH_UP)
+    assert output == ("out", "x" * 2 * OUTPUT_BACKLOG)
 
 
 def test_an_agent_that_has_not_said_anything_yet_is_no_trouble(files: RunFiles) -> None:
@@ -122,7 +129,7 @@ def test_an_agent_that_has_not_said_anything_yet_is_no_trouble(files: RunFiles) 
 
 def test_what_comes_while_one_watches_is_shown_once_and_in_order(files: RunFiles) -> None:
     lay(files, agent_started(1), out_1=b"one\n")
-    seen: list[Seen] = []
+    seen: list[RunItem] = []
     came = threading.Event()
     follower = RunFollower(files, is_live=lambda: True)
 
@@ -143,15 +150,17 @@ def test_what_comes_while_one_watches_is_shown_once_and_in_order(files: RunFiles
     thread.join(30)
     journal.close()
     assert not thread.is_alive()
-    assert b"".join(item.data for item in seen if isinstance(item, Output)) == "one\n漢".encode()
-    assert [item.seq for item in seen if not isinstance(item, Output)] == [1, 2, 3]
-    assert not any(isinstance(item, Output) for item in [seen[0], *seen[-2:]])
+    assert (
+        b"".join(item.data for item in seen if isinstance(item, OutputChunk)) == "one\n漢".encode()
+    )
+    assert [item.seq for item in seen if not isinstance(item, OutputChunk)] == [1, 2, 3]
+    assert not any(isinstance(item, OutputChunk) for item in [seen[0], *seen[-2:]])
 
 
 def test_of_a_flood_it_takes_one_piece_at_a_time(files: RunFiles) -> None:
     lay(files, agent_started(1), agent_exited(2), ended(3), out_1=b"x" * (3 * READ_LIMIT + 1))
     pieces = [
-        [len(item.data) if isinstance(item, Output) else item.seq for item in batch]
+        [len(item.data) if isinstance(item, OutputChunk) else item.seq for item in batch]
         for batch in RunFollower(files, is_live=lambda: True)
     ]
     assert pieces == [[1], [READ_LIMIT], [READ_LIMIT], [READ_LIMIT], [1], [2, 3]]
@@ -265,10 +274,12 @@ class TestRecords:
 
     def test_a_late_viewer_is_shown_the_end_from_a_whole_line_on(self, files: RunFiles) -> None:
         lay(files, self.started(1), note(2))
-        self.speaks(files, *[self.says(1, f"line {number}") for number in range(CATCH_UP)])
+        self.speaks(files, *[self.says(1, f"line {number}") for number in range(OUTPUT_BACKLOG)])
         (item,) = follow(files, live=lambda: False, after_seq=2)
         assert isinstance(item, tuple)
         lines = item[1].splitlines()
-        assert lines[-1] == f"line {CATCH_UP - 1}"
-        assert lines == [f"line {number}" for number in range(CATCH_UP - len(lines), CATCH_UP)]
-        assert 10 < len(lines) < CATCH_UP / 40
+        assert lines[-1] == f"line {OUTPUT_BACKLOG - 1}"
+        assert lines == [
+            f"line {number}" for number in range(OUTPUT_BACKLOG - len(lines), OUTPUT_BACKLOG)
+        ]
+        assert 10 < len(lines) < OUTPUT_BACKLOG / 40

@@ -22,10 +22,11 @@ from ralph_ls.core.views.rows import iteration_rows, plan_rows
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import needs_person
-from ralph_ls.protocol.agent_config import AgentConfig
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.agent import AgentConfig
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.lsp.methods import StateResult, SubscribeResult, ViewParams
+from ralph_ls.protocol.lsp.panel import Panel, PlanRows
+from ralph_ls.protocol.run.events import (
     EventBase,
     PhaseChanged,
     QuestionAnswered,
@@ -33,10 +34,15 @@ from ralph_ls.protocol.events import (
     RunEnded,
     RunStarted,
 )
-from ralph_ls.protocol.methods import StateResult, SubscribeResult, ViewParams
-from ralph_ls.protocol.panel import Panel, PlanRows
-from ralph_ls.protocol.report import AgentFailure, Usage
-from ralph_ls.protocol.run_words import Outcome, Phase, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.report import AgentFailure, Usage
+from ralph_ls.protocol.run.values import (
+    Breaker,
+    BreakerState,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    TaskRef,
+)
 from tests.unit.views.sights import (
     NOON,
     PID,

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import (
     Event,
     EventBase,
     EvidenceGathered,
@@ -19,10 +18,17 @@ from ralph_ls.protocol.events import (
     RalphStatusUpdate,
     RunStarted,
 )
-from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.report import Report, ReportKind
-from ralph_ls.protocol.run_words import Outcome, Phase, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.report import Report, ReportKind
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import (
+    Baseline,
+    Breaker,
+    Evidence,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    TaskRef,
+)
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "events"
 RUN = "20260131T120000Z-0a1b"

@@ -15,9 +15,8 @@ from ralph_ls.core.plan.model import Plan
 from ralph_ls.core.plan.titles import title_id
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.seen import Seen
-from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import (
     Event,
     EventBase,
     EvidenceGathered,
@@ -28,9 +27,16 @@ from ralph_ls.protocol.events import (
     RunStarted,
     UnknownEvent,
 )
-from ralph_ls.protocol.evidence import Baseline, CommitSeen, Evidence
-from ralph_ls.protocol.report import Report, ReportKind, ReportProblem
-from ralph_ls.protocol.run_words import Outcome, Phase, TaskRef
+from ralph_ls.protocol.run.report import Report, ReportKind, ReportProblem
+from ralph_ls.protocol.run.values import (
+    Baseline,
+    Breaker,
+    CommitSeen,
+    Evidence,
+    Outcome,
+    Phase,
+    TaskRef,
+)
 from tests.unit.loop.test_properties import Chance
 from tests.unit.plan.shown import plan_texts
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ralph_ls.core.loop.course import EXIT_CODES
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import BlockedRaised, QuestionAsked, RunEnded
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked, RunEnded
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Phase
 from tests.unit.views.sights import CHOOSE, NOON, RUN, begins, ends, event, phase, started
 
 OPEN = Breaker(

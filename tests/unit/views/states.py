@@ -12,11 +12,10 @@ from typing import Any
 
 from ralph_ls.core.loop.course import EXIT_CODES
 from ralph_ls.core.views.panel import panel
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import BlockedRaised, CommandAccepted, EventBase, RunEnded
-from ralph_ls.protocol.panel import Panel
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.lsp.panel import Panel
+from ralph_ls.protocol.run.events import BlockedRaised, CommandAccepted, EventBase, RunEnded
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Outcome, Phase
 from tests.unit.views.examples import (
     ADVICE,
     CLAIMS,

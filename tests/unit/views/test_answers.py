@@ -12,9 +12,9 @@ from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.views.answers import answer_diagnostics, answer_lenses
 from ralph_ls.core.views.diagnostic import Severity
 from ralph_ls.core.views.seen import FileKind, Seen
-from ralph_ls.protocol.events import EventBase, QuestionAnswered, QuestionAsked
-from ralph_ls.protocol.panel import Verb
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.lsp.panel import Verb
+from ralph_ls.protocol.run.events import EventBase, QuestionAnswered, QuestionAsked
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.views.sights import (
     CHOOSE,
     NOON,

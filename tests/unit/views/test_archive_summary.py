@@ -6,8 +6,8 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.parsing import parse_plan
 from ralph_ls.core.views.archive_summary import archive_summary
 from ralph_ls.core.views.statistics import measure_run
-from ralph_ls.protocol.events import RunEnded
-from ralph_ls.protocol.run_words import EndReason, TaskRef
+from ralph_ls.protocol.run.events import RunEnded
+from ralph_ls.protocol.run.values import EndReason, TaskRef
 from tests.unit.views.runs import RUN, event, iteration_ended, iteration_started, run_started
 
 PLAN = """\

@@ -20,10 +20,10 @@ from ralph_ls.core.views.facts import facts
 from ralph_ls.core.views.lenses import lenses
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.status import answer_six
-from ralph_ls.protocol.events import EventBase, Warned
-from ralph_ls.protocol.panel import Tone
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.lsp.panel import Tone
+from ralph_ls.protocol.run.events import EventBase, Warned
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.unit.views.sights import CHOOSE, PID, begins, ends, event, phase, seen, started
 from tests.unit.views.situations import ended
 

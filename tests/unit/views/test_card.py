@@ -9,11 +9,10 @@ import pytest
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.card import SHOWN, card
 from ralph_ls.core.views.seen import Seen
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import PhaseChanged
-from ralph_ls.protocol.panel import Card, Tone
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
+from ralph_ls.protocol.lsp.panel import Card, Tone
+from ralph_ls.protocol.run.events import PhaseChanged
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Phase, PlanCountsView
 from tests.unit.views.sights import NOON, RUN, begins, ends, event, phase, seen, started
 from tests.unit.views.situations import (
     GOES_ON,

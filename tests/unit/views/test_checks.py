@@ -11,7 +11,7 @@ from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.views.checks import SEVERITIES, check_diagnostics
 from ralph_ls.core.views.diagnostic import Severity
 from ralph_ls.core.views.seen import FileKind, Seen
-from ralph_ls.protocol.config import GateConfig
+from ralph_ls.protocol.config.config import GateConfig
 from tests.unit.plan.test_checks import check_texts
 from tests.unit.views.sights import PRINT, seen, started
 

@@ -13,8 +13,7 @@ from ralph_ls.core.views.diagnostic import Diagnostic, Severity, the_worst
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.seen import FileKind, Seen, places
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     BlockedRaised,
     BlockedResolved,
     CompletionRefused,
@@ -25,7 +24,7 @@ from ralph_ls.protocol.events import (
     RolledBack,
     Validated,
 )
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
 from tests.unit.plan.shown import PLANS
 from tests.unit.views.runs import iteration_ended, iteration_started, run_started
 from tests.unit.views.sights import (

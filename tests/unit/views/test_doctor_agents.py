@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph_ls.core.views.doctor.agents import check_agents
 from ralph_ls.core.views.doctor.results import is_well
-from ralph_ls.protocol.doctor import AgentSeen
+from ralph_ls.protocol.json_output import AgentSeen
 
 
 def seen(name: str, program: str | None = None, **more: str) -> AgentSeen:

@@ -12,9 +12,9 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.parsing import check_plan, parse_plan
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
 from ralph_ls.core.views.doctor.results import is_well, problem, told_as, warning, well
-from ralph_ls.protocol.config import Config, ProfileName
-from ralph_ls.protocol.doctor import CheckResult, CheckStatus
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.config.config import Config, ProfileName
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus
+from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
 
 TASK = TaskRef(id="aaaa0001", title="Send mail")
 

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
-from ralph_ls.protocol import events as e
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.doctor import CheckResult, CheckStatus
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Phase, TaskRef
-from ralph_ls.protocol.state import Blocker, RunState
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run import events as e
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import Blocker, RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase, TaskRef
 from tests.unit.views.runs import (
     NOON,
     TASK,

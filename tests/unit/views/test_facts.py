@@ -6,11 +6,10 @@ import pytest
 
 from ralph_ls.core.views.facts import facts, running_time
 from ralph_ls.core.views.seen import Seen
-from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.events import EventBase
-from ralph_ls.protocol.panel import Fact, Tone
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.lsp.panel import Fact, Tone
+from ralph_ls.protocol.run.events import EventBase
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import Breaker, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,

@@ -19,12 +19,12 @@ from ralph_ls.core.views.statistics import measure_run, total_of
 from ralph_ls.core.views.summary import frame_foot
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import outcome_words, recent_words
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import IterationEnded, Warned
-from ralph_ls.protocol.messages import UsageMessage
-from ralph_ls.protocol.report import AgentFailure, Usage
-from ralph_ls.protocol.run_words import Outcome, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import IterationEnded, Warned
+from ralph_ls.protocol.run.messages import UsageMessage
+from ralph_ls.protocol.run.report import AgentFailure, Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Outcome, Phase
 from tests.unit.views.sights import NOON, begins, ends, event, phase, run_of, seen, started
 
 ESTIMATE = Usage(input_tokens=1, output_tokens=1, cost_usd=0.5, estimated=True)

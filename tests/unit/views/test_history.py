@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.views.history import KEPT_STARTS, KEPT_WORDS, Done, History, Told, history
 from ralph_ls.core.views.words import claims_of, facts_of
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     Committed,
     CompletionRefused,
@@ -15,9 +14,9 @@ from ralph_ls.protocol.events import (
     RolledBack,
     Validated,
 )
-from ralph_ls.protocol.evidence import CommitSeen, Evidence
-from ralph_ls.protocol.iteration_events import CriterionChecked
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.iteration_events import CriterionChecked
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import Breaker, BreakerState, CommitSeen, Evidence
 from tests.unit.loop.play import play
 from tests.unit.loop.world import finishes, no_progress, progress
 from tests.unit.views.sights import (

@@ -11,8 +11,8 @@ from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.views.hover import hover
 from ralph_ls.core.views.seen import FileKind, Seen
-from ralph_ls.protocol.events import BlockedRaised, QuestionAsked
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked
+from ralph_ls.protocol.run.values import Phase
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,

@@ -24,12 +24,12 @@ from ralph_ls.core.views.reviews import reviews
 from ralph_ls.core.views.rows import plan_rows
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.events import EventBase, GuardReverted, RunEnded, RunStarted
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.options import TaskLenses
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import EndReason, Phase, TaskRef
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.lsp.options import TaskLenses
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.events import EventBase, GuardReverted, RunEnded, RunStarted
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import EndReason, Phase, TaskRef
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 from tests.unit.plan.test_beads_queue import snapshot_of
 from tests.unit.views.sights import begins, event, seen, shows, started

@@ -14,18 +14,17 @@ from ralph_ls.core.plan.model import LateTuple
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.lenses import Lens, lenses
 from ralph_ls.core.views.seen import FileKind, Seen
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.lsp.options import TaskLenses
+from ralph_ls.protocol.lsp.panel import Verb
+from ralph_ls.protocol.run.events import (
     BlockedRaised,
     CommandAccepted,
     EventBase,
     QuestionAsked,
     RunEnded,
 )
-from ralph_ls.protocol.options import TaskLenses
-from ralph_ls.protocol.panel import Verb
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Outcome, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
-from ralph_ls.protocol import events as e
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.run_words import (
+from ralph_ls.protocol.run import events as e
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import (
     INFERRED,
+    Breaker,
+    BreakerState,
     EndReason,
     Mode,
     Origin,
@@ -18,7 +20,6 @@ from ralph_ls.protocol.run_words import (
     PlanCountsView,
     RunChoices,
 )
-from ralph_ls.protocol.state import RunState
 from tests.unit.views.runs import (
     COMMIT,
     GOLDEN,

@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.views import loop_log
-from ralph_ls.core.views.loop_log import (
-    DEEPEST,
-    AgentLines,
-    iteration_end,
-    iteration_start,
-)
+from ralph_ls.core.views.loop_log import DEEPEST, AgentLines, iteration_end, iteration_start
 
 AT = datetime(2026, 1, 28, 16, 30, 0, 999_000, tzinfo=timezone(timedelta(hours=1)))
 TIME = "2026-01-28T15:30:00Z"

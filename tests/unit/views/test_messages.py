@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from ralph_ls.core.views.messages import message_line
-from ralph_ls.protocol.messages import (
+from ralph_ls.protocol.run.messages import (
     FileAction,
     FileMessage,
     Message,
@@ -18,7 +18,7 @@ from ralph_ls.protocol.messages import (
     ToolState,
     UsageMessage,
 )
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.report import Usage
 
 
 def tool(state: ToolState, summary: str = "ls") -> Message:

@@ -17,11 +17,10 @@ from ralph_ls.core.views.panel import panel
 from ralph_ls.core.views.rows import MAX_ROWS, iteration_rows, plan_rows
 from ralph_ls.core.views.seen import Seen, open_blocker
 from ralph_ls.core.views.status import needs_person
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import PhaseChanged, UnknownEvent
-from ralph_ls.protocol.panel import IterationRow, Meter, Panel, PanelState, PlanRows, Tone, Verb
-from ralph_ls.protocol.run_words import EndReason, Phase, PlanCountsView
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.lsp.panel import IterationRow, Meter, Panel, PanelState, PlanRows, Tone, Verb
+from ralph_ls.protocol.run.events import PhaseChanged, UnknownEvent
+from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase, PlanCountsView
+from ralph_ls.store.run.journal import read_journal
 from tests.histories import record
 from tests.unit.loop.test_properties import Chance
 from tests.unit.views.sights import (

@@ -4,8 +4,8 @@ import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.question import question_view
-from ralph_ls.protocol.events import QuestionAnswered
-from ralph_ls.protocol.panel import QuestionView
+from ralph_ls.protocol.lsp.panel import QuestionView
+from ralph_ls.protocol.run.events import QuestionAnswered
 from tests.unit.views.sights import CHOOSE, NOON, PLAN, READ, RUN, event, seen, started, task
 from tests.unit.views.situations import PARKED_ASKING, WORKS, asked
 

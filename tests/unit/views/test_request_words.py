@@ -10,9 +10,9 @@ from ralph_ls.core.views.lines import header_lines, line_of
 from ralph_ls.core.views.status import answer_six
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.core.views.words import request_words
-from ralph_ls.protocol.request import RequestKind, RequestView
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import Blocker, End, RunState
+from ralph_ls.protocol.plan import RequestKind, RequestView
+from ralph_ls.protocol.run.state import Blocker, End, RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase, PlanCountsView, TaskRef
 from tests.unit.views.runs import NOON, iteration_started, run_started, state_after
 
 REQUEST = RequestView(kind=RequestKind.GITHUB, title="Letters\nget lost", source="ada/invoice#12")

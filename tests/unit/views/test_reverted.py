@@ -20,8 +20,8 @@ from ralph_ls.core.views.reverted import (
     reopen_title,
 )
 from ralph_ls.core.views.seen import Seen
-from ralph_ls.protocol.events import GuardReverted, Warned
-from ralph_ls.protocol.run_words import RemovedTask, TaskRef
+from ralph_ls.protocol.run.events import GuardReverted, Warned
+from ralph_ls.protocol.run.values import RemovedTask, TaskRef
 from tests.unit.views.sights import (
     CHOOSE,
     LETTER,

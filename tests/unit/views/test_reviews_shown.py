@@ -15,11 +15,10 @@ from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.standing import standing
 from ralph_ls.core.views.status import answer_six, needs_person
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import BlockedRaised, RunEnded
-from ralph_ls.protocol.panel import PanelState
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.lsp.panel import PanelState
+from ralph_ls.protocol.run.events import BlockedRaised, RunEnded
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Phase
 from tests.unit.views.sights import CHOOSE, PID, begins, ends, event, phase, run_of, seen, started
 
 HALF_OPEN = Breaker(state=BreakerState.HALF_OPEN, reason="2 iterations without progress")

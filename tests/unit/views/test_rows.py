@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.rows import Rows, iteration_rows, plan_rows
-from ralph_ls.protocol.events import EventBase, EvidenceGathered
-from ralph_ls.protocol.evidence import CommitSeen, Evidence
-from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
+from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem, ShownPriority, TaskState
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import Outcome, Phase
+from ralph_ls.protocol.run.events import EventBase, EvidenceGathered
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     COMMIT,

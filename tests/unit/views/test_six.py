@@ -9,8 +9,8 @@ import pytest
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import answer_six
-from ralph_ls.protocol.events import EventBase
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase
+from ralph_ls.protocol.run.events import EventBase
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 from tests.unit.views.sights import CHOOSE, COMMIT, PID, begins, ends, phase, seen, shows, started
 from tests.unit.views.situations import (
     HALF_OPEN,

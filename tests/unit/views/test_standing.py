@@ -8,10 +8,9 @@ import pytest
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.standing import Standing, standing
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import CommandAccepted
-from ralph_ls.protocol.panel import PanelState, Tone
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.protocol.lsp.panel import PanelState, Tone
+from ralph_ls.protocol.run.events import CommandAccepted
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Phase
 from tests.unit.views.sights import begins, ends, event, phase, seen, started
 from tests.unit.views.situations import (
     HALF_OPEN,

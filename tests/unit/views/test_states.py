@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.panel import PanelState
+from ralph_ls.protocol.lsp.panel import PanelState
 from tests.unit.views.examples import to_json
 from tests.unit.views.states import STATES
 

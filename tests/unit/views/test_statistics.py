@@ -19,7 +19,8 @@ from ralph_ls.core.views.metrics_tables import (
     total_lines,
 )
 from ralph_ls.core.views.statistics import measure_run, total_of
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.events import (
     AgentExited,
     BlockedResolved,
     CommandAccepted,
@@ -32,10 +33,8 @@ from ralph_ls.protocol.events import (
     Validated,
     Warned,
 )
-from ralph_ls.protocol.evidence import CommitSeen
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase, TaskRef, Verdict
-from ralph_ls.protocol.statistics import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import CommitSeen, EndReason, Outcome, Phase, TaskRef, Verdict
 from tests.unit.views.runs import (
     COMMIT,
     NOON,

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.views.status import answer_six, needs_person
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.events import RunEnded
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase
-from ralph_ls.protocol.state import Blocker, End, Question, RunState
+from ralph_ls.protocol.run.events import RunEnded
+from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Phase
 from tests.unit.views.runs import (
     NOON,
     RUN,

@@ -17,10 +17,10 @@ from ralph_ls.core.views.summary import (
     next_step,
     summary_lines,
 )
-from ralph_ls.protocol.config import PathsConfig, ProfileName
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, PlanCountsView
-from ralph_ls.protocol.state import Blocker, CurrentIteration, End, RunState
+from ralph_ls.protocol.config.config import PathsConfig, ProfileName
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import Blocker, CurrentIteration, End, RunState
+from ralph_ls.protocol.run.values import EndReason, PlanCountsView
 from tests.unit.views.runs import NOON, iteration_ended, iteration_started, run_started, state_after
 
 R_SUMMARY = """\

@@ -11,9 +11,9 @@ from ralph_ls.core.views.hover import hover
 from ralph_ls.core.views.lenses import lenses
 from ralph_ls.core.views.panel import panel
 from ralph_ls.core.views.rows import iteration_rows, plan_rows, with_roll_back
-from ralph_ls.protocol.events import CommandAccepted, RunEnded
-from ralph_ls.protocol.panel import IterationRow
-from ralph_ls.protocol.run_words import EndReason, Outcome
+from ralph_ls.protocol.lsp.panel import IterationRow
+from ralph_ls.protocol.run.events import CommandAccepted, RunEnded
+from ralph_ls.protocol.run.values import EndReason, Outcome
 from tests.unit.views.sights import (
     COMMIT,
     READ,

@@ -15,9 +15,9 @@ from ralph_ls.core.views.rows import plan_rows
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.status import doing
 from ralph_ls.core.views.tasks import aside_words, attempt_words, set_aside
-from ralph_ls.protocol.events import AttemptCounted, EventBase, TaskSetAside
-from ralph_ls.protocol.panel import Tone
-from ralph_ls.protocol.run_words import Outcome, Phase
+from ralph_ls.protocol.lsp.panel import Tone
+from ralph_ls.protocol.run.events import AttemptCounted, EventBase, TaskSetAside
+from ralph_ls.protocol.run.values import Outcome, Phase
 from tests.unit.views.sights import (
     CHOOSE,
     PLAN,

@@ -11,8 +11,8 @@ from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.facts import facts
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.lines import Weight, line_of
-from ralph_ls.protocol.events import CommandAccepted, CriteriaVerified
-from ralph_ls.protocol.panel import Tone
+from ralph_ls.protocol.lsp.panel import Tone
+from ralph_ls.protocol.run.events import CommandAccepted, CriteriaVerified
 from tests.unit.views.sights import CHOOSE, READ, begins, ends, event, seen, task
 from tests.unit.views.situations import WORKS
 

@@ -15,9 +15,9 @@ from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.status import answer_six, countdown
 from ralph_ls.core.views.waits import clock_words, deadline, wait_words
-from ralph_ls.protocol.events import AgentExited, AgentStarted, EventBase, PhaseChanged
-from ralph_ls.protocol.panel import PanelState
-from ralph_ls.protocol.run_words import Outcome, Phase
+from ralph_ls.protocol.lsp.panel import PanelState
+from ralph_ls.protocol.run.events import AgentExited, AgentStarted, EventBase, PhaseChanged
+from ralph_ls.protocol.run.values import Outcome, Phase
 from tests.unit.views.sights import NOON, PID, ends, event, phase, seen, started
 from tests.unit.views.situations import WORKS
 

@@ -15,10 +15,9 @@ from ralph_ls.core.views.words import (
     some_lines,
 )
 from ralph_ls.core.words import count_of, some_of
-from ralph_ls.protocol.evidence import CommitSeen, Evidence
-from ralph_ls.protocol.report import Report, ReportKind
-from ralph_ls.protocol.run_words import Outcome
-from ralph_ls.protocol.state import IterationFacts
+from ralph_ls.protocol.run.report import Report, ReportKind
+from ralph_ls.protocol.run.state import IterationFacts
+from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome
 
 
 @pytest.mark.parametrize(

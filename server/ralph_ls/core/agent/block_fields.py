@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-from ralph_ls.protocol.report import (
+from ralph_ls.protocol.run.report import (
     BAD_VALUE,
     FLAGS,
     STATUSES,

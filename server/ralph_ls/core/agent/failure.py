@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ralph_ls.core.agent.promises import find_promise_tags, find_promises
 from ralph_ls.core.agent.text import clean, fence_spans
-from ralph_ls.protocol.report import PromiseKind
+from ralph_ls.protocol.run.report import PromiseKind
 
 
 def promises_to_halt(said: str) -> bool:

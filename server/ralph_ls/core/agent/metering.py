@@ -14,8 +14,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from ralph_ls.core.agent.prices import price_for
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.prices_config import PriceConfig
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.tables import PriceConfig
 
 
 class Metering(StrEnum):

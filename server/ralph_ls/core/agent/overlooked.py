@@ -38,7 +38,7 @@ from ralph_ls.core.agent.text import (
     lower,
     merged,
 )
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.run.report import ReportKind
 
 What = Literal["report", "promise", "word"]
 

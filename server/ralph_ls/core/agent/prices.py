@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ralph_ls.protocol.prices_config import PriceConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.tables import PriceConfig
+from ralph_ls.protocol.run.report import Usage
 
 PER = 1_000_000
 """Tokens that a price is for."""

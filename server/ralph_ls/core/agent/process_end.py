@@ -11,8 +11,8 @@ import re
 
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.failure import MESSAGES, Failure
-from ralph_ls.protocol.events import AgentExited
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.events import AgentExited
+from ralph_ls.protocol.run.report import AgentFailure
 
 
 def failure_of(

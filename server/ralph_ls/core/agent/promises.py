@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ralph_ls.core.agent.text import Span, is_inside
-from ralph_ls.protocol.report import Promise, PromiseKind
+from ralph_ls.protocol.run.report import Promise, PromiseKind
 
 MAX_PROMISE_CHARACTERS = 10_000
 """A longer question is an unclosed tag that met another one's end."""

@@ -13,19 +13,14 @@ from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.errors import find_error_lines, normalise
 from ralph_ls.core.agent.phrases import SIGNS, find_clarification, find_completion
-from ralph_ls.core.agent.promises import (
-    find_promise_tags,
-    find_promises,
-    promise_checked_first,
-)
+from ralph_ls.core.agent.promises import find_promise_tags, find_promises, promise_checked_first
 from ralph_ls.core.agent.prose import to_prose_with
 from ralph_ls.core.agent.question import MAX_QUESTION_CHARACTERS, find_question, shorten
 from ralph_ls.core.agent.status_block import choose_report, find_blocks
 from ralph_ls.core.agent.text import clean, fence_spans, lower, merged
-from ralph_ls.protocol.agent_config import Dialect
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
-from ralph_ls.protocol.report import (
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import (
     AgentFailure,
     Promise,
     PromiseKind,

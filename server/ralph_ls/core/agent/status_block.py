@@ -26,7 +26,7 @@ from ralph_ls.core.agent.block_fields import (
 )
 from ralph_ls.core.agent.block_json import read_json_fields
 from ralph_ls.core.agent.text import LiteralHits, Span, line_around, lower
-from ralph_ls.protocol.report import Report, ReportKind, ReportProblem
+from ralph_ls.protocol.run.report import Report, ReportKind, ReportProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

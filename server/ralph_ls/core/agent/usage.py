@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.report import Usage
 
 Number = TypeVar("Number", int, float)
 

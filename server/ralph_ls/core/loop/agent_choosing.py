@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.tags import TaskTraits
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.models_config import Chosen, ModelChoice, as_choice
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import Chosen, ModelChoice, as_choice
 from ralph_ls.protocol.plan import Priority
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

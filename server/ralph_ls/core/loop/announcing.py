@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ralph_ls.core.loop.effects import Announce, Channel, Occasion
 from ralph_ls.core.loop.state import Draft
-from ralph_ls.protocol.events import QuestionAsked
-from ralph_ls.protocol.request import RequestKind
-from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.plan import RequestKind
+from ralph_ls.protocol.run.events import QuestionAsked
+from ralph_ls.protocol.run.values import EndReason
 
 
 def announce_question(draft: Draft, asked: QuestionAsked) -> None:

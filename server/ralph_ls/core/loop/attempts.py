@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ralph_ls.protocol.config import AttemptCounts, AttemptsConfig
-from ralph_ls.protocol.run_words import TaskRef
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import TaskRef
 
 COUNTED = "attemptCounted"
 """The kind of event under which an open iteration remembers that it counts as an attempt."""

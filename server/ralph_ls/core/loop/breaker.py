@@ -39,8 +39,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ralph_ls.core.words import count_of, some_of
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig
+from ralph_ls.protocol.config.config import BreakerConfig
+from ralph_ls.protocol.run.values import Breaker, BreakerState
 
 HISTORY_LENGTH = 5
 """A, Pattern 2: the error history keeps the last five."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import floor
 
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.report import Usage
 
 NEARLY_PERCENT = 80
 """SPEC §9.6: a person is warned at this share of a budget."""

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import floor
 
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.state import AgentCalls, RunState
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.state import AgentCalls, RunState
 
 MINUTE = timedelta(minutes=1)
 

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from ralph_ls.protocol.evidence import Again
+from ralph_ls.protocol.run.values import Again
 
 OUTPUT_PATTERNS = (
     "*.log",

@@ -14,7 +14,7 @@ from ralph_ls.core.loop.handover import is_uncommitted, work_left
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.telling import warn_once
 from ralph_ls.core.loop.verdict import CRASHES_TO_FATAL, Settlement, confirms, verdict
-from ralph_ls.protocol.events import IterationEnded
+from ralph_ls.protocol.run.events import IterationEnded
 
 KEPT_ERRORS = 5
 

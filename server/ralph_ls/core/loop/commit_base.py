@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph_ls.protocol.evidence import Baseline
+from ralph_ls.protocol.run.values import Baseline
 
 
 def base_of(known: Baseline | None, owed: Mapping[str, str] | None, found: Baseline) -> Baseline:

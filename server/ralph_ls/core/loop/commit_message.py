@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from ralph_ls.core.loop.inputs import IterationRead, Reverted
 from ralph_ls.core.loop.restored import RULES
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Evidence, Mode
 
 RUN_TRAILER = "Ralph-Run"
 ITERATION_TRAILER = "Ralph-Iteration"

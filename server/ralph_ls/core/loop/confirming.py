@@ -13,11 +13,11 @@ It must never know what an iteration left in the tree, nor how a run ends.
 from __future__ import annotations
 
 from ralph_ls.core.loop.inputs import PlanFacts
-from ralph_ls.protocol.config import GateRule
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.report import Report
-from ralph_ls.protocol.run_words import PlanCountsView
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import GateRule
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import PlanCountsView
 
 CONFIRMING = frozenset({GateRule.MARKER, GateRule.DUAL})
 """Gate rules under which a run is confirmed, and under which failing tests refuse a completion."""

@@ -27,16 +27,16 @@ from ralph_ls.core.loop.state import Awaits, Draft
 from ralph_ls.core.loop.unfinished_git import left_unfinished
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.config import GateRule, OnHalt
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import GateRule, OnHalt
+from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     IterationStarted,
     PhaseChanged,
     RunEnded,
     WaitStarted,
 )
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase, Verdict
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase, Verdict
 
 BY_TERM = "a TERM signal"
 """Who ended a run that a TERM signal ended; it has a code of its own."""

@@ -8,11 +8,10 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.ownership import Settlement
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.commands import Approval
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.commands import Approval
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import Baseline, TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

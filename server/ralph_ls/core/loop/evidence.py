@@ -25,10 +25,9 @@ from ralph_ls.core.loop.repetition import (
     repeats_too_often,
 )
 from ralph_ls.core.words import count_of, some_of
-from ralph_ls.protocol.config import EvidenceKind
-from ralph_ls.protocol.evidence import Again, CommitSeen, Evidence
-from ralph_ls.protocol.report import Report
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.config.config import EvidenceKind
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode
 
 DECLARED = "the report declares progress"
 IS_BACK = "the work tree is back in a state that this run has seen before"

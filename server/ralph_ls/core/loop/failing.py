@@ -14,10 +14,10 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.failure import WORDS
 from ralph_ls.core.loop.fallback import first_back, leave_out
 from ralph_ls.core.loop.inputs import IterationRead
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.iteration_events import AgentOut
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.iteration_events import AgentOut
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState
 
 NEEDS_PERSON = frozenset(
     {AgentFailure.NOT_LOGGED_IN, AgentFailure.REFUSED_AS_ROOT, AgentFailure.WRONG_CALL}

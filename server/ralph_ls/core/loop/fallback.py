@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ralph_ls.protocol.iteration_events import AgentOut, IterationEnded
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.run_words import Outcome
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.iteration_events import AgentOut, IterationEnded
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Outcome
 
 
 def agent_in_turn(run: RunState, now: datetime) -> str | None:

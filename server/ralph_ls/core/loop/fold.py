@@ -21,8 +21,8 @@ from ralph_ls.core.loop.end_states import EndStates
 from ralph_ls.core.loop.fold_persons import flags_of, halt_moved, task_moved
 from ralph_ls.core.loop.session import after_iteration
 from ralph_ls.core.plan.specs import UNPLANNED
-from ralph_ls.protocol.config import Committer, OnValidateFail
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import Committer, OnValidateFail
+from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
     AttemptCounted,
@@ -56,9 +56,7 @@ from ralph_ls.protocol.events import (
     WaitStarted,
     Warned,
 )
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, TaskRef
-from ralph_ls.protocol.state import (
+from ralph_ls.protocol.run.state import (
     CurrentIteration,
     End,
     FailedValidation,
@@ -67,6 +65,7 @@ from ralph_ls.protocol.state import (
     NoteView,
     RunState,
 )
+from ralph_ls.protocol.run.values import EndReason, Evidence, Mode, Outcome, Phase, TaskRef
 
 IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Phases whose time counts for no budget (SPEC §7)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     BlockedRaised,
     BlockedResolved,
     CommandAccepted,
@@ -15,7 +15,7 @@ from ralph_ls.protocol.events import (
     QuestionAnswered,
     QuestionAsked,
 )
-from ralph_ls.protocol.state import Blocker, Question, RunState
+from ralph_ls.protocol.run.state import Blocker, Question, RunState
 
 SKIP = "skip"
 RESET_TASK = "resetTask"

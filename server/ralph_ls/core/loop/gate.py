@@ -25,9 +25,9 @@ from types import MappingProxyType
 from typing import assert_never
 
 from ralph_ls.core.loop.confirming import tests_fail
-from ralph_ls.protocol.config import GateConfig, GateRule
-from ralph_ls.protocol.report import Promise, PromiseKind, Report
-from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
+from ralph_ls.protocol.config.config import GateConfig, GateRule
+from ralph_ls.protocol.run.report import Promise, PromiseKind, Report
+from ralph_ls.protocol.run.values import EndReason, PlanCountsView, TaskRef
 
 NOT_COMPLETE = frozenset({"BLOCKED", "NEEDS_CLARIFICATION"})
 """STATUS values that say that a person is needed, whatever else the report says (A4)."""

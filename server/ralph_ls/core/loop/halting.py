@@ -14,9 +14,9 @@ from ralph_ls.core.loop.gate import ORDERS
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.telling import warn_once
 from ralph_ls.core.loop.verdict import Settlement, blocker_of, question_of
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import BlockedRaised, QuestionAsked
-from ralph_ls.protocol.run_words import EndReason
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked
+from ralph_ls.protocol.run.values import EndReason
 
 SECOND_HALT = "second-halt"
 """The code of the warning that an agent both asked and was blocked."""

@@ -20,10 +20,10 @@ from ralph_ls.core.loop.invalid import is_invalid
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.telling import warn_once
 from ralph_ls.core.loop.verdict import COMMIT_FAILED, limit_of
-from ralph_ls.protocol.config import Committer, EvidenceKind, OnTimeout
-from ralph_ls.protocol.events import Committed, Pushed
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.config.config import Committer, EvidenceKind, OnTimeout
+from ralph_ls.protocol.run.events import Committed, Pushed
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Evidence
 
 
 def kinds_of_evidence(run: RunState) -> tuple[EvidenceKind, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import Warned
+from ralph_ls.protocol.run.events import Warned
 
 LOW_DISK = 1_000_000_000
 """Bytes below which a disk is nearly full (S: 1 GB)."""

@@ -11,14 +11,20 @@ from ralph_ls.core.loop.evidence import Changes
 from ralph_ls.core.loop.ownership import Ownership, Settlement
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.plan.tags import TaskTraits
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.commands import Command
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.report import AgentFailure, Promise, Report, SessionSeen, Usage
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, RemovedTask, RunChoices, TaskRef
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.commands import Command
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.report import AgentFailure, Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.run.values import (
+    Baseline,
+    Mode,
+    PlanCountsView,
+    RemovedTask,
+    RunChoices,
+    TaskRef,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

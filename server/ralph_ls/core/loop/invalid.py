@@ -18,11 +18,10 @@ from ralph_ls.core.loop.effects import UndoWork
 from ralph_ls.core.loop.gate import GateResult
 from ralph_ls.core.loop.inputs import IterationRead, Prepared, WorkUndone
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import OnValidateFail
-from ralph_ls.protocol.events import Validated
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.config.config import OnValidateFail
+from ralph_ls.protocol.run.events import Validated
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Evidence, Mode
 
 REFUSED = "what it changed did not validate"
 

@@ -16,10 +16,10 @@ from ralph_ls.core.agent.decode.told import TodoTold, Told, ToolTold, UsageTold,
 from ralph_ls.core.agent.prices import priced
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.budget import amount, is_spent, tokens_of
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.messages import ToolState
-from ralph_ls.protocol.prices_config import PriceConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import PriceConfig
+from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.report import Usage
 
 ITERATION_LIMIT = "iteration-limit"
 """The code of the warning that an iteration passed one."""

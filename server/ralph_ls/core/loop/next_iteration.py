@@ -19,10 +19,10 @@ from ralph_ls.core.loop.inputs import EngineFacts, Prepared, Resumed, Started
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import LoopState, Step
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.config import OnHalt
-from ralph_ls.protocol.events import IterationEnded, RunEnded
-from ralph_ls.protocol.run_words import Outcome
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import OnHalt
+from ralph_ls.protocol.run.events import IterationEnded, RunEnded
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Outcome
 
 Ordered = TypeVar("Ordered", PrepareIteration, LaunchAgent)
 

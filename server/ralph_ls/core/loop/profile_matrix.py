@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ralph_ls.core.loop.gate import wanted
-from ralph_ls.core.loop.profiles import (
-    PROFILES,
-    SOURCES,
-    Profile,
-    WithoutPlan,
-    preset,
-)
-from ralph_ls.protocol.config import Config, OnBlocked
+from ralph_ls.core.loop.profiles import PROFILES, SOURCES, Profile, WithoutPlan, preset
+from ralph_ls.protocol.config.config import Config, OnBlocked
 
 
 def matrix() -> tuple[tuple[str, ...], ...]:

@@ -14,11 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.protocol.config import (
-    Config,
-    ProfileName,
-)
-from ralph_ls.protocol.report import ReportKind
+from ralph_ls.protocol.config.config import Config, ProfileName
+from ralph_ls.protocol.run.report import ReportKind
 
 
 class WithoutPlan(StrEnum):

@@ -53,8 +53,8 @@ from ralph_ls.core.loop.rehearsal import (
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.loop.verdict import COMMIT_FAILED
 from ralph_ls.core.loop.verification import verification_of
-from ralph_ls.protocol.config import Config, OptionalTasks
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.config.config import Config, OptionalTasks
+from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
     BlockedRaised,
@@ -81,10 +81,18 @@ from ralph_ls.protocol.events import (
     WaitStarted,
     Warned,
 )
-from ralph_ls.protocol.evidence import Baseline, Evidence
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, Phase, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import (
+    Baseline,
+    EndReason,
+    Evidence,
+    Mode,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    TaskRef,
+)
 
 EventType = TypeVar("EventType", bound=EventBase)
 

@@ -60,7 +60,7 @@ from ralph_ls.core.loop.session import to_resume
 from ralph_ls.core.loop.state import Awaits, Draft, LoopState, Step
 from ralph_ls.core.loop.telling import warn_once
 from ralph_ls.core.loop.waiting import GIT_LOCKED
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
     AttemptCounted,
@@ -72,8 +72,8 @@ from ralph_ls.protocol.events import (
     WaitEnded,
     Warned,
 )
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 
 
 def step(state: LoopState, given: Input, now: datetime) -> Step:

@@ -35,13 +35,12 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.commands import MAX_TEXT, Answer, Command, Reset, Resume, Stop
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import IterationEnded, TaskSetAside
-from ralph_ls.protocol.review_config import ReviewPointsConfig
-from ralph_ls.protocol.run_words import EndReason, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import ReviewPointsConfig
+from ralph_ls.protocol.run.commands import MAX_TEXT, Answer, Command, Reset, Resume, Stop
+from ralph_ls.protocol.run.events import IterationEnded, TaskSetAside
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState, EndReason, PlanCountsView, TaskRef
 
 BEGIN = datetime(2000, 1, 1, tzinfo=UTC)
 """When every simulation begins: its time is its own."""

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ralph_ls.protocol.config import Committer
-from ralph_ls.protocol.evidence import Again, Evidence
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Committer
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Again, Evidence, Mode
 
 REPEATS_LIMIT = 3
 EDITED_REPEATS_LIMIT = 5

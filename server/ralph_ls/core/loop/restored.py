@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ralph_ls.protocol.events import GuardReverted
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.events import GuardReverted
+from ralph_ls.protocol.run.iteration_events import Forbidden
 
 SHOWN_TASKS = 5
 SHOWN_WHY = 300

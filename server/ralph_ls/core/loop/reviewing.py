@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ralph_ls.core.plan.titles import title_id
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
 
 REVIEW = "review"
 """The reason of a run that is parked for a review; it is no end of its own (SPEC §1, parked)."""

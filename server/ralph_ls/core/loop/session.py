@@ -13,11 +13,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from ralph_ls.core.loop.agent_choosing import Worker
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import AgentStarted, IterationEnded
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.run_words import Mode, Outcome, TaskRef
-from ralph_ls.protocol.state import RunState, Session
+from ralph_ls.protocol.run.events import AgentStarted, IterationEnded
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState, Session
+from ralph_ls.protocol.run.values import BreakerState, Mode, Outcome, TaskRef
 
 _CUT_OFF = frozenset({Outcome.LOST, Outcome.STOPPED})
 """Nobody knows in what state an agent that was cut off left its session."""

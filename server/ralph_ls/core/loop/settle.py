@@ -66,14 +66,10 @@ from ralph_ls.core.loop.verdict import (
     ran_through,
 )
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import OnBlocked
-from ralph_ls.protocol.events import (
-    AgentExited,
-    PhaseChanged,
-)
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.run_words import EndReason, Phase
-from ralph_ls.protocol.state import CurrentIteration
+from ralph_ls.protocol.config.config import OnBlocked
+from ralph_ls.protocol.run.events import AgentExited, PhaseChanged
+from ralph_ls.protocol.run.state import CurrentIteration
+from ralph_ls.protocol.run.values import EndReason, Evidence, Phase
 
 MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
 """What a task needs that the loop set aside (S, Handling Stuck Tasks)."""

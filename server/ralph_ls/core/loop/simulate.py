@@ -26,9 +26,8 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.rehearsal import UNKNOWN_TASK, Rehearsal, Simulated, Turn
 from ralph_ls.core.loop.trace import TraceLine
-from ralph_ls.protocol.config import Config, OnHalt
-from ralph_ls.protocol.evidence import Baseline
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.config.config import Config, OnHalt
+from ralph_ls.protocol.run.values import Baseline, PlanCountsView, TaskRef
 
 ITERATION = timedelta(minutes=1)
 """How long each iteration of a trace takes."""

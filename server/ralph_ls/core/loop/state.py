@@ -24,9 +24,9 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import IterationRead, Prepared
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.events import Event, EventBase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.events import Event, EventBase
+from ralph_ls.protocol.run.state import RunState
 
 EventType = TypeVar("EventType", bound=EventBase)
 

@@ -24,8 +24,7 @@ from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.reviewing import REVIEW
 from ralph_ls.core.loop.state import Draft
 from ralph_ls.core.loop.waiting import is_stuck, waits_for
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.commands import (
+from ralph_ls.protocol.run.commands import (
     Allow,
     Answer,
     Command,
@@ -37,7 +36,7 @@ from ralph_ls.protocol.commands import (
     Skip,
     Stop,
 )
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     BlockedRaised,
     BlockedResolved,
     CommandAccepted,
@@ -47,8 +46,8 @@ from ralph_ls.protocol.events import (
     QuestionAnswered,
     QuestionAsked,
 )
-from ralph_ls.protocol.run_words import EndReason, Phase
-from ralph_ls.protocol.state import Blocker, Question
+from ralph_ls.protocol.run.state import Blocker, Question
+from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 
 
 def obey(draft: Draft, command: Command) -> None:

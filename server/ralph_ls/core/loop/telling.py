@@ -17,16 +17,9 @@ from ralph_ls.core.loop.gate import GateInputs, foreign_signals, wanted
 from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished, WorkUndone
 from ralph_ls.core.loop.iteration_limits import ITERATION_LIMIT, passed_words
 from ralph_ls.core.loop.state import Draft
-from ralph_ls.core.loop.verdict import (
-    Settlement,
-    completes,
-    counted_after,
-    held_back,
-    question_of,
-)
+from ralph_ls.core.loop.verdict import Settlement, completes, counted_after, held_back, question_of
 from ralph_ls.core.loop.verification import checks_told
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     CompletionRefused,
     CriteriaVerified,
@@ -41,10 +34,9 @@ from ralph_ls.protocol.events import (
     Validated,
     Warned,
 )
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.report import BAD_VALUE, FLAGS
-from ralph_ls.protocol.run_words import Mode, RemovedTask
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.report import BAD_VALUE, FLAGS
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import BreakerState, Evidence, Mode, RemovedTask
 
 SHOWN_TASKS = 5
 

@@ -48,9 +48,8 @@ from ralph_ls.core.loop.trace_fields import (
     names_of,
     problem_of,
 )
-from ralph_ls.protocol.evidence import CommitSeen
-from ralph_ls.protocol.report import Promise, Report, ReportKind
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.run.report import Promise, Report, ReportKind
+from ralph_ls.protocol.run.values import CommitSeen, PlanCountsView, TaskRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

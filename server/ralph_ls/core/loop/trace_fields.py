@@ -11,8 +11,8 @@ from math import isnan
 from typing import Any
 
 from ralph_ls.core.agent.reading import Reading, read_text
-from ralph_ls.protocol.report import Promise, PromiseKind, Report, ReportKind
-from ralph_ls.protocol.run_words import PlanCountsView, TaskRef
+from ralph_ls.protocol.run.report import Promise, PromiseKind, Report, ReportKind
+from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
 
 MAX_LISTED = 50
 """Commits, paths and tasks that are kept one by one; more of them say nothing more."""

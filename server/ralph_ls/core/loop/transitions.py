@@ -36,7 +36,7 @@ from ralph_ls.core.loop.inputs import (
     WorkPushed,
     WorkUndone,
 )
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Phase
 
 LeadsTo = frozenset[Phase]
 """Phases the run may be in afterwards."""

@@ -14,10 +14,10 @@ from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.repetition import unfinished_after
 from ralph_ls.core.loop.verdict import Settlement
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import AttemptCounts, AttemptsConfig
-from ralph_ls.protocol.report import Report
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode
 
 LIMIT = 10
 WARNING = "task-without-end"

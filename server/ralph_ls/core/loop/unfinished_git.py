@@ -6,7 +6,7 @@ next agent is told, since it alone knows whether the changes are wanted.
 
 from __future__ import annotations
 
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
 
 CODE = "git-unfinished"
 """The warning that says so."""

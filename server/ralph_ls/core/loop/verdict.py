@@ -22,14 +22,20 @@ from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.invalid import fatal_words, is_invalid
 from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.breaker import Breaker
-from ralph_ls.protocol.config import Config, GateRule, OnBlocked, OnTimeout
-from ralph_ls.protocol.events import AgentExited, Pushed
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.iteration_events import AgentOut
-from ralph_ls.protocol.report import PromiseKind, Report
-from ralph_ls.protocol.run_words import EndReason, Mode, Outcome, TaskRef, Verdict
-from ralph_ls.protocol.state import CurrentIteration, RunState
+from ralph_ls.protocol.config.config import Config, GateRule, OnBlocked, OnTimeout
+from ralph_ls.protocol.run.events import AgentExited, Pushed
+from ralph_ls.protocol.run.iteration_events import AgentOut
+from ralph_ls.protocol.run.report import PromiseKind, Report
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import (
+    Breaker,
+    EndReason,
+    Evidence,
+    Mode,
+    Outcome,
+    TaskRef,
+    Verdict,
+)
 
 NO_REASON = "the agent reports BLOCKED and gives no reason"
 """Why a task is set aside, or a run blocked, whose agent does not say."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ralph_ls.core.plan.beads.criteria import SUCCESS
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
-from ralph_ls.protocol.events import CriteriaVerified
-from ralph_ls.protocol.iteration_events import CriterionChecked
+from ralph_ls.protocol.run.events import CriteriaVerified
+from ralph_ls.protocol.run.iteration_events import CriterionChecked
 
 SHOWN_CHECKS = 50
 

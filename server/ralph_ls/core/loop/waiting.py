@@ -6,10 +6,9 @@ Viewers need no more of the loop than this, so it must never know what the loop 
 from __future__ import annotations
 
 from ralph_ls.core.loop.reviewing import REVIEW, review_due
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason
 
 GIT_LOCKED = "git-locked"
 """The warning that says which lock files keep the next iteration from beginning."""

@@ -19,7 +19,7 @@ from ralph_ls.core.plan.select import newly_done
 from ralph_ls.core.plan.stories import merging, persons
 from ralph_ls.core.plan.stories import showing as stories
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.row_methods import TaskEdit
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
 Change = Callable[[str], str]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.run_words import Mode
-from ralph_ls.protocol.state import FailedValidation
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.state import FailedValidation
+from ralph_ls.protocol.run.values import Mode
 
 REVIEW_CAP = 5
 """Reviews after which a story is approved, whatever the last one found (SPEC §8)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # The demo agent reads such prompts, and is started too often to wait for models.
-    from ralph_ls.protocol.setup import PlanItem
+    from ralph_ls.protocol.lsp.setup import PlanItem
 
 FIRST_LINE = "# Propose a plan"
 TASK_HEADING = "## The task"

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.prompt.texts import Texts, mode_word, template_name
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.values import Mode
 
 PLACEHOLDER = re.compile(r"\{\{\s*(>\s*)?([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.values import Mode
 
 IMPLEMENT = "implement"
 """How ``build`` is written in ``stories`` (SPEC §1)."""

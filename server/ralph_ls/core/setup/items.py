@@ -15,8 +15,8 @@ from ralph_ls.core.agent.text import clean, fence_spans
 from ralph_ls.core.plan.editing.places import sections_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
+from ralph_ls.protocol.lsp.setup import PlanItem
 from ralph_ls.protocol.plan import Priority, TaskState
-from ralph_ls.protocol.setup import PlanItem
 
 
 def read_items(text: str) -> tuple[PlanItem, ...]:

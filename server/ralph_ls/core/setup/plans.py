@@ -17,10 +17,10 @@ from ralph_ls.core.plan.editing.places import sections_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
 from ralph_ls.core.plan.titles import fold
-from ralph_ls.protocol.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.setup import DraftItem
 from ralph_ls.protocol.plan import Priority, TaskState
-from ralph_ls.protocol.setup import DraftItem
 
 _TAGS = {Priority.P0: "[HIGH PRIORITY] ", Priority.P1: "", Priority.P2: "[LOW PRIORITY] "}
 """S's tags; what has none is standard."""

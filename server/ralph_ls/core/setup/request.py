@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ralph_ls.core.plan.titles import fold
 from ralph_ls.core.setup.specifications import title_of
-from ralph_ls.protocol.request import read_reference
-from ralph_ls.protocol.setup import DraftItem
+from ralph_ls.protocol.lsp.setup import DraftItem
+from ralph_ls.protocol.plan import read_reference
 
 REQUEST_FILE = "issue.md"
 """Where a request is written that a person gives as text."""

@@ -10,14 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ralph_ls.protocol.setting_types import to_seconds
-from ralph_ls.protocol.setup import (
-    DraftItem,
-    SetupField,
-    SetupFix,
-    SetupProblem,
-    SetupSeverity,
-)
+from ralph_ls.protocol.config.tables import to_seconds
+from ralph_ls.protocol.lsp.setup import DraftItem, SetupField, SetupFix, SetupProblem, SetupSeverity
 
 SHORT = 50
 """Characters below which a description is likely to say too little."""

@@ -18,8 +18,8 @@ from ralph_ls.core.plan.stories.reading import is_unusable, read
 from ralph_ls.core.plan.titles import fold
 from ralph_ls.core.setup.plans import PlanWritten
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.setup import DraftItem
 from ralph_ls.protocol.plan import Priority
-from ralph_ls.protocol.setup import DraftItem
 
 
 def new_stories(project: str, description: str, items: Sequence[DraftItem]) -> str:

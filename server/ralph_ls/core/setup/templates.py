@@ -15,8 +15,8 @@ from ralph_ls.core.plan.front_matter import read_front_matter
 from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.setup.items import read_items
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import ProfileName
-from ralph_ls.protocol.setup import MAX_ITEMS, PlanItem, TemplateChoice, TemplateSource
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.lsp.setup import MAX_ITEMS, PlanItem, TemplateChoice, TemplateSource
 
 OWN_PREFIX = "own:"
 """How the ids of a user's own templates begin, so that none hides a built-in one."""

@@ -17,8 +17,8 @@ from ralph_ls.core.views.lenses import Lens
 from ralph_ls.core.views.seen import FileKind, Seen, places
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import one_line
-from ralph_ls.protocol.panel import Verb
-from ralph_ls.protocol.state import Question
+from ralph_ls.protocol.lsp.panel import Verb
+from ralph_ls.protocol.run.state import Question
 
 SHOWN_ANSWER = 120
 """Characters of an answer that are repeated."""

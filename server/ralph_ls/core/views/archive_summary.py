@@ -10,15 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.views.metrics_tables import (
-    ITERATION_HEADINGS,
-    iteration_cells,
-    total_lines,
-)
+from ralph_ls.core.views.metrics_tables import ITERATION_HEADINGS, iteration_cells, total_lines
 from ralph_ls.core.views.statistics import total_of
 from ralph_ls.core.views.visible import tame
+from ralph_ls.protocol.json_output import RunMetrics
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.statistics import RunMetrics
 
 _MARKS = {
     TaskState.DONE: "[x]",

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from ralph_ls.core.loop.budget import tokens_of
 from ralph_ls.core.views.summary import format_duration
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import RunState
 
 
 def budget_words(state: RunState) -> Iterator[str]:

@@ -14,23 +14,16 @@ from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.budgets import is_estimated
 from ralph_ls.core.views.diagnostic import Code
-from ralph_ls.core.views.seen import (
-    Seen,
-    needs_reset,
-    needs_review,
-    open_blocker,
-    waiting_question,
-)
+from ralph_ls.core.views.seen import Seen, needs_reset, needs_review, open_blocker, waiting_question
 from ralph_ls.core.views.standing import ended_words, is_half_open, state_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import OVERLOAD, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.words import cut, one_line, some_lines
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.panel import Action, Card, PanelState, Tone, Verb
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.lsp.panel import Action, Card, PanelState, Tone, Verb
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
 
 SHOWN = 1000
 """Characters of a question or a reason; the whole text stands in its file."""

@@ -8,15 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.views.seen import (
-    Seen,
-    needs_reset,
-    needs_review,
-    open_blocker,
-    waiting_question,
-)
-from ralph_ls.protocol.panel import Action, Verb
-from ralph_ls.protocol.run_words import EndReason, Phase
+from ralph_ls.core.views.seen import Seen, needs_reset, needs_review, open_blocker, waiting_question
+from ralph_ls.protocol.lsp.panel import Action, Verb
+from ralph_ls.protocol.run.values import EndReason, Phase
 
 WORKING = frozenset({Phase.STARTING, Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.WAITING})
 """Phases in which a run goes on by itself, and nobody has asked it to stop."""

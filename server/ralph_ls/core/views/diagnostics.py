@@ -31,12 +31,10 @@ from ralph_ls.core.views.verified import refuted, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import claims_of, committed_words, facts_of, one_line, reverted_words
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.evidence import Evidence
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.report import Report
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState, Evidence, Phase
 
 REPORTS_MISSING_TO_WARN = 3
 """SPEC §5: from here on a missing report is a warning."""

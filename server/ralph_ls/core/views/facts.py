@@ -17,12 +17,7 @@ from ralph_ls.core.plan.checking.remarks import Remark
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.plan.parsing import check_plan
-from ralph_ls.core.views.budgets import (
-    cost_words,
-    duration_words,
-    is_estimated,
-    tokens_words,
-)
+from ralph_ls.core.views.budgets import cost_words, duration_words, is_estimated, tokens_words
 from ralph_ls.core.views.card import breaker_reason, environment_lines
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.tasks import aside_words, set_aside
@@ -30,12 +25,11 @@ from ralph_ls.core.views.verified import refuted, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import cut, facts_of, one_line, some_lines
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.breaker import Breaker, BreakerState
-from ralph_ls.protocol.config import BreakerConfig
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.panel import Fact, Tone
-from ralph_ls.protocol.report import Report, Usage
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.config.config import BreakerConfig
+from ralph_ls.protocol.lsp.panel import Fact, Tone
+from ralph_ls.protocol.run.report import Report, Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Evidence
 
 SHOWN_LINES = 2
 SHOWN_NEXT = 160

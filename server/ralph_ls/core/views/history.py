@@ -17,8 +17,7 @@ from ralph_ls.core.loop.evidence import new_head
 from ralph_ls.core.loop.fold_persons import RESET_TASK
 from ralph_ls.core.loop.verification import verification_of
 from ralph_ls.core.views.words import claims_of, facts_of, one_line
-from ralph_ls.protocol.event_base import IterationEvent
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
     Committed,
@@ -35,8 +34,9 @@ from ralph_ls.protocol.events import (
     TaskSetAside,
     Validated,
 )
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.iteration_events import IterationEvent
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import TaskRef
 
 KEPT_STARTS = 200
 """Starts whose task is known: questions, blockers and reports are of the newest ones."""

@@ -24,7 +24,7 @@ from ralph_ls.core.views.tasks import (
 from ralph_ls.core.views.words import SHORT_HASH, one_line, recent_words
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import Phase
+from ralph_ls.protocol.run.values import Phase
 
 SHOWN = 300
 """Characters of one answer or reason; the whole text stands where it came from."""

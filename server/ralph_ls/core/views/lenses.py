@@ -31,11 +31,11 @@ from ralph_ls.core.views.tasks import (
 )
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import SHOWN_REASON, iteration_words, minutes, one_line
-from ralph_ls.protocol.options import TaskLenses
-from ralph_ls.protocol.panel import Action, Verb
+from ralph_ls.protocol.lsp.options import TaskLenses
+from ralph_ls.protocol.lsp.panel import Action, Verb
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,10 +31,12 @@ from ralph_ls.core.views.words import (
     with_mode,
 )
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol import events as e
-from ralph_ls.protocol.config import CONFIG_FILE, Config
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.run_words import (
+from ralph_ls.protocol.config.agent import SandboxKind
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config
+from ralph_ls.protocol.run import events as e
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import (
     INFERRED,
     EndReason,
     Mode,
@@ -43,8 +45,6 @@ from ralph_ls.protocol.run_words import (
     Phase,
     RunChoices,
 )
-from ralph_ls.protocol.sandbox_config import SandboxKind
-from ralph_ls.protocol.state import RunState
 
 
 class Weight(StrEnum):

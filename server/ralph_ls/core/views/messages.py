@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.messages import FileAction, Message, ToolState
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.messages import FileAction, Message, ToolState
+from ralph_ls.protocol.run.report import Usage
 
 if TYPE_CHECKING:
     # Who reads messages need not wait for what makes them.

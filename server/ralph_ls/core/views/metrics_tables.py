@@ -17,8 +17,8 @@ from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import FAILURE_WORDS
 from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.report import AgentFailure
-from ralph_ls.protocol.statistics import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.report import AgentFailure
 
 RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
 ITERATION_HEADINGS = (

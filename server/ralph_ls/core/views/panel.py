@@ -19,9 +19,9 @@ from ralph_ls.core.views.seen import Seen, needs_review, open_blocker, waiting_q
 from ralph_ls.core.views.six import answers
 from ralph_ls.core.views.standing import standing
 from ralph_ls.core.views.status import needs_person
-from ralph_ls.protocol.panel import IterationRow, Meter, Panel, PanelState
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.lsp.panel import IterationRow, Meter, Panel, PanelState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 
 
 def panel(seen: Seen, rows: tuple[IterationRow, ...] = (), now: datetime | None = None) -> Panel:

@@ -10,8 +10,8 @@ from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import iteration_words, one_line, with_mode
-from ralph_ls.protocol.run_words import Mode, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, Phase
 
 SHOWN = 120
 """Characters of a title or a reason."""

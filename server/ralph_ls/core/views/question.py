@@ -10,8 +10,8 @@ from ralph_ls.core.views.choices import choices
 from ralph_ls.core.views.seen import Seen, Waiting, halt_of, places, waiting_question
 from ralph_ls.core.views.words import some_lines
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.panel import QuestionView
-from ralph_ls.protocol.state import Question
+from ralph_ls.protocol.lsp.panel import QuestionView
+from ralph_ls.protocol.run.state import Question
 
 
 def question_view(seen: Seen) -> QuestionView | None:

@@ -14,10 +14,10 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.stories import keeping as stories
 from ralph_ls.core.views.seen import Places, Seen, Span, places
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
-from ralph_ls.protocol.events import GuardReverted
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import RemovedTask, TaskRef
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import GuardReverted
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import RemovedTask, TaskRef
 
 CODE = "guard-reverted"
 

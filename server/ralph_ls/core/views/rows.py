@@ -28,8 +28,9 @@ from ralph_ls.core.views.tasks import (
 )
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import FAILURE_WORDS, one_line
-from ralph_ls.protocol.event_base import IterationEvent
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.events import (
     EventBase,
     EvidenceGathered,
     IterationEnded,
@@ -37,10 +38,9 @@ from ralph_ls.protocol.events import (
     RalphStatusUpdate,
     RunStarted,
 )
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.panel import IterationRow, PlanRows, TaskRow
-from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.report import AgentFailure, Report, Usage
+from ralph_ls.protocol.run.iteration_events import IterationEvent
+from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
+from ralph_ls.protocol.run.values import Evidence
 
 MAX_ROWS = 200
 """Iterations that a viewer is shown."""

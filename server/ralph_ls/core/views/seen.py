@@ -20,9 +20,8 @@ from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.model import Parsed, Plan, Task
 from ralph_ls.core.views.history import History
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.run_words import EndReason, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 
 
 class FileKind(StrEnum):

@@ -12,9 +12,9 @@ from ralph_ls.core.views.seen import Seen, open_blocker, waiting_question
 from ralph_ls.core.views.status import answer_six, doing, phase_words
 from ralph_ls.core.views.waits import clock_words, deadline
 from ralph_ls.core.views.words import facts_of, iteration_words, one_line, some_lines
-from ralph_ls.protocol.panel import AnswerView
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.lsp.panel import AnswerView
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 
 WITHOUT_RUN = (
     ("Running", "no, no loop has run here yet"),

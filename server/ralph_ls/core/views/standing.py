@@ -10,18 +10,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ralph_ls.core.views.controls import is_pausing, lacks_a_task
-from ralph_ls.core.views.seen import (
-    Seen,
-    needs_reset,
-    needs_review,
-    open_blocker,
-    waiting_question,
-)
+from ralph_ls.core.views.seen import Seen, needs_reset, needs_review, open_blocker, waiting_question
 from ralph_ls.core.views.waits import NAMED
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.panel import PanelState, Tone
-from ralph_ls.protocol.run_words import EndReason, Phase
-from ralph_ls.protocol.state import End, RunState
+from ralph_ls.protocol.lsp.panel import PanelState, Tone
+from ralph_ls.protocol.run.state import End, RunState
+from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ralph_ls.core.loop.budget import tokens_of
-from ralph_ls.protocol.events import (
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.events import (
     AgentExited,
     BlockedResolved,
     CommandAccepted,
@@ -27,9 +28,8 @@ from ralph_ls.protocol.events import (
     Validated,
     Warned,
 )
-from ralph_ls.protocol.report import Usage
-from ralph_ls.protocol.run_words import EndReason, Outcome, Phase
-from ralph_ls.protocol.statistics import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import EndReason, Outcome, Phase
 
 RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
 """How a run stands that has no end."""

@@ -16,9 +16,9 @@ from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import NAMED, deadline, left_words, wait_words
 from ralph_ls.core.views.words import iteration_words, request_words, with_mode
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import IterationStarted
-from ralph_ls.protocol.run_words import EndReason, Mode, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import IterationStarted
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 
 CONFIRMING = "confirming that nothing is left to do"
 PLANNING = "making the plan"

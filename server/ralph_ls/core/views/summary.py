@@ -10,9 +10,9 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.words import request_words
 from ralph_ls.core.words import count_of, some_of
-from ralph_ls.protocol.events import IterationEnded
-from ralph_ls.protocol.run_words import EndReason
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason
 
 CSV_HEADER = (
     "iteration",

@@ -8,9 +8,9 @@ from ralph_ls.core.views.history import Done
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.words import SHORT_HASH, SHOWN_REASON, one_line
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import TaskSetAside
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.events import TaskSetAside
+from ralph_ls.protocol.run.state import RunState
 
 
 def done_words(done: Done) -> str:

@@ -14,8 +14,8 @@ from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import CriteriaVerified
 from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.events import CriteriaVerified
 
 SHOWN_TAIL_LINES = 5
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
-from ralph_ls.protocol.run_words import Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 
 USAGE_LIMIT = "limit"
 """The reason of a wait for the agent's usage limit (SPEC §5)."""

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.events import GuardReverted
-from ralph_ls.protocol.evidence import Evidence
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.report import AgentFailure, Report
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode, Outcome
-from ralph_ls.protocol.state import IterationFacts, RunState
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.events import GuardReverted
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.report import AgentFailure, Report
+from ralph_ls.protocol.run.state import IterationFacts, RunState
+from ralph_ls.protocol.run.values import Evidence, Mode, Outcome
 
 SHORT_HASH = 7
 """How many digits of a commit are shown."""

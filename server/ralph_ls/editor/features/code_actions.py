@@ -17,12 +17,7 @@ from ralph_ls.editor.convert import SOURCE, abilities_of
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.sights import Sight
 from ralph_ls.editor.task_edits import KIND, Log, task_edits
-from ralph_ls.editor.workspace_edits import (
-    EditAbilities,
-    Target,
-    edit_abilities,
-    workspace_edit,
-)
+from ralph_ls.editor.workspace_edits import EditAbilities, Target, edit_abilities, workspace_edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +26,8 @@ if TYPE_CHECKING:
     from ralph_ls.core.plan.comparing.keeping import Kept
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.options import EditorOptions
-    from ralph_ls.protocol.panel import Action
+    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.protocol.lsp.panel import Action
 
 OWN_PREFIX = "ralph"
 """Of the server's own commands."""
@@ -266,7 +261,7 @@ def _edit(
 
 def _log_of(view: WorkspaceView, documents: Documents, now: datetime) -> Log:
     """The log of finished tasks in the work tree, as the client has it."""
-    from ralph_ls.protocol.config import PathsConfig
+    from ralph_ls.protocol.config.config import PathsConfig
 
     state = view.picture().state
     name = (PathsConfig() if state is None else state.config.paths).progress
@@ -280,8 +275,8 @@ def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.
     """Running one task, where the selection lies in just that one."""
     from ralph_ls.core.plan.model import Parsed, Plan
     from ralph_ls.core.views.lenses import lenses
-    from ralph_ls.protocol.options import TaskLenses
-    from ralph_ls.protocol.panel import Verb
+    from ralph_ls.protocol.lsp.options import TaskLenses
+    from ralph_ls.protocol.lsp.panel import Verb
 
     plan = sight.seen.plan
     task = plan.at_line(where.start.line)

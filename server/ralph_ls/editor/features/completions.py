@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ralph_ls.editor.convert import Columns
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 _STEERING = re.compile(r"[\\$}]")
 """What means something in a snippet."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ralph_ls.core.views.seen import FileKind
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 LONGEST_REST = 0.1
 """Seconds between two looks at a file, at most, while somebody types."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 KINDS = {
     "comment": types.FoldingRangeKind.Comment,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ralph_ls.core.views.hints import Hint
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 OPEN_COMMIT = "openCommit"
 """What a client with commands of its own does when a hint is clicked (``commandPrefix``)."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 SHORTEST_REST = 2.0
 """Seconds between two times that ``bd`` is asked."""

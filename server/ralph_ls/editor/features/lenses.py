@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.picture import Picture
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 OWN_PREFIX = "ralph"
 """Of the server's own commands."""
@@ -128,7 +128,7 @@ def show(sight: Sight, options: EditorOptions, now: datetime | None) -> list[typ
 
 
 def _command(lens: Lens, sight: Sight, options: EditorOptions) -> types.Command:
-    from ralph_ls.protocol.panel import Verb
+    from ralph_ls.protocol.lsp.panel import Verb
 
     if lens.command is Verb.NONE:
         return types.Command(title=lens.title, command="")

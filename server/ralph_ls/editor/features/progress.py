@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.options import EditorOptions
-    from ralph_ls.protocol.state import RunState
+    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.protocol.run.state import RunState
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class _Progress:
 
     async def _stop(self, view: WorkspaceView) -> None:
         from ralph_ls.editor.requests import control
-        from ralph_ls.protocol.methods import StopParams
+        from ralph_ls.protocol.lsp.methods import StopParams
 
         reply = await control.stop(self._workspaces, StopParams(workspace=view.uri))
         if not reply.accepted:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
-    from ralph_ls.protocol.methods import AnswerParams
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.methods import AnswerParams
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 NO_QUESTION = "no question waits for an answer on this line, and nothing else can be renamed here"
 
@@ -129,7 +129,7 @@ async def _answer(workspaces: Workspaces, asked: Asked, text: str) -> None:
     """Give the answer as the request of that name would; raises where it is not taken."""
     from ralph_ls.editor.codec import read_params
     from ralph_ls.editor.requests import control
-    from ralph_ls.protocol.methods import ANSWER, METHODS
+    from ralph_ls.protocol.lsp.methods import ANSWER, METHODS
 
     given = {"workspace": asked.workspace, "text": text, "continue": asked.goes_on}
     params = cast("AnswerParams", read_params(METHODS[ANSWER], given))

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
     from ralph_ls.store.layout import StateFolder
-    from ralph_ls.store.saves import Saved
+    from ralph_ls.store.project.plan_file import UserSave
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def register(
 
 def _unless_inside(view: WorkspaceView, state: StateFolder, keep_it: Callable[[], None]) -> None:
     """What an agent writes through a server of its own is no edit of the user's."""
-    from ralph_ls.store.inside import require_outside
+    from ralph_ls.store.run.ancestry import require_outside
 
     try:
         require_outside(view.worktree, state, "keeping a save")
@@ -102,7 +102,7 @@ def keep(
     kind: PlanKind = PlanKind.MARKDOWN,
 ) -> None:
     """Keep one save; it blocks, and a save that cannot be kept is told in the log."""
-    from ralph_ls.store.plan_file import record_edit
+    from ralph_ls.store.project.plan_file import record_edit
 
     try:
         record_edit(state, path, save.before, save.text, at=at, kind=kind)
@@ -112,9 +112,9 @@ def keep(
 
 def keep_settings(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:
     """The same for a file that is no plan; of a short one the whole text is kept."""
-    from ralph_ls.store.saves import LARGEST_TEXT, Saved, text_hash
+    from ralph_ls.store.project.plan_file import LARGEST_TEXT, UserSave, text_hash
 
-    saved = Saved(
+    saved = UserSave(
         at=at,
         path=path,
         before=text_hash(save.before),
@@ -124,8 +124,8 @@ def keep_settings(state: StateFolder, path: str, save: Save, *, at: datetime) ->
     _record(state, saved)
 
 
-def _record(state: StateFolder, saved: Saved) -> None:
-    from ralph_ls.store.saves import record_save
+def _record(state: StateFolder, saved: UserSave) -> None:
+    from ralph_ls.store.project.plan_file import record_save
 
     try:
         record_save(state, saved)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ralph_ls.core.views.symbols import Symbol
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
-    from ralph_ls.protocol.options import EditorOptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
 
 MOST = 500
 """Tasks that are found at once in all plans."""

@@ -14,14 +14,14 @@ from pydantic import ValidationError
 from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.row_methods import ChangesResult, FileAtResult, RollbackResult
-from ralph_ls.store.changes import changes_of
-from ralph_ls.store.git_objects import file_at
-from ralph_ls.store.launch import run_to_end
+from ralph_ls.protocol.lsp.row_methods import ChangesResult, FileAtResult, RollbackResult
+from ralph_ls.store.external.git_objects import file_at
+from ralph_ls.store.run.iterations import changes_of
+from ralph_ls.store.run.launch import run_to_end
 
 if TYPE_CHECKING:
     from ralph_ls.editor.workspaces import Workspaces
-    from ralph_ls.protocol.row_methods import ChangesParams, FileAtParams, RollbackParams
+    from ralph_ls.protocol.lsp.row_methods import ChangesParams, FileAtParams, RollbackParams
 
 
 async def changes(workspaces: Workspaces, params: ChangesParams) -> ChangesResult:

@@ -14,10 +14,10 @@ from typing import Any
 from ralph_ls.editor.errors import invalid_field
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-from ralph_ls.protocol.agent_config import PromptBy
 from ralph_ls.protocol.base import WorkspaceParams
+from ralph_ls.protocol.config.agent import PromptBy
 from ralph_ls.protocol.errors import NoEngine, ReadOnly
-from ralph_ls.protocol.methods import (
+from ralph_ls.protocol.lsp.methods import (
     START,
     AnswerParams,
     NoteParams,
@@ -28,12 +28,12 @@ from ralph_ls.protocol.methods import (
     StartParams,
     StopParams,
 )
-from ralph_ls.store import steering
-from ralph_ls.store.inside import require_outside
-from ralph_ls.store.starting import EDITOR_LIMIT, Begun, StartOrder, start_detached
-from ralph_ls.store.steering import Hands, Steered
+from ralph_ls.store.run import steering
+from ralph_ls.store.run.ancestry import require_outside
+from ralph_ls.store.run.launch import EDITOR_LIMIT, StartedRun, StartOrder, start_detached
+from ralph_ls.store.run.steering import CommandContext, CommandOutcome
 
-Steer = Callable[[Hands], Steered]
+Steer = Callable[[CommandContext], CommandOutcome]
 
 
 async def start(workspaces: Workspaces, params: StartParams) -> ReplyResult:
@@ -81,7 +81,7 @@ async def _steer(
     workspaces: Workspaces, params: WorkspaceParams, steer: Steer, *, go_on: bool = False
 ) -> ReplyResult:
     view = await trusted(workspaces, params.workspace)
-    hands = Hands(
+    hands = CommandContext(
         worktree=view.worktree,
         state=view.folders.state,
         by=workspaces.by,
@@ -122,7 +122,7 @@ async def trusted(workspaces: Workspaces, workspace: str | None) -> WorkspaceVie
 
 async def _start(
     workspaces: Workspaces, view: WorkspaceView, *, overrides: dict[str, Any], resume: bool
-) -> Begun:
+) -> StartedRun:
     order = StartOrder(
         environment=workspaces.environment,
         overrides=overrides,

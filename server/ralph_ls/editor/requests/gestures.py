@@ -22,9 +22,9 @@ from ralph_ls.editor.sights import uri_of
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WireModel
-from ralph_ls.protocol.config import PathsConfig
+from ralph_ls.protocol.config.config import PathsConfig
 from ralph_ls.protocol.errors import NoEngine, StateUnusable
-from ralph_ls.protocol.methods import (
+from ralph_ls.protocol.lsp.methods import (
     ANSWER,
     CHANGES,
     METHODS,
@@ -36,8 +36,8 @@ from ralph_ls.protocol.methods import (
     ReplyResult,
 )
 from ralph_ls.store.files import resolve_inside
-from ralph_ls.store.halts import write_decide
 from ralph_ls.store.layout import RUN_ID, RunFiles
+from ralph_ls.store.run.halt_files import write_decide
 
 LENS_KEYS = frozenset({"run", "task", "start", "commit", "now", "continue", "path", "plan"})
 """What lenses may bring; a command leaves alone what is not for it."""

@@ -6,7 +6,7 @@ from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.states import state_of
 from ralph_ls.editor.subscriptions import Subscriptions
 from ralph_ls.editor.workspaces import Workspaces
-from ralph_ls.protocol.methods import (
+from ralph_ls.protocol.lsp.methods import (
     StateParams,
     StateResult,
     SubscribeParams,

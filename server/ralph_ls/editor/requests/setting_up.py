@@ -18,8 +18,8 @@ from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WireModel
-from ralph_ls.protocol.methods import PROPOSE_PLAN, SETUP
-from ralph_ls.protocol.setup import (
+from ralph_ls.protocol.lsp.methods import PROPOSE_PLAN, SETUP
+from ralph_ls.protocol.lsp.setup import (
     ProposePlanParams,
     ProposePlanResult,
     SetupChoicesParams,
@@ -29,8 +29,13 @@ from ralph_ls.protocol.setup import (
     ValidateSetupParams,
     ValidateSetupResult,
 )
-from ralph_ls.store.errand import Errand
-from ralph_ls.store.setting_up import WITHOUT_ITEMS, plan_setup, problems_of, write_setup
+from ralph_ls.store.run.one_shot_process import OneShotProcess
+from ralph_ls.store.setup.setup import (
+    PROFILES_WITHOUT_ITEMS,
+    plan_setup,
+    setup_problems,
+    write_setup,
+)
 
 
 async def setup_choices(workspaces: Workspaces, params: SetupChoicesParams) -> SetupChoicesResult:
@@ -50,7 +55,7 @@ async def validate_setup(
         description=params.description,
         completion_phrase=params.completion_phrase,
         timeout=params.timeout,
-        items=params.items or None if params.profile in WITHOUT_ITEMS else params.items,
+        items=params.items or None if params.profile in PROFILES_WITHOUT_ITEMS else params.items,
     )
     return ValidateSetupResult(problems=problems)
 
@@ -72,7 +77,7 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
     """``ralph/setup``: shows every file, or writes them all."""
     view = await trusted(workspaces, params.workspace)
     _require_one_agent(params, SETUP)
-    judge = partial(problems_of, view.root, params)
+    judge = partial(setup_problems, view.root, params)
     errors = errors_of(await in_thread(judge, name="set-up"))
     if errors:
         told = [FieldProblem(field=one.field.value, message=one.message) for one in errors]
@@ -97,7 +102,7 @@ async def _errand(
     workspaces: Workspaces, view: WorkspaceView, arguments: list[str], request: bytes = b""
 ) -> bytes:
     errand = await in_thread(
-        partial(Errand, arguments, cwd=view.root, environment=workspaces.environment),
+        partial(OneShotProcess, arguments, cwd=view.root, environment=workspaces.environment),
         name="errand start",
     )
     try:

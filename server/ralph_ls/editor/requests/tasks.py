@@ -20,17 +20,17 @@ from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspace_edits import Target, edit_abilities, workspace_edit
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
-from ralph_ls.protocol.methods import ReplyResult
-from ralph_ls.store import task_steering
-from ralph_ls.store.plan_places import BD, PlanPlace
-from ralph_ls.store.steering import Hands, Steered
+from ralph_ls.protocol.lsp.methods import ReplyResult
+from ralph_ls.store.project.plan_file import BD, PlanLocation
+from ralph_ls.store.run import steering
+from ralph_ls.store.run.steering import CommandContext, CommandOutcome
 
 if TYPE_CHECKING:
     from ralph_ls.editor.documents import Documents
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.sights import Sight
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.row_methods import EditTaskParams, ResetTaskParams, SkipParams
+    from ralph_ls.protocol.lsp.row_methods import EditTaskParams, ResetTaskParams, SkipParams
 
 UNSAVED = "save it, for the loop reads the file"
 
@@ -51,7 +51,7 @@ ORDERS = {"skip": "skip", "resetTask": "reset_task", "editTask": "edit_task"}
 async def skip(desk: Desk, params: SkipParams) -> ReplyResult:
     """``ralph/skip``."""
     view = await trusted(desk.workspaces, params.workspace)
-    return await _steered(desk, view, lambda hands: task_steering.skip(hands, params.task))
+    return await _steered(desk, view, lambda hands: steering.skip_task(hands, params.task))
 
 
 async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
@@ -63,10 +63,10 @@ async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
         change = reset_for_retry(plan.kind, params.task)
         edited = await _edit_document(desk, view, params.task, change, label="Reset for retry")
     if edited is None:
-        order = partial(task_steering.reset_task, task=params.task, plan=plan)
+        order = partial(steering.reset_task, task=params.task, plan=plan)
         return await _steered(desk, view, order)
     done = f"the task {edited.name} is open in {plan.path}{edited.hint}"
-    forget = partial(task_steering.forget_attempts, task=params.task, done=done)
+    forget = partial(steering.forget_attempts, task=params.task, done=done)
     return await _steered(desk, view, forget)
 
 
@@ -78,7 +78,7 @@ async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
     edited = await _edit_document(desk, view, task, change, label=f"{edit.value} a task".title())
     if edited is None:
         order = partial(
-            task_steering.edit_task,
+            steering.edit_task,
             task=task,
             edit=edit,
             plan=plan,
@@ -86,14 +86,14 @@ async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
             before=params.before,
         )
         return await _steered(desk, view, order)
-    words = task_steering.edited_words(edited.title, edit, plan=plan.path, changed=edited.changed)
+    words = steering.edit_summary(edited.title, edit, plan=plan.path, changed=edited.changed)
     return ReplyResult(accepted=True, code="accepted", text=f"{words}{edited.hint}")
 
 
 async def _steered(
-    desk: Desk, view: WorkspaceView, order: Callable[[Hands], Steered]
+    desk: Desk, view: WorkspaceView, order: Callable[[CommandContext], CommandOutcome]
 ) -> ReplyResult:
-    hands = Hands(
+    hands = CommandContext(
         worktree=view.worktree,
         state=view.folders.state,
         by=desk.workspaces.by,
@@ -115,7 +115,7 @@ class _Edited:
 
     @property
     def name(self) -> str:
-        return repr(self.title[: task_steering.SHOWN_TITLE])
+        return repr(self.title[: steering.SHOWN_TITLE])
 
     @property
     def hint(self) -> str:
@@ -179,15 +179,15 @@ def _make_edit(
     return _Made(title=known.title, edit=workspace_edit([(target, edits)], abilities))
 
 
-def _plan_of(view: WorkspaceView) -> PlanPlace:
+def _plan_of(view: WorkspaceView) -> PlanLocation:
     """The plan of the work tree's loop; raises ``PlanMissing`` where there is none."""
     kind, path = view.plan_kind, view.plan_path
     if kind is PlanKind.BEADS:
         environment, parent = view.folders.environment, view.paths.parent
-        return PlanPlace(path=BD, kind=kind, environment=environment, parent=parent)
+        return PlanLocation(path=BD, kind=kind, environment=environment, parent=parent)
     if path is None:
         raise PlanMissing(f"there is no plan in {view.root}; make one with: ralph init")
     relative = path.relative_to(view.root).as_posix()
     if kind is not PlanKind.REQUEST:
         kind = kind_of_file(relative, kind)
-    return PlanPlace(path=relative, kind=kind)
+    return PlanLocation(path=relative, kind=kind)

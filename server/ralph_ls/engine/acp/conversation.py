@@ -18,12 +18,7 @@ from acp.schema import ClientCapabilities, FileSystemCapabilities
 
 from ralph_ls import __version__
 from ralph_ls.engine.acp import files
-from ralph_ls.engine.acp.choices import (
-    Offer,
-    mode_to_choose,
-    offer_of,
-    permission_requests,
-)
+from ralph_ls.engine.acp.choices import Offer, mode_to_choose, offer_of, permission_requests
 from ralph_ls.engine.acp.options import Options
 from ralph_ls.engine.acp.policy import Call, call_of, option_for
 from ralph_ls.engine.acp.telling import Telling

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.protocol.agent_config import AgentConfig, Dialect, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.agent import AgentConfig, Dialect, PromptBy, ToolsConfig
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.own_python import own_command
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from ralph_ls.engine.agent_description import Description, ToolFlags
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect
 
 CODEX = Description(
     name="codex",

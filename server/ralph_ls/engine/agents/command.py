@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph_ls.core.agent.decode.usage_file import DIALECTS, USAGE_FILE
 from ralph_ls.engine.agent_description import Agent
-from ralph_ls.protocol.agent_config import AgentConfig, Dialect
+from ralph_ls.protocol.config.agent import AgentConfig, Dialect
 from ralph_ls.protocol.errors import ConfigError
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.engine.agent_description import Description, ToolFlags
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect
 
 COPILOT = Description(
     name="copilot",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_ls.engine.agent_description import Description, ToolFlags
-from ralph_ls.protocol.agent_config import Dialect, ToolsConfig
+from ralph_ls.protocol.config.agent import Dialect, ToolsConfig
 
 _PATTERN = re.compile(r"(?P<tool>[^()]+)\((?P<pattern>.+)\)")
 """``bash(git *)``: a tool, and what it may be used for."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ralph_ls.engine.demo.pace import say, wait
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.programs import Printed, run_program
+from ralph_ls.store.external.programs import ProgramOutput, run_program
 
 BUSY_ROUNDS = 30
 """How often a lock that another git holds is looked at again before giving up."""
@@ -109,7 +109,7 @@ def commit(repository: Repository, files: Sequence[str], message: str) -> str | 
     return run_git(repository.root, "rev-parse", "--short=7", "HEAD").strip()
 
 
-def _call(folder: Path, arguments: Sequence[str]) -> Printed:
+def _call(folder: Path, arguments: Sequence[str]) -> ProgramOutput:
     command = ["git", "-c", "core.quotepath=false", "-c", "gc.auto=0", *arguments]
     try:
         return run_program(

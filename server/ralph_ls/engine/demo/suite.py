@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph_ls.store.external.supervisor import run
 from ralph_ls.store.own_python import own_command
-from ralph_ls.store.supervisor import run
 
 TIMEOUT_SECONDS = 60.0
 

@@ -20,12 +20,12 @@ from ralph_ls.engine.agent_choice import adapter_of
 from ralph_ls.engine.agent_description import Description
 from ralph_ls.engine.environment import base_agent_environment
 from ralph_ls.engine.known_agents import DESCRIPTIONS
-from ralph_ls.protocol.config import Committer, Config
-from ralph_ls.protocol.doctor import AgentSeen, CheckResult
+from ralph_ls.protocol.config.config import Committer, Config
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.git_command import run_git
+from ralph_ls.protocol.json_output import AgentSeen, CheckResult
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.programs import find_trusted_program, run_program
 from ralph_ls.store.layout import Worktree
-from ralph_ls.store.programs import find_outside, run_program
 
 PATIENCE = 20.0
 """Seconds that a program gets to say its version."""
@@ -70,7 +70,7 @@ def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
 
 
 def _look(known: Description, root: Path, around: Mapping[str, str], patience: float) -> AgentSeen:
-    program = find_outside(known.program, root, around.get("PATH", ""))
+    program = find_trusted_program(known.program, root, around.get("PATH", ""))
     version = None if program is None else _version(program, around, patience)
     return AgentSeen(
         name=known.name,

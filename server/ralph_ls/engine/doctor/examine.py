@@ -21,12 +21,12 @@ from ralph_ls.engine.doctor.leavings import check_leavings
 from ralph_ls.engine.doctor.network import check_network
 from ralph_ls.engine.doctor.place import check_place, check_programs
 from ralph_ls.engine.doctor.start import check_start
-from ralph_ls.protocol.doctor import AgentSeen, CheckResult, DoctorReport
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.config_file import Settings, load_settings, require_one_profile
-from ralph_ls.store.journal import read_journal
+from ralph_ls.protocol.json_output import AgentSeen, CheckResult, DoctorReport
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
-from ralph_ls.store.runs import FoundRun, find_run
+from ralph_ls.store.project.config_file import LoadedSettings, load_settings, require_one_profile
+from ralph_ls.store.run.journal import read_journal
+from ralph_ls.store.run.runs import FoundRun, find_run
 
 _NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
 
@@ -91,7 +91,7 @@ def _report(
 
 def _settings(
     worktree: Worktree, environment: Mapping[str, str], overrides: Mapping[str, Any]
-) -> tuple[Settings | None, list[CheckResult]]:
+) -> tuple[LoadedSettings | None, list[CheckResult]]:
     try:
         settings = load_settings(worktree.root, environment, overrides)
         require_one_profile(settings)

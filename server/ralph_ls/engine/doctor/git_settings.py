@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ralph_ls.core.views.doctor.results import well
 from ralph_ls.core.views.visible import tame
-from ralph_ls.protocol.doctor import CheckResult
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.git_programs import NO_TRANSPORT, programs_named
+from ralph_ls.protocol.json_output import CheckResult
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_safety import NO_TRANSPORT, programs_named
 
 SHOWN = 6
 

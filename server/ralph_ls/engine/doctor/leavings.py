@@ -10,11 +10,11 @@ from ralph_ls.engine.git import read_head
 from ralph_ls.engine.git_locks import locked_words
 from ralph_ls.engine.legacy import attempts_remark
 from ralph_ls.engine.process_tree import find_marked, is_alive
-from ralph_ls.protocol.doctor import CheckResult, CheckStatus
-from ralph_ls.store.git_locks import find_blocking
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus
+from ralph_ls.store.external.git_locks import find_blocking
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.runs import FoundRun
-from ralph_ls.store.versions import version_of, why_unreadable
+from ralph_ls.store.run.journal import version_of, why_unreadable
+from ralph_ls.store.run.runs import FoundRun
 
 
 def check_leavings(

@@ -11,11 +11,11 @@ from ralph_ls.engine import git
 from ralph_ls.engine.doctor.git_settings import LIST, transports
 from ralph_ls.engine.git_work import NO_QUESTIONS, ssh_without_questions
 from ralph_ls.engine.pushing import find_remote, without_users
-from ralph_ls.protocol.doctor import CheckResult
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.git_command import git_program, without_git_redirections
+from ralph_ls.protocol.json_output import CheckResult
+from ralph_ls.store.external.git_command import git_program, without_git_redirections
+from ralph_ls.store.external.supervisor import run
 from ralph_ls.store.layout import Worktree
-from ralph_ls.store.supervisor import run
 
 PATIENCE = 20.0
 """Seconds that a remote gets to answer."""

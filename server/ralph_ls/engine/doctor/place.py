@@ -9,22 +9,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.core.loop.health import (
-    MAIN_BRANCH,
-    Surroundings,
-    bytes_words,
-    conditions_of,
-    is_low,
-)
+from ralph_ls.core.loop.health import MAIN_BRANCH, Surroundings, bytes_words, conditions_of, is_low
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine import git
 from ralph_ls.engine.handing_over import require_branch_to_push, require_identity
 from ralph_ls.engine.health import disks_of
 from ralph_ls.engine.pushing import find_remote
-from ralph_ls.protocol.config import Committer, Config
-from ralph_ls.protocol.doctor import CheckResult, CheckStatus
+from ralph_ls.protocol.config.config import Committer, Config
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.git_command import git_program, run_git
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus
+from ralph_ls.store.external.git_command import git_program, run_git
 from ralph_ls.store.layout import StateFolder, Worktree
 
 OLDEST_GIT = (2, 31)

@@ -10,9 +10,9 @@ from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.sandbox.available import find_bubblewrap
 from ralph_ls.engine.sandbox.commands import stop_command
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.doctor import CheckResult
-from ralph_ls.protocol.sandbox_config import SandboxKind
+from ralph_ls.protocol.config.agent import SandboxKind
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.json_output import CheckResult
 
 ABSENT = (
     "hooks, state and the agent's environment are absent inside, so the loop's own checks stand"

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.beads.versions import (
-    FIRST_WITH_REASONS,
-    keeps_close_reasons,
-    say_version,
-)
+from ralph_ls.core.plan.beads.versions import FIRST_WITH_REASONS, keeps_close_reasons, say_version
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.parsing import check_plan
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
@@ -22,22 +18,21 @@ from ralph_ls.engine.health import require_specs
 from ralph_ls.engine.hook_check import ask_hook
 from ralph_ls.engine.preparation import claims_here, require_program
 from ralph_ls.engine.sources.choice import look_for_plan, source_of
-from ralph_ls.protocol.doctor import CheckResult
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.request import STDIN
-from ralph_ls.store import trust
-from ralph_ls.store.attempts_file import read_attempts
-from ralph_ls.store.bd import find_bd, version_of
-from ralph_ls.store.config_file import Settings
-from ralph_ls.store.gh import find_gh
-from ralph_ls.store.halts import look_at_halt_files
+from ralph_ls.protocol.json_output import CheckResult
+from ralph_ls.protocol.plan import STDIN
+from ralph_ls.store.external.bd import find_bd, version_of
+from ralph_ls.store.external.gh import find_gh
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.project_state import find_project, shares_attempts
-from ralph_ls.store.validation_files import can_run
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.project_state import find_project, read_attempts, shares_attempts
+from ralph_ls.store.project.scripts import can_run
+from ralph_ls.store.run.halt_files import load_halt_files
 
 
 def check_start(
-    worktree: Worktree, state: StateFolder, settings: Settings, environment: Mapping[str, str]
+    worktree: Worktree, state: StateFolder, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
     """All that a start with these settings would find."""
     return [
@@ -54,7 +49,7 @@ def check_start(
 
 
 def _agent(
-    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+    worktree: Worktree, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
     config = settings.config
     try:
@@ -66,9 +61,9 @@ def _agent(
     return [well("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]
 
 
-def _allowed(worktree: Worktree, state: StateFolder, settings: Settings) -> list[CheckResult]:
+def _allowed(worktree: Worktree, state: StateFolder, settings: LoadedSettings) -> list[CheckResult]:
     try:
-        missing = trust.not_allowed(state, claims_here(worktree, state, settings))
+        missing = trust.unapproved_claims(state, claims_here(worktree, state, settings))
     except RalphError as error:
         return [told_as("allowed", error.message)]
     if not missing:
@@ -79,7 +74,7 @@ def _allowed(worktree: Worktree, state: StateFolder, settings: Settings) -> list
 
 
 def _hook(
-    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+    worktree: Worktree, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
     """Whether the stop hook in the agent's settings answers; nothing where there is none."""
     said = ask_hook(worktree.root, settings.config, environment)
@@ -88,7 +83,7 @@ def _hook(
     return [warning("hook", *said.split("; ", 1)) if said else well("hook", "it answers")]
 
 
-def _validation(worktree: Worktree, settings: Settings) -> list[CheckResult]:
+def _validation(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
     path = settings.config.paths.validate_script
     if not (worktree.root / path).is_file():
         return [well("validation", f"there is no {path}, so nothing is validated")]
@@ -99,7 +94,7 @@ def _validation(worktree: Worktree, settings: Settings) -> list[CheckResult]:
 
 
 def _plan(
-    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+    worktree: Worktree, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
     config = settings.config
     kind = profile_of(config.profile).plan_kind
@@ -135,7 +130,7 @@ def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[C
 
 
 def _request(
-    worktree: Worktree, settings: Settings, environment: Mapping[str, str]
+    worktree: Worktree, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
     """Whether the request could be read; GitHub is not asked for it."""
     issue = settings.config.issue
@@ -156,7 +151,9 @@ def _request(
     return [well("plan", f"the request is {issue.file}")]
 
 
-def _attempts(worktree: Worktree, state: StateFolder, settings: Settings) -> list[CheckResult]:
+def _attempts(
+    worktree: Worktree, state: StateFolder, settings: LoadedSettings
+) -> list[CheckResult]:
     if not shares_attempts(settings.config):
         return []
     try:
@@ -167,11 +164,11 @@ def _attempts(worktree: Worktree, state: StateFolder, settings: Settings) -> lis
     return check_attempts(attempts, settings.config, str(project.attempts))
 
 
-def _halts(worktree: Worktree, settings: Settings) -> list[CheckResult]:
+def _halts(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
     """Files for a person that keep a start from starting an agent (SPEC §7)."""
     paths = settings.config.paths
     try:
-        halt = look_at_halt_files(worktree.root, paths)
+        halt = load_halt_files(worktree.root, paths)
     except StateUnusable as error:
         return [told_as("halt-files", error.message)]
     found = []

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.store.supervisor import run
+from ralph_ls.store.external.supervisor import run
 
 INSTALL = "sudo apt-get install bubblewrap (dnf, pacman and zypper have it under the same name)"
 

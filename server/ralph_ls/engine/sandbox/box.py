@@ -18,12 +18,7 @@ from pathlib import Path
 import ralph_ls
 from ralph_ls.engine.sandbox.ending import Links, Places, end_processes, links_in, remove_new_links
 from ralph_ls.engine.sandbox.home import Copied, Mount, lay_out_home
-from ralph_ls.engine.sandbox.places import (
-    KEPT_OF_RUN,
-    SYSTEM_SECRETS,
-    TEMPORARY,
-    VARIABLES,
-)
+from ralph_ls.engine.sandbox.places import KEPT_OF_RUN, SYSTEM_SECRETS, TEMPORARY, VARIABLES
 from ralph_ls.engine.sandbox.repository import (
     hooks_in_tree,
     leave_repository,
@@ -31,9 +26,9 @@ from ralph_ls.engine.sandbox.repository import (
     written_by_git,
 )
 from ralph_ls.engine.sandbox.tokens import Taken, copy_in, take_back
-from ralph_ls.protocol import hook_socket
+from ralph_ls.protocol.config.agent import SandboxConfig
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.sandbox_config import SandboxConfig
+from ralph_ls.protocol.run import hook_socket
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
 

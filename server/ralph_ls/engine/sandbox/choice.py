@@ -12,13 +12,12 @@ from pathlib import Path
 
 from ralph_ls.engine.sandbox.available import Bubblewrap, find_bubblewrap
 from ralph_ls.engine.sandbox.box import Box, require_usable
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect, SandboxConfig, SandboxKind
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable
-from ralph_ls.protocol.sandbox_config import SandboxConfig, SandboxKind
-from ralph_ls.store.active_run import ACTIVE_FILE
-from ralph_ls.store.config_file import Settings
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.run.active_run import ACTIVE_FILE
 
 KIND = "sandbox.kind"
 
@@ -35,7 +34,7 @@ class ChosenSandbox:
 
 
 def prepare_sandbox(
-    settings: Settings,
+    settings: LoadedSettings,
     worktree: Worktree,
     state: StateFolder,
     environment: Mapping[str, str],
@@ -49,7 +48,7 @@ def prepare_sandbox(
 
 
 def choose_sandbox(
-    settings: Settings,
+    settings: LoadedSettings,
     worktree: Worktree,
     state: StateFolder,
     environment: Mapping[str, str],
@@ -99,7 +98,7 @@ def _own_places(config: Config) -> tuple[str, ...]:
     return tuple(name for name in named if name and not Path(name).is_absolute())
 
 
-def is_required(settings: Settings) -> bool:
+def is_required(settings: LoadedSettings) -> bool:
     """Whether a run without its sandbox is not what was asked for."""
     is_auto = settings.config.sandbox.kind is SandboxKind.AUTO
     return not is_auto or KIND in settings.overrides

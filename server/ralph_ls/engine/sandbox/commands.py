@@ -14,11 +14,10 @@ from pathlib import Path
 
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.environment import base_agent_environment, find_program
-from ralph_ls.protocol.agent_config import Dialect, PromptBy
-from ralph_ls.protocol.config import Config
+from ralph_ls.protocol.config.agent import Dialect, PromptBy, SandboxConfig, SandboxKind
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError, RalphError
-from ralph_ls.protocol.sandbox_config import SandboxConfig, SandboxKind
-from ralph_ls.store.supervisor import run
+from ralph_ls.store.external.supervisor import run
 
 STOP_SECONDS = 10.0
 """How long the command that ends what runs in a sandbox may take."""

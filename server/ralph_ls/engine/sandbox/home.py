@@ -17,13 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from ralph_ls.engine.sandbox.places import (
-    AGENT_HOMES,
-    PROGRAMS,
-    SECRETS,
-    TOOL_FOLDERS,
-    AgentHome,
-)
+from ralph_ls.engine.sandbox.places import AGENT_HOMES, PROGRAMS, SECRETS, TOOL_FOLDERS, AgentHome
 from ralph_ls.store.files import make_private_folder
 
 CLAUDE_CONFIG = ".claude.json"

@@ -17,11 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.protocol.errors import FromInside
-from ralph_ls.protocol.hook_socket import (
-    LONGEST_REQUEST,
-    NAME,
-    STOP_STATE,
-)
+from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST, NAME, STOP_STATE
 from ralph_ls.store.files import make_private_folder
 
 MOST_CONNECTIONS = 8

@@ -17,8 +17,8 @@ from pathlib import Path
 from ralph_ls.engine.sandbox.ending import Places
 from ralph_ls.engine.sandbox.home import Mount
 from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import read_regular
-from ralph_ls.store.git_command import run_git
 from ralph_ls.store.layout import Worktree
 
 COMMON_DIR = "commondir"

@@ -61,15 +61,15 @@ from ralph_ls.engine.sources.source import (
     Watched,
     Written,
 )
-from ralph_ls.protocol.config import Config, FirstMode
+from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused, PlanMissing
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.bd import FOLDER, Bd, claim_issue, find_bd, read_snapshot, version_of
-from ralph_ls.store.config_file import Settings
-from ralph_ls.store.git_command import run_git
-from ralph_ls.store.specs import find_specs
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.store.external.bd import FOLDER, Bd, claim_issue, find_bd, read_snapshot, version_of
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.detection import find_specs
 
 CALLED = "bd"
 """What this plan is called, since it is no file."""
@@ -102,7 +102,7 @@ class BeadsSource(PlanSource):
 
     @classmethod
     def look(
-        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> PlanFound:
         """Ask ``bd`` for everything; raises ``PlanMissing`` where there is none, or no answer."""
         del resume
@@ -120,7 +120,7 @@ class BeadsSource(PlanSource):
             require_task(source.plan(text), config.task)
         return PlanFound(path=CALLED, text=text)
 
-    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+    def begin(self, settings: LoadedSettings, found: PlanFound, *, resume: bool) -> list[Notice]:
         """Before planning anew, open what is in progress (B, Force a Full Replan)."""
         self._just_read, self._last = found.text, self._snapshot(found.text)
         self._names()

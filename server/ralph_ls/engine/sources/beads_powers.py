@@ -19,9 +19,9 @@ from ralph_ls.core.plan.closing.beads import closings
 from ralph_ls.core.plan.titles import fold
 from ralph_ls.engine.sources.source import Offence
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.run_words import TaskRef
-from ralph_ls.store.bd import Bd, perform
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import TaskRef
+from ralph_ls.store.external.bd import Bd, apply_commands
 
 SHOWN = 5
 
@@ -31,7 +31,7 @@ def try_each(bd: Bd, several: Iterable[Command]) -> list[str]:
     problems = []
     for command in several:
         try:
-            perform(bd, [command])
+            apply_commands(bd, [command])
         except (IssuesRefused, IssuesMissing) as error:
             problems.append(str(error))
     return problems

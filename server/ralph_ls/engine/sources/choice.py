@@ -8,13 +8,13 @@ from pathlib import Path
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.engine.sources.source import PlanFound, PlanSource
-from ralph_ls.protocol.config import Config
-from ralph_ls.store.config_file import Settings
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.store.project.config_file import LoadedSettings
 
 
 def look_for_plan(
     root: Path,
-    settings: Settings,
+    settings: LoadedSettings,
     environment: Mapping[str, str],
     *,
     resume: bool = False,

@@ -14,7 +14,7 @@ from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.engine.sources.source import PlanSource, Written
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.store.plan_file import edit_plan
+from ralph_ls.store.project.plan_file import edit_plan
 
 Change = Callable[[str, str, Verification], str]
 """From the plan's text, the id of the task in it, and what came of its checks, to the new text."""

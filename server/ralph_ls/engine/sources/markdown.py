@@ -27,11 +27,7 @@ from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.plan.skeleton import fix_plan_skeleton
 from ralph_ls.core.plan.specs import FOLDER, Spec, check_specs, without_tasks
 from ralph_ls.core.plan.titles import make_sayable
-from ralph_ls.engine.plan_texts import (
-    finished_logs,
-    has_finished_tasks,
-    has_text_to_plan_from,
-)
+from ralph_ls.engine.plan_texts import finished_logs, has_finished_tasks, has_text_to_plan_from
 from ralph_ls.engine.plans import (
     counts_view,
     facts_of,
@@ -64,12 +60,12 @@ from ralph_ls.engine.specifications import (
     notices_of,
     unplanned_notice,
 )
-from ralph_ls.protocol.config import Config, FirstMode
+from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, RemovedTask, TaskRef
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import Settings
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
+from ralph_ls.store.project.config_file import LoadedSettings
 
 PLANNING_TRIES = 3
 """Iterations in which an agent may fill a plan that holds no task."""
@@ -92,7 +88,7 @@ class MarkdownSource(PlanSource):
 
     @classmethod
     def look(
-        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> PlanFound:
         config = settings.config
         require_plan_or_task(config)
@@ -119,7 +115,7 @@ class MarkdownSource(PlanSource):
             )
         return found
 
-    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+    def begin(self, settings: LoadedSettings, found: PlanFound, *, resume: bool) -> list[Notice]:
         """Write an empty plan where a start does that; before planning, open what is begun.
 
         Raises ``PlanMissing`` for a plan that was written with nothing to plan from.
@@ -332,7 +328,7 @@ def _told_otherwise(task: TaskRef | None, entry: str, removed: str) -> tuple[Not
     return (Notice(code="finished-in-other-words", message=message, removed=known),)
 
 
-def _without_plan(root: Path, settings: Settings, *, resume: bool) -> PlanFound | None:
+def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> PlanFound | None:
     """What a start works on where there is no plan; None: nothing, the run is refused."""
     config = settings.config
     profile = profile_of(config.profile)

@@ -17,13 +17,13 @@ from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.prompt.context import PromptContext
 from ralph_ls.core.words import count_of
 from ralph_ls.engine.sources.source import NOBODY, Guarded, PlanFound, PlanSource, Watched
-from ralph_ls.protocol.config import Config, FirstMode, GateRule
+from ralph_ls.protocol.config.config import Config, FirstMode, GateRule
 from ralph_ls.protocol.errors import ConfigError, PlanMissing, UsageError
-from ralph_ls.protocol.request import Request, RequestKind, RequestView
-from ralph_ls.protocol.run_words import Mode, PlanCountsView
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import Settings
-from ralph_ls.store.request import keep_request, kept_request, read_request
+from ralph_ls.protocol.plan import Request, RequestKind, RequestView
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.request import load_request, read_request, save_request
 
 WITHOUT_TASKS = frozenset({GateRule.STATUS, GateRule.VERIFIED})
 """Gates that an agent can satisfy where no plan has a task."""
@@ -41,7 +41,7 @@ class RequestSource(PlanSource):
 
     @classmethod
     def look(
-        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> PlanFound:
         del resume
         _require_fitting(settings.config)
@@ -49,12 +49,12 @@ class RequestSource(PlanSource):
 
     @classmethod
     def kept(cls, folder: Path) -> PlanFound:
-        return _found(kept_request(folder))
+        return _found(load_request(folder))
 
     def keep(self, folder: Path) -> None:
-        keep_request(folder, self._held())
+        save_request(folder, self._held())
 
-    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+    def begin(self, settings: LoadedSettings, found: PlanFound, *, resume: bool) -> list[Notice]:
         """Hold the request, and tell what of it a person should know."""
         _require_fitting(settings.config)
         self._text, self._request = found.text, _request(found.text)

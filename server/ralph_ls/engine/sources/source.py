@@ -21,13 +21,13 @@ from ralph_ls.core.plan.closing.checks import Closing, Verification
 from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.plan.select import newly_done
 from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.protocol.config import Config
-from ralph_ls.protocol.iteration_events import Forbidden
-from ralph_ls.protocol.request import RequestView
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import RunState
-from ralph_ls.store.config_file import Settings
-from ralph_ls.store.programs import programs_on_path
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.store.external.programs import programs_on_path
+from ralph_ls.store.project.config_file import LoadedSettings
 
 NOBODY: Mapping[str, int] = MappingProxyType({})
 """No task is set aside."""
@@ -143,7 +143,7 @@ class PlanSource(ABC):
     @classmethod
     @abstractmethod
     def look(
-        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> PlanFound:
         """The plan that a start works on; writes nothing.
 
@@ -167,7 +167,7 @@ class PlanSource(ABC):
         """
         del folder
 
-    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+    def begin(self, settings: LoadedSettings, found: PlanFound, *, resume: bool) -> list[Notice]:
         """Do to the plan what a start does, and tell it. Call it while holding the lock.
 
         Raises ``StateUnusable`` where it cannot be written.

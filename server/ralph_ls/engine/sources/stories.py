@@ -24,13 +24,7 @@ from ralph_ls.core.plan.model import Parsed, Task
 from ralph_ls.core.plan.stories import choosing, edits, guard
 from ralph_ls.core.plan.stories.held import held
 from ralph_ls.core.plan.stories.model import ReviewStatus, Stories
-from ralph_ls.core.plan.stories.moves import (
-    IllegalMove,
-    MoveCode,
-    Rules,
-    check_moves,
-    moved,
-)
+from ralph_ls.core.plan.stories.moves import IllegalMove, MoveCode, Rules, check_moves, moved
 from ralph_ls.core.plan.stories.reading import StoriesRead, is_unusable, why_unusable
 from ralph_ls.core.plan.stories.showing import parse
 from ralph_ls.core.plan.tags import traits_of
@@ -57,18 +51,18 @@ from ralph_ls.engine.sources.source import (
     Watched,
     Written,
 )
-from ralph_ls.protocol.config import Config, FirstMode
+from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
-from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import Mode, PlanCountsView, TaskRef
-from ralph_ls.protocol.state import RunState
-from ralph_ls.protocol.stop_hook import RalphActive
-from ralph_ls.store.active_run import ACTIVE_FILE, Stops, remove_active, write_active
-from ralph_ls.store.config_file import Settings
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.stop_hook import RalphActive
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.plan_file import edit_plan
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.plan_file import edit_plan
+from ralph_ls.store.run.active_run import ACTIVE_FILE, StopHookState, remove_active, write_active
 
 SHOWN_PROBLEMS = 5
 
@@ -85,7 +79,7 @@ class StoriesSource(PlanSource):
 
     @classmethod
     def look(
-        cls, root: Path, settings: Settings, environment: Mapping[str, str], *, resume: bool
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> PlanFound:
         del resume
         config = settings.config
@@ -113,7 +107,7 @@ class StoriesSource(PlanSource):
             )
         return found
 
-    def begin(self, settings: Settings, found: PlanFound, *, resume: bool) -> list[Notice]:
+    def begin(self, settings: LoadedSettings, found: PlanFound, *, resume: bool) -> list[Notice]:
         """Before planning, open what is in review or being fixed."""
         if settings.config.mode is not FirstMode.PLAN or resume or not found.text.strip():
             return []
@@ -150,7 +144,7 @@ class StoriesSource(PlanSource):
             pre_iteration_snapshot=None if before is None else _snapshot(before),
             stuck_count=run.stuck_count,
         )
-        stops = Stops(
+        stops = StopHookState(
             pid=active.pid,
             timestamp=active.timestamp,
             plan=self.path,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.protocol.messages import Message
+from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import message_of, stream
 
 STARTED: list[dict[str, Any]] = [

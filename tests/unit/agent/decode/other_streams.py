@@ -9,8 +9,8 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.messages import Message
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import message_of
 
 DATA = Path(__file__).resolve().parents[3] / "data"

@@ -12,7 +12,7 @@ import msgspec
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.told import Told
-from ralph_ls.protocol.messages import MESSAGE_ADAPTER, Message
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, Message
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "claude"
 

@@ -20,8 +20,8 @@ from ralph_ls.core.agent.decode.told import (
     ToolTold,
     UsageTold,
 )
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 HELLO = {"authMethods": [{"id": "key", "name": "A key"}, {"id": "web"}, {}]}
 

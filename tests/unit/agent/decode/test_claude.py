@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS, KEPT_ERRORS
-from ralph_ls.protocol.messages import Message
+from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import (
     RECORDINGS,
     answer,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.cline.decoder import NO_END, ClineDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"

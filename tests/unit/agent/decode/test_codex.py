@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.codex.decoder import NO_END, CodexDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.said import KEPT_CALLS
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.report import Usage
 from tests.unit.agent.decode.codex_streams import (
     STARTED,
     begun,

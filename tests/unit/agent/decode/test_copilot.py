@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.copilot.decoder import NO_END, CopilotDecoder
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.usage_file import add_usage_file
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.elsewhere import KEPT, Elsewhere, find_elsewhere
 from ralph_ls.core.agent.decode.lines import LONGEST_LINE
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 from tests.unit.agent.decode.codex_streams import STARTED, done, ended, ran, said
 from tests.unit.agent.decode.other_streams import (
     gemini,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.protocol.report import AgentFailure as Kind
+from ralph_ls.protocol.run.report import AgentFailure as Kind
 from tests.unit.agent.decode.codex_streams import done, error, failed, final_of_codex, said
 from tests.unit.agent.decode.streams import answer, final, init
 

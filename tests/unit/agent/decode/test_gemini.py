@@ -13,9 +13,9 @@ from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.gemini.decoder import NO_END
 from ralph_ls.core.agent.decode.joined import LONGEST_HELD, Joined
 from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.messages import Message
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.messages import Message
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.other_streams import (
     BLOCK,
     as_line,

@@ -11,7 +11,7 @@ from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 from ralph_ls.core.agent.decode.final import Final
 from ralph_ls.core.agent.decode.plain import LONGEST_MESSAGE, PlainDecoder
 from ralph_ls.core.agent.decode.told import TextTold
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", "漢".encode(), b"\xe6", b"\xbc\xa2\n", b"b\nc"])))

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.messages import Message
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.run.messages import Message
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.other_streams import (
     BLOCK,
     decode_as,

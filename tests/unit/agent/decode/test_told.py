@@ -21,14 +21,14 @@ from ralph_ls.core.agent.decode.told import (
     usage_of,
 )
 from ralph_ls.protocol.base import WireModel
-from ralph_ls.protocol.messages import (
+from ralph_ls.protocol.run.messages import (
     MESSAGE_ADAPTER,
     MESSAGE_TYPES,
     FileAction,
     TodoItem,
     ToolState,
 )
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.report import Usage
 from tests.unit.agent.decode.streams import message_of
 
 TEXTS = st.text(max_size=20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 
 
 def checked(criterion: str, command: str, exit_code: int | None = 0, **more: Any) -> Checked:

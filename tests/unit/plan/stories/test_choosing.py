@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.plan.stories.choosing import choose, mode_named, mode_word, waits_for
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, stories_of, story
 
 Fields = dict[str, object]

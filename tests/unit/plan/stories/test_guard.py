@@ -13,7 +13,7 @@ from ralph_ls.core.plan.stories.guard import MOST_SMALL_EDITS, check
 from ralph_ls.core.plan.stories.json_text import DEEPEST
 from ralph_ls.core.plan.stories.moves import MoveCode, Rules, check_moves
 from ralph_ls.core.plan.stories.reading import read
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 
 Fields = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.plan.stories.keeping import keep
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.unit.plan.stories.made import DONE, story, text_of
 
 NOW = text_of(story("US-1", notes="later", dependsOn=["US-2"]), story("US-2"))

@@ -15,7 +15,7 @@ from ralph_ls.core.plan.stories.moves import (
     check_moves,
     moved,
 )
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, stories_of, story
 
 Fields = dict[str, Any]

@@ -16,7 +16,7 @@ from ralph_ls.core.plan.stories.persons import (
     reset_for_retry,
 )
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.row_methods import TaskEdit
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 
 THREE = text_of(story("US-1"), story("US-2"), story("US-3"))

@@ -15,7 +15,7 @@ from ralph_ls.core.plan.stories.verdict import (
     snapshot_path,
     snapshot_text,
 )
-from ralph_ls.protocol.stop_hook import HookAnswer, RalphActive
+from ralph_ls.protocol.run.stop_hook import HookAnswer, RalphActive
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 
 IMPLEMENT = RalphActive(iteration_mode="implement")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from ralph_ls.core.agent.decode.final import Decoder
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import Usage
 
 
 def decoder_for(

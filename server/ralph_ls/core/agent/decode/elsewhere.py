@@ -22,8 +22,7 @@ from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.promises import find_promise_tags
 from ralph_ls.core.agent.status_block import find_blocks
 from ralph_ls.core.agent.text import clean
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 
 KEPT = 100
 """Findings; the last ones of a stream tell most."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ralph_ls.core.agent.decode.codex.tools import TOOL_ITEMS
-from ralph_ls.protocol.agent_config import Dialect
+from ralph_ls.protocol.config.agent import Dialect
 
 _BELOW = "a sub-agent's words"
 

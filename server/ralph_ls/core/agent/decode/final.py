@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 if TYPE_CHECKING:
     # The loop and its viewers deal with what is left alone, and need not wait for the decoders.

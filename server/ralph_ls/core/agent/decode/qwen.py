@@ -14,7 +14,7 @@ from ralph_ls.core.agent.decode.claude.records import Content, ResultRecord, Tok
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.told import Counts, Told, usage_of
 from ralph_ls.core.agent.usage import add_usage, less_known
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 
 class QwenDecoder:

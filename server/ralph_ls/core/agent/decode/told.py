@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from ralph_ls.protocol.messages import FileAction, ToolState
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import Usage
 
 
 class Counts(

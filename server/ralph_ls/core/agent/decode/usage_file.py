@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.protocol.agent_config import Dialect
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
-from ralph_ls.protocol.report import Usage
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import Usage
 
 USAGE_FILE = "{usage_file}"
 """Stands in an agent's command line for the path of the file."""

@@ -11,12 +11,7 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from ralph_ls.core.plan.command_matching import commands_in, program_in, proves
-from ralph_ls.core.plan.programs import (
-    has_plain_words,
-    is_command,
-    is_surely_whole,
-    names_program,
-)
+from ralph_ls.core.plan.programs import has_plain_words, is_command, is_surely_whole, names_program
 from ralph_ls.core.plan.titles import fold
 
 

@@ -26,7 +26,7 @@ from ralph_ls.core.plan.closing.checks import (
     tell_failures,
 )
 from ralph_ls.core.plan.titles import make_sayable
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 
 
 def closings(closed: Iterable[Issue], *, on_path: Container[str] = ()) -> tuple[Closing, ...]:

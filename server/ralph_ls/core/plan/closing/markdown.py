@@ -30,7 +30,7 @@ from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.titles import fold, make_sayable
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 
 
 def closings(

@@ -24,7 +24,7 @@ from ralph_ls.core.plan.stories.json_text import value_of
 from ralph_ls.core.plan.stories.model import FEEDBACK, PASSES, STATUS, ReviewStatus, Story
 from ralph_ls.core.plan.stories.reading import read
 from ralph_ls.core.plan.titles import make_sayable
-from ralph_ls.protocol.run_words import TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 
 
 def closings(

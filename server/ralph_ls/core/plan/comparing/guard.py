@@ -28,8 +28,8 @@ from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.titles import fold
-from ralph_ls.protocol.iteration_events import Forbidden
 from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.iteration_events import Forbidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

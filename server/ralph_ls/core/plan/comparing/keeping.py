@@ -16,7 +16,7 @@ from ralph_ls.core.plan.lines import find_marks
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.titles import fold
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ from ralph_ls.core.plan.editing.wordings import opens
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.row_methods import TaskEdit
 
 RETRY_NOTE = "Reset for retry"
 """What a task says that a person wants tried again (SPEC §9)."""

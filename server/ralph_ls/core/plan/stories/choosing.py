@@ -15,7 +15,7 @@ from ralph_ls.core.plan.select import next_task
 from ralph_ls.core.plan.stories.model import ReviewStatus, Stories, Story
 from ralph_ls.core.plan.stories.showing import to_plan
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 
 
 class Choice(NamedTuple):

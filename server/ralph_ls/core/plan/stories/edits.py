@@ -13,14 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.stories.json_text import Node, last_members, value_of
-from ralph_ls.core.plan.stories.model import (
-    FRESH,
-    PASSES,
-    STATUS,
-    ReviewStatus,
-    Stories,
-    Story,
-)
+from ralph_ls.core.plan.stories.model import FRESH, PASSES, STATUS, ReviewStatus, Stories, Story
 from ralph_ls.core.plan.stories.reading import read
 from ralph_ls.protocol.errors import RalphError
 

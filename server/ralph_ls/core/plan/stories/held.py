@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from ralph_ls.core.plan.stories.model import ReviewStatus, Story
 from ralph_ls.core.plan.stories.moves import MoveCode, Rules, check_moves
 from ralph_ls.core.plan.stories.reading import StoriesRead, is_unusable, new_findings
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 
 _OF_THE_FILE = frozenset(
     {

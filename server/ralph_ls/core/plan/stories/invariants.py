@@ -15,14 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ralph_ls.core.plan.stories.json_text import last_members
-from ralph_ls.core.plan.stories.model import (
-    FEEDBACK,
-    PASSES,
-    STATUS,
-    ReviewStatus,
-    Stories,
-    Story,
-)
+from ralph_ls.core.plan.stories.model import FEEDBACK, PASSES, STATUS, ReviewStatus, Stories, Story
 from ralph_ls.core.plan.stories.reading import Finding, dependencies_key
 
 

@@ -12,7 +12,7 @@ from ralph_ls.core.plan.stories.model import REVIEW_FIELDS
 from ralph_ls.core.plan.stories.moves import CRITERIA, PRIORITY
 from ralph_ls.core.plan.stories.persons import without
 from ralph_ls.core.plan.stories.reading import dependencies_key, read
-from ralph_ls.protocol.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden
 
 FIELDS = {
     Forbidden.REVIEW: REVIEW_FIELDS,

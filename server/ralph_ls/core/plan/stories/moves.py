@@ -43,7 +43,7 @@ from ralph_ls.core.plan.stories.model import (
     Story,
 )
 from ralph_ls.core.plan.stories.reading import dependencies_key
-from ralph_ls.protocol.run_words import Mode
+from ralph_ls.protocol.run.values import Mode
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
 """What the feedback of a story begins with that was approved because its reviews were used up."""

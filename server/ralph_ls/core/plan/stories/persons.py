@@ -31,7 +31,7 @@ from ralph_ls.core.plan.stories.model import (
 from ralph_ls.core.plan.stories.moves import CRITERIA, PRIORITY, VERIFY
 from ralph_ls.core.plan.stories.reading import dependencies_key, read
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.row_methods import TaskEdit
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
 Change = Callable[[str], str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ralph_ls.core.views.doctor.results import well
-from ralph_ls.protocol.doctor import AgentSeen, CheckResult
+from ralph_ls.protocol.json_output import AgentSeen, CheckResult
 
 
 def check_agents(agents: Iterable[AgentSeen]) -> list[CheckResult]:

@@ -18,11 +18,10 @@ from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol import events as e
-from ralph_ls.protocol.breaker import BreakerState
-from ralph_ls.protocol.doctor import CheckResult
-from ralph_ls.protocol.run_words import EndReason, Phase
-from ralph_ls.protocol.state import RunState
+from ralph_ls.protocol.json_output import CheckResult
+from ralph_ls.protocol.run import events as e
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 
 Told = TypeVar("Told", bound=e.EventBase)
 

@@ -14,8 +14,8 @@ from ralph_ls.core.plan.model import Parsed
 from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.core.views.words import one_line
 from ralph_ls.core.words import count_of
-from ralph_ls.protocol.config import Config, GateRule
-from ralph_ls.protocol.doctor import CheckResult
+from ralph_ls.protocol.config.config import Config, GateRule
+from ralph_ls.protocol.json_output import CheckResult
 
 SHOWN = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ralph_ls.protocol.doctor import CheckResult, CheckStatus
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus
 
 
 def well(code: str, message: str) -> CheckResult:

@@ -34,8 +34,8 @@ from ralph_ls.core.agent.decode.said import (
     question_in,
 )
 from ralph_ls.core.agent.decode.told import Todo, usage_of
-from ralph_ls.protocol.messages import FileAction, ToolState
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import AgentFailure
 
 NO_END = "its output ended before its turn did"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ralph_ls.core.agent.decode.acp.records import Record, count_at, record_at, text_at, value_at
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure
 
 AUTH_REQUIRED = -32000
 

@@ -15,7 +15,7 @@ from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.said import READ_OF_FAILURE
 from ralph_ls.core.agent.decode.told import Todo
 from ralph_ls.core.agent.errors import find_error_lines
-from ralph_ls.protocol.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction
 
 DONE, FAILED = "completed", "failed"
 """How a call ends; all else is on the way."""

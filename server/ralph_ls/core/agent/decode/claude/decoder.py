@@ -54,7 +54,7 @@ from ralph_ls.core.agent.decode.said import (
 )
 from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
-from ralph_ls.protocol.messages import ToolState
+from ralph_ls.protocol.run.messages import ToolState
 
 ENDS = {
     "error_max_turns": "it reached its limit of turns",

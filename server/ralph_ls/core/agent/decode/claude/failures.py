@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ralph_ls.core.agent.decode.claude.records import ResultRecord
 from ralph_ls.core.agent.failure import failure_in, failure_of_status
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure
 
 
 def failure_at_end(result: ResultRecord | None, api_error: str) -> AgentFailure | None:

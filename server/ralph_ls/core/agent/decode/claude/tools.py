@@ -15,7 +15,7 @@ import msgspec
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.records import decode, kind_of
 from ralph_ls.core.agent.decode.told import Todo
-from ralph_ls.protocol.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction
 
 TODO_TOOLS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """Their calls are told as the list that they lead to."""

@@ -13,7 +13,7 @@ from typing import Any
 from ralph_ls.core.agent.decode.claude.tools import path_in, summary_of
 from ralph_ls.core.agent.decode.cline.records import Result
 from ralph_ls.core.agent.decode.one_line import in_one_line
-from ralph_ls.protocol.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction
 
 _LISTS = {
     "commands": ("command",),

@@ -55,8 +55,8 @@ from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.core.agent.failure import failure_in
 from ralph_ls.core.agent.usage import less_known
-from ralph_ls.protocol.messages import ToolState
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 NO_END = "its output ended before its turn did"
 

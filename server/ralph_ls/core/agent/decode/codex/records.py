@@ -12,13 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.records import (
-    NOTHING,
-    Words,
-    decode,
-    type_of,
-    words_of,
-)
+from ralph_ls.core.agent.decode.records import NOTHING, Words, decode, type_of, words_of
 
 
 class Change(msgspec.Struct, gc=False):

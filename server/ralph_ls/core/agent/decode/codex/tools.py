@@ -13,7 +13,7 @@ from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summa
 from ralph_ls.core.agent.decode.codex.records import Change, Item, Step
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.told import Todo
-from ralph_ls.protocol.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction
 
 SHELL = "shell"
 PATCH = "apply_patch"

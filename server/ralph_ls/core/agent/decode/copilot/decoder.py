@@ -20,18 +20,13 @@ from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import Words
-from ralph_ls.core.agent.decode.said import (
-    READ_OF_FAILURE,
-    forget_oldest,
-    is_asking,
-    question_in,
-)
+from ralph_ls.core.agent.decode.said import READ_OF_FAILURE, forget_oldest, is_asking, question_in
 from ralph_ls.core.agent.decode.told import Counts, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.core.agent.failure import failure_of_status
 from ralph_ls.core.agent.usage import add_known, less_known
-from ralph_ls.protocol.messages import FileAction, ToolState
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 NO_END = "its output ended without a result"
 

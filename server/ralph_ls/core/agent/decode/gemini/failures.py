@@ -15,7 +15,7 @@ from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.decode.gemini.records import Failure
 from ralph_ls.core.agent.decode.records import decode
 from ralph_ls.core.agent.failure import failure_in, failure_of_status
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

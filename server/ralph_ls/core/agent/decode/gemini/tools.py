@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ralph_ls.core.agent.decode.told import Todo
-from ralph_ls.protocol.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction
 
 TODO_TOOLS = frozenset({"write_todos"})
 

@@ -19,9 +19,9 @@ from ralph_ls.core.agent.decode.one_line import first_line
 from ralph_ls.core.agent.decode.records import decode
 from ralph_ls.core.agent.decode.said import forget_oldest, is_asking, question_in
 from ralph_ls.core.agent.decode.told import Counts, usage_of
-from ralph_ls.protocol.jsonl_config import Counting, JsonLinesConfig
-from ralph_ls.protocol.messages import FileAction, ToolState
-from ralph_ls.protocol.report import AgentFailure, Usage
+from ralph_ls.protocol.config.agent import Counting, JsonLinesConfig
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 NO_END = "its output ended without a result"
 

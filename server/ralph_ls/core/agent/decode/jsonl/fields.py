@@ -14,7 +14,7 @@ from ralph_ls.core.agent.decode.claude.tools import summary_of
 from ralph_ls.core.agent.decode.one_line import in_one_line
 from ralph_ls.core.agent.decode.told import Counts
 from ralph_ls.core.agent.usage import add_known
-from ralph_ls.protocol.jsonl_config import JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
 
 JsonRecord = Mapping[str, Any]
 

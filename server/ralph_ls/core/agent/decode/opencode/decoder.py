@@ -13,12 +13,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude.tools import (
-    TodoList,
-    arguments_of,
-    path_in,
-    summary_of,
-)
+from ralph_ls.core.agent.decode.claude.tools import TodoList, arguments_of, path_in, summary_of
 from ralph_ls.core.agent.decode.final import Final, Limit
 from ralph_ls.core.agent.decode.frame import LineDecoder
 from ralph_ls.core.agent.decode.one_line import first_line
@@ -39,17 +34,13 @@ from ralph_ls.core.agent.decode.opencode.records import (
     read_line,
 )
 from ralph_ls.core.agent.decode.records import NOTHING, Words, decode
-from ralph_ls.core.agent.decode.said import (
-    READ_OF_FAILURE,
-    is_asking,
-    question_in,
-)
+from ralph_ls.core.agent.decode.said import READ_OF_FAILURE, is_asking, question_in
 from ralph_ls.core.agent.decode.told import Counts, usage_of
 from ralph_ls.core.agent.errors import find_error_lines
 from ralph_ls.core.agent.failure import failure_in, failure_of_status
 from ralph_ls.core.agent.usage import add_known
-from ralph_ls.protocol.messages import FileAction, ToolState
-from ralph_ls.protocol.report import AgentFailure
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import AgentFailure
 
 NO_END = "its output ended before its last step did"
 

@@ -1,0 +1,194 @@
+"""The kinds of value that settings have: durations, signal words, paths inside the work tree.
+
+Settings of plans that ``bd`` keeps; apart from ``protocol.config``, which holds them all.
+
+Which model, or which agent, gets an iteration: the table ``[models]`` (S, Future 6; SPEC §9).
+
+Models are called as the agent calls them. It must never know which agents or models there are.
+
+The table ``[prices."MODEL"]``: what a model costs whose agent does not tell it (SPEC §5).
+
+The settings of ``retry``: how long an overloaded model is waited for (SPEC §9; issue 9).
+
+The settings of ``review_points``: where a run holds until a person has looked (SPEC §9; S48).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from ralph_ls.protocol.base import StrictWireModel
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def to_seconds(value: object) -> object:
+    """Read ``"30m"``, ``"1h30m"``, ``"90"`` or a number as seconds; anything else stays as it is.
+
+    Raises ValueError for a text that is no duration, and for true and false.
+    """
+    if isinstance(value, bool):
+        raise ValueError("a duration is a number of seconds, or a text such as 30m")
+    if not isinstance(value, str):
+        return value
+    text = value.strip().lower()
+    total, position = 0.0, 0
+    while match := _DURATION.match(text, position):
+        if match[2] is None and match[0].strip() != text:
+            break  # Only a number alone needs no unit: nobody can tell what 1h30 means.
+        total += float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
+        position = match.end()
+    if not text or position != len(text):
+        raise ValueError(f"{value!r} is no duration; write 30m, 90s or 1h30m")
+    return total
+
+
+def _inside_the_tree(path: str) -> str:
+    """The path with single slashes and no dots; raises ValueError where it leaves the tree."""
+    names = re.split(r"[/\\]", path)
+    kept = [name for name in names if name not in {"", "."}]
+    leaves = not kept or path[0] in "/\\~" or ".." in kept or ":" in names[0]
+    if leaves or _CONTROL.search(path):
+        raise ValueError(f"{path!r} must be a path inside the work tree")
+    # Windows drops dots and spaces at the end of a name, and knows .git by a short name as well.
+    if any(name.rstrip(". ").lower() in {".git", "git~1"} for name in kept):
+        raise ValueError(f"{path!r} lies in git's own folder; name another path")
+    return "/".join(kept)
+
+
+_DurationInput = (
+    Annotated[float, Field(ge=0)]
+    # What ``to_seconds`` takes, in the words of a schema.
+    | Annotated[str, Field(pattern=r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?\s*([Mm]?[Ss]|[MmHhDd]))+)\s*$")]
+)
+
+LONGEST_DURATION = 366 * 86400.0
+"""A year: what is longer is a slip, and soon later than any calendar goes."""
+
+Duration = Annotated[
+    float,
+    Field(ge=0, le=LONGEST_DURATION, allow_inf_nan=False),
+    BeforeValidator(to_seconds, json_schema_input_type=_DurationInput),
+]
+"""Seconds; ``30m``, ``90s``, ``1h30m`` are understood."""
+
+SignalWord = Annotated[str, Field(pattern=r"^[A-Z0-9_]+$")]
+"""A word that agents give as a signal (I, 1.4)."""
+
+TreePath = Annotated[str, AfterValidator(_inside_the_tree)]
+"""A path relative to the work tree's root that does not leave it."""
+
+
+IssueId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
+"""The id of an issue, which never looks like a flag."""
+
+
+class BeadsConfig(StrictWireModel):
+    """Which issues of ``bd`` a run works on."""
+
+    parent: IssueId | None = None
+    """Only the parts of this issue, and their parts; None: all issues."""
+
+
+ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s]\S*$")]
+"""Nothing that an agent could take for a flag."""
+
+
+class ModelChoice(StrictWireModel):
+    """Who gets an iteration: another agent, another model, or both."""
+
+    agent: str | None = Field(default=None, min_length=1)
+    """Its name; None: the run's own agent."""
+    model: ModelName | None = None
+    """None: the one that the agent's settings name, or its own choice."""
+
+    @model_validator(mode="after")
+    def _chooses(self) -> ModelChoice:
+        if self.agent is None and self.model is None:
+            raise ValueError("it chooses nothing; give it an agent, a model, or both")
+        return self
+
+
+Chosen = ModelName | ModelChoice
+"""A model of the run's own agent by its name alone, or a table with ``agent`` and ``model``."""
+
+
+class ModelsByMode(StrictWireModel):
+    """By what an iteration is for."""
+
+    plan: Chosen | None = None
+    build: Chosen | None = None
+    review: Chosen | None = None
+    review_fix: Chosen | None = None
+
+
+class ModelsByPriority(StrictWireModel):
+    """By the priority of the task; one that has none counts as standard."""
+
+    high: Chosen | None = None
+    """P0."""
+    standard: Chosen | None = None
+    """P1."""
+    low: Chosen | None = None
+    """P2, nice to have."""
+
+
+class ModelsConfig(StrictWireModel):
+    """Which model gets an iteration; the first of these that fits: every, tag, mode, priority."""
+
+    every: ModelName | None = None
+    """For every iteration, whatever stands below: what ``--model`` sets."""
+    tag: dict[str, Chosen] = Field(default_factory=dict)
+    """By a tag of the task, ``[simple]`` or ``#simple`` in the plan, a label or type in ``bd``."""
+    mode: ModelsByMode = ModelsByMode()
+    priority: ModelsByPriority = ModelsByPriority()
+
+    def others(self) -> tuple[ModelChoice, ...]:
+        """Every rule but ``every``, in the order of its table."""
+        rules = [
+            *self.tag.values(),
+            *(getattr(self.mode, name) for name in ModelsByMode.model_fields),
+            *(getattr(self.priority, name) for name in ModelsByPriority.model_fields),
+        ]
+        return tuple(as_choice(rule) for rule in rules if rule is not None)
+
+
+def as_choice(rule: Chosen) -> ModelChoice:
+    """A rule as a table."""
+    return ModelChoice(model=rule) if isinstance(rule, str) else rule
+
+
+class PriceConfig(StrictWireModel):
+    """US dollars for a million tokens of one model."""
+
+    input: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Of those that go in and that no cache gave."""
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Of those that a cache gave; None: as ``input``."""
+    output: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Of those that come out."""
+
+
+class RetryConfig(StrictWireModel):
+    """Waits while the agent's model is overloaded or out of reach; each is twice the one before."""
+
+    tries: int = Field(default=10, ge=0)
+    """Waits in a row, after which it counts as a crash; 0: it is one at once."""
+    first: Duration = 10.0
+    """Seconds of the first wait."""
+    longest: Duration = 300.0
+    """Seconds that no wait is longer than."""
+
+
+class ReviewPointsConfig(StrictWireModel):
+    """Where the run parks for a person to approve what was done; nowhere by default."""
+
+    every: int = Field(default=0, ge=0)
+    """After every so many iterations; 0 is off."""
+    after_tasks: tuple[str, ...] = ()
+    """When one of these tasks is done, named by its id or its title."""

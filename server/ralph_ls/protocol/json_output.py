@@ -1,0 +1,173 @@
+"""What the runs of a work tree came to, in numbers: what ``ralph stats`` and ``export`` tell.
+
+Everything here follows from journals; ``core.views.statistics`` makes it. It must never hold what
+an agent merely said about its own work, apart from what it used up.
+
+What ``ralph doctor --json`` prints. Stable: programs read it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.values import Mode, Outcome, TaskRef
+
+
+class IterationMetrics(WireModel):
+    """One settled iteration (SPEC §9, Metrics)."""
+
+    run: str
+    iteration: int
+    start: int
+    counted: bool = True
+    """Whether it counts for the limit of iterations."""
+    mode: Mode
+    task: TaskRef | None = None
+    outcome: Outcome
+    clean: bool
+    """It made progress or completed the run, no limit of an iteration ended its agent, and no
+    validation failed."""
+    started_at: Timestamp | None = None
+    ended_at: Timestamp
+    seconds: float
+    commit: str | None = None
+    """Its last commit, whole."""
+    commits: int = 0
+    """Of the agent and of the loop; a person's are not among them."""
+    files: int = 0
+    tasks_done: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+    estimated: bool = False
+    """The cost was worked out from the table ``prices``."""
+    failure: AgentFailure | None = None
+    """Why its agent failed; None where it did not."""
+    turns: int | None = None
+    context_tokens: int | None = None
+    context_window: int | None = None
+
+
+class RunMetrics(WireModel):
+    """One run."""
+
+    run: str
+    started_at: Timestamp | None = None
+    ended_at: Timestamp | None = None
+    end: str
+    """The reason of its end; else ``running``, ``parked`` or ``crashed``."""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    """Engine time without parking where the run is over, else that of its iterations."""
+    answers: int = 0
+    """Questions that a person answered, and blockers that one resolved."""
+    resets: int = 0
+    """Breakers and tasks that a person reset, and a stuck run that one resumed."""
+    edits: int = 0
+    """Iterations in which a person ticked in the plan, or committed."""
+    iterations: tuple[IterationMetrics, ...] = ()
+
+
+class TotalMetrics(WireModel):
+    """All of it together; a rate is None where there is nothing that it could be a share of."""
+
+    runs: int = 0
+    iterations: int = 0
+    """Those that count: at a usage limit of the agent's account nothing was tried."""
+    clean: int = 0
+    seconds: float = 0.0
+    """Of the runs, as each tells it."""
+    iteration_seconds: float = 0.0
+    commits: int = 0
+    files: int = 0
+    tasks_done: int = 0
+    tokens: int | None = None
+    """In and out, as the budget counts them."""
+    cost_usd: float | None = None
+    estimated: bool = False
+    """Some of the cost was worked out from the table ``prices``."""
+    answers: int = 0
+    resets: int = 0
+    edits: int = 0
+    iteration_success_rate: float | None = None
+    """Clean iterations of those that count, 0 to 1 (S, Metrics for Success)."""
+    run_success_rate: float | None = None
+    """Complete runs of those that are over, 0 to 1."""
+    human_intervention_rate: float | None = None
+    """Answers, resets and edits for each iteration that counts."""
+    average_iteration_seconds: float | None = None
+    average_task_seconds: float | None = None
+    """Time of iterations for each task that became done."""
+    average_context: float | None = None
+    """Share of the context window that an iteration used, 0 to 1, where agents tell it."""
+    largest_context: float | None = None
+    ends: dict[str, int] = Field(default_factory=dict)
+    """How the runs ended, and how often each."""
+    failures: dict[str, int] = Field(default_factory=dict)
+    """How the agents failed, and how often each, in the words of ``AgentFailure``."""
+
+
+class Statistics(WireModel):
+    """What ``ralph stats --json`` prints."""
+
+    workspace: str
+    runs: tuple[RunMetrics, ...] = ()
+    """Oldest first."""
+    totals: TotalMetrics = TotalMetrics()
+
+
+class CheckStatus(StrEnum):
+    """How something is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """A run can go on with it, and should better not."""
+    PROBLEM = "problem"
+    """A run cannot begin, or cannot go on, before somebody has seen to it."""
+
+
+class CheckResult(WireModel):
+    """One thing that was looked at."""
+
+    code: str
+    """What was looked at, kebab-case; the same code may come more than once."""
+    status: CheckStatus
+    message: str
+    """What was found."""
+    remedy: str | None = None
+    """What to do about it; absent where it is well."""
+
+
+class AgentSeen(WireModel):
+    """One of the agents that are known by name, and what of it is here."""
+
+    name: str
+    program: str | None = None
+    """Where it lies; absent where it is not installed."""
+    version: str | None = None
+    """What it says of itself; absent where it gave no answer in time."""
+    account: str | None = None
+    """What tells that somebody has logged in, such as a variable; absent where nothing does."""
+    install: str
+    """The command that installs it."""
+    login: str
+    """How one logs in with it."""
+
+
+class DoctorReport(WireModel):
+    """All that was looked at, in the order of a start; the last run comes last."""
+
+    ok: bool
+    """Nothing is a problem."""
+    workspace: str | None = None
+    """The root of the work tree; absent where there is none."""
+    run: str | None = None
+    """The newest run here; absent where there was never one."""
+    checks: tuple[CheckResult, ...] = ()
+    agents: tuple[AgentSeen, ...] = ()
+    """Those that are known by name, installed or not."""

@@ -1,0 +1,346 @@
+"""What an editor and the language server say to each other beyond LSP: one table of ``ralph/…``.
+
+Requests are strict, so that a misspelt order is never half obeyed; what is told ignores what it
+does not know (SPEC §2). It must never know LSP itself, nor how a message is framed or sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import WireModel, WorkspaceParams
+from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.config import OnHalt, ProfileName
+from ralph_ls.protocol.config.tables import Duration, TreePath
+from ralph_ls.protocol.lsp.panel import AnswerView, Panel, PlanRows
+from ralph_ls.protocol.lsp.row_methods import (
+    ChangesParams,
+    ChangesResult,
+    EditTaskParams,
+    FileAtParams,
+    FileAtResult,
+    ResetTaskParams,
+    RollbackParams,
+    RollbackResult,
+    SkipParams,
+)
+from ralph_ls.protocol.lsp.setup import (
+    ProposePlanParams,
+    ProposePlanResult,
+    SetupChoicesParams,
+    SetupChoicesResult,
+    SetupParams,
+    SetupResult,
+    ValidateSetupParams,
+    ValidateSetupResult,
+)
+from ralph_ls.protocol.run.commands import MAX_TEXT
+from ralph_ls.protocol.run.events import Event, UnknownEvent
+from ralph_ls.protocol.run.messages import Message
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
+
+START = "ralph/start"
+STOP = "ralph/stop"
+PAUSE = "ralph/pause"
+RESUME = "ralph/resume"
+RESET = "ralph/reset"
+ANSWER = "ralph/answer"
+NOTE = "ralph/note"
+SKIP = "ralph/skip"
+RESET_TASK = "ralph/resetTask"
+EDIT_TASK = "ralph/editTask"
+CHANGES = "ralph/changes"
+FILE_AT = "ralph/fileAt"
+ROLLBACK = "ralph/rollback"
+STATE = "ralph/state"
+SUBSCRIBE = "ralph/subscribe"
+UNSUBSCRIBE = "ralph/unsubscribe"
+SETUP_CHOICES = "ralph/setupChoices"
+VALIDATE_SETUP = "ralph/validateSetup"
+PROPOSE_PLAN = "ralph/proposePlan"
+SETUP = "ralph/setup"
+EVENT = "ralph/event"
+OUTPUT = "ralph/output"
+MESSAGES = "ralph/messages"
+VIEW = "ralph/view"
+
+
+class Direction(StrEnum):
+    """Who sends the message."""
+
+    TO_SERVER = "clientToServer"
+    TO_CLIENT = "serverToClient"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One row of the table."""
+
+    name: str
+    direction: Direction
+    params: type[WireModel]
+    result: type[WireModel] | None
+    """None: the message is a notification, and nobody answers it."""
+    changes: bool
+    """It changes a run, its work tree or trust, so it is refused inside an iteration."""
+
+    @property
+    def is_request(self) -> bool:
+        return self.result is not None
+
+
+# ------------------------------------------------------------------------------------- requests
+
+
+class StartParams(WorkspaceParams):
+    """Start a run as a process of its own; what is left out stands in the work tree's settings."""
+
+    max_iterations: int | None = Field(default=None, ge=1)
+    profile: ProfileName | None = None
+    agent: Annotated[str, Field(min_length=1)] | None = None
+    """Name of the agent, such as ``claude`` or ``command``."""
+    agent_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Program and arguments of a ``command`` agent, for this run alone."""
+    agent_prompt: PromptBy | None = None
+    plan: TreePath | None = None
+    task: Annotated[str, Field(min_length=1)] | None = None
+    """Id of the one task to run."""
+    timeout: Duration | None = None
+    """Of one iteration."""
+    on_halt: OnHalt | None = None
+    resume: bool = False
+    """Continue the last run that did not end with 0, instead of starting a new one."""
+
+
+class StopParams(WorkspaceParams):
+    """End the run: after this iteration, or at once together with the agent."""
+
+    now: bool = False
+
+
+class PauseParams(WorkspaceParams):
+    """Hold the run after settling."""
+
+
+class ResumeParams(WorkspaceParams):
+    """Go on after a pause; resolves a BLOCKED that the run is parked on."""
+
+    go_on: bool = Field(default=True, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one."""
+
+
+class ResetParams(WorkspaceParams):
+    """Close the breaker and zero its counters."""
+
+    go_on: bool = Field(default=False, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one, which resets it."""
+
+
+class AnswerParams(WorkspaceParams):
+    """Answer the open question."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+    go_on: bool = Field(default=False, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one, which has the answer."""
+
+
+class NoteParams(WorkspaceParams):
+    """Tell the loop something; it goes into the next prompt."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+
+
+class StateParams(WorkspaceParams):
+    """Ask how the workspace's newest run stands."""
+
+
+class SubscribeParams(WorkspaceParams):
+    """Be told what happens in a run from now on, and what was missed."""
+
+    after_seq: int = Field(default=0, ge=0)
+    """The last event that the client has seen; 0 where it has seen none."""
+    run: str | None = None
+    """The run that ``after_seq`` belongs to; without it, the newest one. Where another run is the
+    newest by now, that one is told from its first event on."""
+    events: bool = True
+    """Whether each event is wanted, as ``ralph/event``."""
+    output: bool = False
+    """Whether what the agent prints is wanted too, as ``ralph/output``. Of an agent that runs
+    already the end of what it has printed comes first."""
+    messages: bool = False
+    """Whether what it says is wanted decoded, as ``ralph/messages``. Of an iteration that goes on
+    already the last messages come first."""
+    view: bool = False
+    """Whether the whole picture is wanted whenever it changes, as ``ralph/view``."""
+
+
+class UnsubscribeParams(WorkspaceParams):
+    """Be told nothing more."""
+
+
+# -------------------------------------------------------------------------------------- results
+
+
+class ReplyResult(WireModel):
+    """What became of an order."""
+
+    accepted: bool
+    code: str
+    """``accepted``, or the kebab-case reason why not. Where no engine runs: ``written`` into its
+    file, ``left`` for the next run, or ``continued`` by a new engine; ``signalled`` where an
+    engine did not listen and was ended."""
+    text: str
+    """The same in words for a person."""
+    run: str | None = None
+    """The run that it was about; for a start, the one that began."""
+
+
+class StateResult(WireModel):
+    """How the newest run of a workspace stands."""
+
+    run: RunState | None = None
+    """Without ``seen``, which is long in a long run; None where no run was ever made here."""
+    phase: Phase | None = None
+    """The one to show: as in ``run``, or ``crashed``."""
+    live: bool = False
+    """Whether an engine owns the work tree now."""
+    pid: int | None = None
+    """The engine's, while it lives."""
+    needs_person: bool = False
+    """Whether nothing goes on until somebody does something."""
+    answers: tuple[AnswerView, ...] = ()
+    """The six, in the order in which they are shown."""
+    panel: Panel | None = None
+    """All of it in words, ready to be drawn."""
+    plan: PlanRows = PlanRows()
+    journal: str | None = None
+    """Path of the run's journal."""
+
+
+class SubscribeResult(WireModel):
+    """Where the subscription begins."""
+
+    run: str | None = None
+    """The run whose events follow; None where there is none yet."""
+    seq: int = 0
+    """Events after this one follow as ``ralph/event``, each once."""
+    workspace: str = ""
+    """The URI that everything told of this work tree names. Two folders of one work tree have one
+    loop, and are told of as one: then it is the first folder's."""
+    state: StateResult
+
+
+class UnsubscribeResult(WireModel):
+    """Nothing more follows."""
+
+    subscribed: bool = False
+    """Whether there was a subscription to end."""
+
+
+# -------------------------------------------------------------------------------- notifications
+
+AnyEvent = Annotated[
+    Annotated[Event, Field(discriminator="kind")] | UnknownEvent,
+    Field(union_mode="left_to_right"),
+]
+"""An event; one of a newer engine comes through as ``UnknownEvent``."""
+
+
+class EventParams(WireModel):
+    """One event of a run that the client subscribed to, as its journal has it."""
+
+    workspace: str
+    run: str
+    event: AnyEvent
+
+
+class OutputParams(WireModel):
+    """A piece of what the agent printed, redacted; pieces of one stream follow each other.
+
+    They are put together into frames: a client that reads slowly gets fewer, larger ones, and at
+    last the newest only. Nothing is lost by that, for the whole lies in the iteration's log.
+    """
+
+    workspace: str
+    run: str
+    start: int
+    stream: Literal["out", "err"]
+    text: str
+    skipped: int = 0
+    """Characters of this stream left out right before ``text``: the client reads too slowly."""
+
+
+class MessagesParams(WireModel):
+    """Some messages of the agent, in their order; frames as for ``ralph/output``."""
+
+    workspace: str
+    run: str
+    messages: tuple[Message, ...]
+    skipped: int = 0
+    """Messages left out right before these: the client reads too slowly."""
+
+
+class ViewParams(WireModel):
+    """How a work tree stands now, whole: it takes the place of the one before.
+
+    At most four a second; a change that needs a person comes at once.
+    """
+
+    workspace: str
+    state: StateResult
+
+
+# ------------------------------------------------------------------------------------ the table
+
+
+def _request(
+    name: str, params: type[WorkspaceParams], result: type[WireModel], *, changes: bool
+) -> Method:
+    direction = Direction.TO_SERVER
+    return Method(name=name, direction=direction, params=params, result=result, changes=changes)
+
+
+def _notification(name: str, params: type[WireModel]) -> Method:
+    direction = Direction.TO_CLIENT
+    return Method(name=name, direction=direction, params=params, result=None, changes=False)
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            _request(START, StartParams, ReplyResult, changes=True),
+            _request(STOP, StopParams, ReplyResult, changes=True),
+            _request(PAUSE, PauseParams, ReplyResult, changes=True),
+            _request(RESUME, ResumeParams, ReplyResult, changes=True),
+            _request(RESET, ResetParams, ReplyResult, changes=True),
+            _request(ANSWER, AnswerParams, ReplyResult, changes=True),
+            _request(NOTE, NoteParams, ReplyResult, changes=True),
+            _request(SKIP, SkipParams, ReplyResult, changes=True),
+            _request(RESET_TASK, ResetTaskParams, ReplyResult, changes=True),
+            _request(EDIT_TASK, EditTaskParams, ReplyResult, changes=True),
+            _request(CHANGES, ChangesParams, ChangesResult, changes=False),
+            _request(FILE_AT, FileAtParams, FileAtResult, changes=False),
+            _request(ROLLBACK, RollbackParams, RollbackResult, changes=True),
+            _request(STATE, StateParams, StateResult, changes=False),
+            _request(SUBSCRIBE, SubscribeParams, SubscribeResult, changes=False),
+            _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult, changes=False),
+            _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult, changes=False),
+            _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult, changes=False),
+            _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult, changes=True),
+            _request(SETUP, SetupParams, SetupResult, changes=True),
+            _notification(EVENT, EventParams),
+            _notification(OUTPUT, OutputParams),
+            _notification(MESSAGES, MessagesParams),
+            _notification(VIEW, ViewParams),
+        )
+    }
+)
+"""Every message of ours, by its name."""

@@ -1,0 +1,256 @@
+"""What a panel shows of a work tree, in words that need nothing but drawing (UX §4).
+
+``core.views`` makes it from the newest run, its history and the plan. A viewer that draws it
+decides nothing: every button names a verb and brings its arguments.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.plan import PlanProblem, TaskView
+from ralph_ls.protocol.run.values import BreakerState, Outcome
+
+
+class Verb(StrEnum):
+    """What a lens or a button does when it is clicked."""
+
+    START = "start"
+    PAUSE = "pause"
+    STOP = "stop"
+    RESUME = "resume"
+    """Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
+    is gone."""
+    RESET = "reset"
+    ANSWER = "answer"
+    RUN_TASK = "runTask"
+    SHOW_LOG = "showLog"
+    SHOW_FILE = "showFile"
+    """Opens the file that its argument ``path`` names, relative to the work tree."""
+    NONE = "none"
+    """It only tells something."""
+
+
+class Tone(StrEnum):
+    """What a value means to a person; a viewer adds a shape and a colour to the word."""
+
+    PLAIN = "plain"
+    ACTIVE = "active"
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+class PanelState(StrEnum):
+    """How a loop stands, seen by somebody who glances at it."""
+
+    NONE = "none"
+    """No run was ever made here."""
+    RUNNING = "running"
+    STOPPING = "stopping"
+    PAUSED = "paused"
+    """It goes on when somebody says so."""
+    WAITING = "waiting"
+    """It waits by itself: a limit, a retry, a cooldown."""
+    ASKS = "asks"
+    """A question waits for an answer."""
+    BLOCKED = "blocked"
+    STUCK = "stuck"
+    """The breaker is open, or too many iterations made no commit."""
+    COMPLETE = "complete"
+    ENDED = "ended"
+    """Ended for any reason that needs nobody."""
+    FATAL = "fatal"
+    CRASHED = "crashed"
+
+
+class Action(WireModel):
+    """A button: what it says, and what it does."""
+
+    title: str
+    verb: Verb
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """Plain JSON values: ``run``, ``task``, ``iteration``, ``path``, ``now``, ``continue``."""
+
+
+class Card(WireModel):
+    """What needs a look before everything else."""
+
+    kind: str
+    """A stable kebab-case name: ``question-waiting``, ``run-blocked``, ``plan-blocked``,
+    ``breaker-open``, ``run-stuck``, ``engine-gone``, ``run-fatal``, ``run-paused``,
+    ``run-review``, ``run-ready``, ``run-stops``, ``breaker-half-open``, ``run-waits``,
+    ``run-complete`` or ``run-ended``."""
+    tone: Tone
+    title: str
+    text: str = ""
+    """For a person; it may have several lines."""
+    since: Timestamp | None = None
+    """Since when it is so, where that matters: when the breaker opened, or when the engine that is
+    gone was last heard of. A viewer tells it in its own time zone, and how long ago that was."""
+    actions: tuple[Action, ...] = ()
+
+
+class Fact(WireModel):
+    """One line of the panel: a heading and its words."""
+
+    key: str
+    """Stable, and in this order: ``request`` (what is worked on where that is no plan), ``report``,
+    ``breaker``, ``aside`` (tasks that were set aside), ``plan`` (remarks on one that is no document
+    to say them in), ``tests``, ``work``, ``evidence``, ``next``, ``time``, ``cost``, ``tokens``;
+    what is not known is left out."""
+    heading: str
+    text: str
+    tone: Tone = Tone.PLAIN
+    more: str = ""
+    """The rest of a text that was cut, for whoever opens the line."""
+
+
+class AnswerView(WireModel):
+    """One of the six questions of a person who looks at a loop, answered in words."""
+
+    heading: str
+    text: str
+
+
+class TaskRow(TaskView):
+    """A task as the plan's tree shows it."""
+
+    attempts: int = 0
+    """Iterations of this run that were assigned it."""
+    iteration: int | None = None
+    """The one that did it, or else the last that tried."""
+    start: int | None = None
+    """Of that iteration."""
+    commit: str | None = None
+    """Whole hash of the commit that did it."""
+    in_work: bool = False
+    asks: bool = False
+    """The open question is about it."""
+    blocks: bool = False
+    """The open blocker is about it."""
+    skipped: bool = False
+    """A person wants it skipped for as long as the run lasts."""
+    can_block: bool = True
+    """Whether the plan can say that it is blocked, by an edit of its text."""
+    words: str = ""
+    """What there is to say beside the title, such as ``done in iteration 2 · a1b2c3d``."""
+
+
+class IterationRow(WireModel):
+    """One iteration as the tree of iterations shows it."""
+
+    iteration: int
+    start: int
+    """Its identity: the log, the changes and a rollback are asked for by it."""
+    tries: int = 1
+    """How many starts the iteration has had, with this one."""
+    task: str | None = None
+    """Title of the task that it was assigned."""
+    outcome: Outcome | None = None
+    """None while it goes on."""
+    started_at: Timestamp | None = None
+    seconds: float | None = None
+    commit: str | None = None
+    """Whole hash of its last commit in the work tree."""
+    files: int | None = None
+    """Changed, as the engine saw it."""
+    claimed_files: int | None = None
+    """Changed, as the report says."""
+    tasks_done: int = 0
+    status: str | None = None
+    """STATUS of its report."""
+    work_type: str | None = None
+    tests: str | None = None
+    cost_usd: float | None = None
+    estimated: bool | None = None
+    """True: the cost was worked out from the table ``prices``."""
+    failure: str | None = None
+    """How its agent failed, in words; None where it did not, or was at its usage limit."""
+    why: str = ""
+    """What the progress was, or why there was none."""
+    changes: bool = False
+    """Whether it is known what it began with, so that its changes can be shown."""
+    can_roll_back: bool = False
+    """Whether the branch may be taken back to before it: it is settled, it or a later one made
+    a commit, and no engine runs. Git has the last word when that is asked for."""
+
+
+class QuestionView(WireModel):
+    """The question of a run that a person should answer, or that was answered last."""
+
+    key: str
+    """Tells one question from the next, whoever looks: the run and when it was asked."""
+    text: str
+    options: tuple[str, ...] = ()
+    """Choices that the question itself lists."""
+    iteration: int | None = None
+    start: int | None = None
+    asked_at: Timestamp | None = None
+    task: str | None = None
+    """Id of the task that it is about."""
+    line: int = 0
+    """Where it is shown in the plan, from 0."""
+    answer: str | None = None
+    answered_by: str | None = None
+    """Who gave the answer; None while it stands in the file alone and no engine has read it."""
+
+
+class Meter(WireModel):
+    """How far something is, of how much."""
+
+    value: int
+    of: int | None = None
+    """None: without a limit."""
+
+
+class Panel(WireModel):
+    """Everything that a panel shows of one work tree."""
+
+    state: PanelState = PanelState.NONE
+    headline: str
+    """How it stands, in a few words."""
+    short: str = ""
+    """The same for a status bar, such as ``3/20`` or ``asks``."""
+    tone: Tone = Tone.PLAIN
+    needs_person: bool = False
+    waiting: int = 0
+    """How many questions and blockers wait for a person."""
+    badge: int = 0
+    """The number beside an icon: as ``waiting``, and at least 1 where a breaker or an engine that
+    is gone waits for somebody."""
+    live: bool = False
+    breaker: BreakerState = BreakerState.CLOSED
+    iterations: Meter = Meter(value=0)
+    tasks: Meter = Meter(value=0)
+    """Required tasks that are done, of all that are required."""
+    seconds: float = 0.0
+    """Running time when this was made; it goes on by itself while ``ticking``."""
+    ticking: bool = False
+    until: Timestamp | None = None
+    """When a run that waits by itself goes on; a viewer tells it in its own time zone."""
+    answers: tuple[AnswerView, ...] = ()
+    """The six, in the order in which they are shown."""
+    card: Card | None = None
+    facts: tuple[Fact, ...] = ()
+    actions: tuple[Action, ...] = ()
+    """What can be done now, the most likely first."""
+    question: QuestionView | None = None
+    rows: tuple[IterationRow, ...] = ()
+    """Newest first, at most 200."""
+
+
+class PlanRows(WireModel):
+    """The plan of a work tree as its tree shows it."""
+
+    uri: str | None = None
+    """None where no file is the plan, so that no row has a line to go to."""
+    path: str = ""
+    """Relative to the work tree, or what a plan is called that is no file, such as ``bd``; empty
+    where there is none."""
+    tasks: tuple[TaskRow, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()

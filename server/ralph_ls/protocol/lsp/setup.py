@@ -1,0 +1,267 @@
+"""What an editor's set-up wizard and the server say to each other (UX §9; I, 1.4, 2.4, 3.1).
+
+A draft may be wrong in any way and is judged, so its fields are looser than those of what is
+written at last. It must never know where a file lies in a user's home, nor how it is written.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
+from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.config.tables import Duration, SignalWord, TreePath
+from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.run.commands import MAX_TEXT
+
+MAX_ITEMS = 500
+"""More tasks than anybody ticks one by one."""
+
+LongText = Annotated[str, Field(max_length=MAX_TEXT)]
+
+
+class TemplateSource(StrEnum):
+    """Where a template comes from."""
+
+    BUILT_IN = "builtIn"
+    OWN = "own"
+    """From the user's folder of templates."""
+
+
+class SetupField(StrEnum):
+    """What a problem is about."""
+
+    DESCRIPTION = "description"
+    COMPLETION_PHRASE = "completionPhrase"
+    TIMEOUT = "timeout"
+    ITEMS = "items"
+
+
+class SetupSeverity(StrEnum):
+    """How much a problem matters."""
+
+    ERROR = "error"
+    """Nothing can be written with it."""
+    WARNING = "warning"
+    INFORMATION = "information"
+
+
+class SetupFileAction(StrEnum):
+    """What becomes of a file."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    KEEP = "keep"
+    """It is there already, and stays as it is."""
+
+
+# ------------------------------------------------------------------------------------- requests
+
+
+class DraftItem(StrictWireModel):
+    """One item of a plan that is being drafted."""
+
+    title: LongText
+    priority: Priority = Priority.P1
+    detail: LongText = ""
+    """More about it, such as how one sees that it is done; it may have several lines."""
+
+
+Items = Annotated[tuple[DraftItem, ...], Field(max_length=MAX_ITEMS)]
+
+
+class SetupChoicesParams(WorkspaceParams):
+    """Ask what can be chosen when a loop is set up here, and what is there already."""
+
+
+class ValidateSetupParams(WorkspaceParams):
+    """Judge a draft by the rules of I 1.4; what is left out is not judged."""
+
+    description: LongText | None = None
+    completion_phrase: LongText | None = None
+    timeout: float | LongText | None = None
+    """Of one iteration: seconds, or a text such as ``30m``."""
+    items: Items | None = None
+    """Those that are selected."""
+    profile: ProfileName | None = None
+    """Some need no items; without it they are needed."""
+
+
+class ProposePlanParams(WorkspaceParams):
+    """Let an agent break a task down into the items of a plan; nothing is written.
+
+    The answer takes as long as the agent does; ``$/cancelRequest`` ends the agent.
+    """
+
+    description: LongText
+    profile: ProfileName | None = None
+    template: Annotated[str, Field(min_length=1)] | None = None
+    """Id of a template, whose items the agent gets as an example."""
+    agent: Annotated[str, Field(min_length=1)] | None = None
+    agent_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Program and arguments of a ``command`` agent."""
+    agent_prompt: PromptBy | None = None
+
+
+class SetupParams(WorkspaceParams):
+    """Set up a loop: show every file that would be written, or write them all."""
+
+    description: LongText = ""
+    profile: ProfileName | None = None
+    """Without it the one that fits what lies here, else ``fixplan``."""
+    template: Annotated[str, Field(min_length=1)] | None = None
+    """Id of the template that the description began with."""
+    completion_phrase: SignalWord | None = None
+    agent: Annotated[str, Field(min_length=1)] | None = None
+    agent_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Program and arguments of a ``command`` agent."""
+    agent_prompt: PromptBy | None = None
+    max_iterations: int | None = Field(default=None, ge=1)
+    timeout: Duration | None = None
+    """Of one iteration; from 5 to 60 minutes."""
+    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    items: Items = ()
+    """Those that are selected, in their order."""
+    existing_plan: TreePath | None = None
+    """The plan to use, where it lies already; items are added to it."""
+    issue: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """Where the request of the profile ``issue`` lies: a file, or such as ``owner/name#123``."""
+    dry_run: bool = True
+    """Whether the files are only shown."""
+
+
+# -------------------------------------------------------------------------------------- results
+
+
+class ProfileChoice(WireModel):
+    """A profile that can be set up here."""
+
+    name: ProfileName
+    title: str
+    detail: str
+    plan: str
+    """Path of its plan, relative to the work tree's root; empty where it is no file."""
+    needs_items: bool = True
+    """Whether a set-up writes its plan, and so needs items for it."""
+
+
+class TemplateChoice(WireModel):
+    """A kind of task, with the skeleton of its description and some items."""
+
+    id: str
+    """Unique among all; own ones begin with ``own:``."""
+    title: str
+    detail: str = ""
+    source: TemplateSource
+    description: str
+    """What the description begins with; a person fills it."""
+    items: tuple[PlanItem, ...] = ()
+    profile: ProfileName | None = None
+    """The one that it was made for."""
+    path: str | None = None
+    """Of the file, where it is the user's own."""
+
+
+class AgentChoice(WireModel):
+    """An agent that can be named; any other program is given as ``agentCommand``."""
+
+    name: str
+    found: bool
+    """Whether its program is there."""
+    detail: str
+    """Where its program lies, or where it was looked for."""
+    needs_allow: bool = False
+    """Whether the repository brings its command, which nobody has allowed yet."""
+
+
+class SetupDefaults(WireModel):
+    """What holds where nothing else is chosen: from the settings, else from the profile."""
+
+    max_iterations: int
+    timeout: float
+    """Seconds."""
+    completion_phrase: str
+    agent: str
+    max_cost_usd: float | None = None
+
+
+class SetupChoicesResult(WireModel):
+    """What can be chosen: agents that were found stand first."""
+
+    profiles: tuple[ProfileChoice, ...] = ()
+    profile: ProfileName | None = None
+    """The one that fits what lies here; None where none or several do."""
+    templates: tuple[TemplateChoice, ...] = ()
+    template_folder: str
+    """Where the user's own templates lie, whether it is there or not."""
+    agents: tuple[AgentChoice, ...] = ()
+    existing_plan: str | None = None
+    """Path of a plan that lies here already, relative to the work tree's root."""
+    already_set_up: bool = False
+    """Whether there is a ``.ralph/config.toml``."""
+    defaults: SetupDefaults
+    notes: tuple[str, ...] = ()
+    """What could not be read, such as a template that is no text."""
+
+
+class SetupFix(WireModel):
+    """What settles a problem at once."""
+
+    title: str
+    text: str
+    """To be put at the end of the field, on a line of its own."""
+
+
+class SetupProblem(WireModel):
+    """One thing in a draft that a person should look at."""
+
+    field: SetupField
+    severity: SetupSeverity
+    code: str
+    message: str
+    fix: SetupFix | None = None
+
+
+class ValidateSetupResult(WireModel):
+    """What is wrong, the most severe first."""
+
+    problems: tuple[SetupProblem, ...] = ()
+
+
+class PlanItem(WireModel):
+    """One item of a plan."""
+
+    title: str
+    priority: Priority = Priority.P1
+    detail: str = ""
+
+
+class ProposePlanResult(WireModel):
+    """What the agent proposes; nothing of it is written."""
+
+    items: tuple[PlanItem, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a person should know of it, such as files that the agent changed unasked."""
+
+
+class SetupFile(WireModel):
+    """One file of the set-up, with its whole text as it will be."""
+
+    path: str
+    """Relative to the work tree's root."""
+    action: SetupFileAction
+    text: str
+
+
+class SetupResult(WireModel):
+    """The files, in the order in which they are written."""
+
+    written: bool = False
+    """False: they are only shown."""
+    files: tuple[SetupFile, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a person should know, such as what is left to do."""

@@ -1,0 +1,321 @@
+"""What passes between a run and the people who steer it: questions, blockers, commands, notes.
+
+Everything is imported from ``protocol.events``, which knows them all; what an iteration tells
+stands in ``iteration_events``.
+
+Everything a run may tell: past facts, one JSON line each in the journal (SPEC §2).
+
+Here are those of the run as a whole, and the union of all; ``iteration_events`` has what happens
+within an iteration, ``person_events`` what people say. Everybody imports them from here.
+
+Readers ignore fields and kinds that they do not know; ``parse_event`` gives such a line back as
+``UnknownEvent``. A new kind needs a golden file under ``tests/golden``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from ralph_ls.protocol.base import DEFERRED, Timestamp
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.iteration_events import (
+    AgentExited,
+    AgentStarted,
+    AttemptCounted,
+    CircuitBreakerStateChange,
+    Committed,
+    CompletionRefused,
+    CriteriaVerified,
+    EventBase,
+    EvidenceGathered,
+    GuardReverted,
+    IterationEnded,
+    IterationStarted,
+    MaybeIterationEvent,
+    PlanChanged,
+    PromiseRead,
+    Pushed,
+    RalphStatusUpdate,
+    RolledBack,
+    TaskSetAside,
+    Validated,
+)
+from ralph_ls.protocol.run.values import EndReason, Phase, PlanCountsView, RemovedTask, RunChoices
+
+
+class QuestionAsked(MaybeIterationEvent):
+    """A DECIDE: the run needs a person's decision (R §1)."""
+
+    kind: Literal["questionAsked"] = "questionAsked"
+    question: str
+    path: str
+    asked_at: Timestamp
+
+
+class QuestionAnswered(EventBase):
+    """The open question has its answer; both go into the next prompt."""
+
+    kind: Literal["questionAnswered"] = "questionAnswered"
+    question: str
+    answer: str
+    by: str
+
+
+class BlockedRaised(MaybeIterationEvent):
+    """A BLOCKED: something outside the loop must change first (R §1)."""
+
+    kind: Literal["blockedRaised"] = "blockedRaised"
+    reason: str
+    path: str
+
+
+class BlockedResolved(EventBase):
+    """The blocker is gone, says a person."""
+
+    kind: Literal["blockedResolved"] = "blockedResolved"
+    by: str
+
+
+class CommandAccepted(EventBase):
+    """A command was taken."""
+
+    kind: Literal["commandAccepted"] = "commandAccepted"
+    command: str
+    """The command's id."""
+    command_kind: str
+    by: str
+    text: str = ""
+    """What the asker is told."""
+    task: str | None = None
+    """Id of the task that it was about: one that is skipped, or reset."""
+
+
+class CommandRejected(EventBase):
+    """A command was refused, with the reason."""
+
+    kind: Literal["commandRejected"] = "commandRejected"
+    command: str
+    command_kind: str = ""
+    by: str = ""
+    code: str
+    reason: str
+
+
+class NoteAdded(EventBase):
+    """A person told the loop something."""
+
+    kind: Literal["noteAdded"] = "noteAdded"
+    text: str
+    by: str
+
+
+__all__ = [
+    "EventBase",
+    "RunStarted",
+    "RunResumed",
+    "PhaseChanged",
+    "WaitStarted",
+    "WaitEnded",
+    "Warned",
+    "RunEnded",
+    "UnknownEvent",
+    "IterationStarted",
+    "AgentStarted",
+    "AgentExited",
+    "RalphStatusUpdate",
+    "PromiseRead",
+    "EvidenceGathered",
+    "PlanChanged",
+    "CircuitBreakerStateChange",
+    "CompletionRefused",
+    "AttemptCounted",
+    "TaskSetAside",
+    "GuardReverted",
+    "CriteriaVerified",
+    "Validated",
+    "RolledBack",
+    "Committed",
+    "Pushed",
+    "IterationEnded",
+    "QuestionAsked",
+    "QuestionAnswered",
+    "BlockedRaised",
+    "BlockedResolved",
+    "CommandAccepted",
+    "CommandRejected",
+    "NoteAdded",
+    "Event",
+    "EVENT_TYPES",
+    "EVENT_KINDS",
+    "EVENT_ADAPTER",
+    "parse_event",
+    "dump_event",
+]
+
+
+class RunStarted(EventBase):
+    """A new run; its settings as they hold, and the ones a person gave for this run alone."""
+
+    kind: Literal["runStarted"] = "runStarted"
+    version: str
+    pid: int
+    workspace: str
+    state_dir: str
+    branch: str | None = None
+    head: str | None = None
+    plan: str
+    request: RequestView | None = None
+    """What the run works on, where that is a request; then ``plan`` is its source."""
+    config: Config
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
+    counts: PlanCountsView = PlanCountsView()
+    """The plan as it stands at the start."""
+    choices: RunChoices | None = None
+    """Who chose what; None: told by an engine that did not say so."""
+
+
+class RunResumed(EventBase):
+    """The run goes on under a new engine."""
+
+    kind: Literal["runResumed"] = "runResumed"
+    version: str
+    pid: int
+    by: str
+    branch: str | None = None
+    head: str | None = None
+    config: Config
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    counts: PlanCountsView = PlanCountsView()
+    orphans_ended: int = 0
+    """Processes of a killed engine's agent that this start ended."""
+    users: tuple[str, ...] | None = None
+    """Changed paths that were written after the open iteration's agent had ended and its engine
+    was gone: they are the user's, and stay out of the loop's commits."""
+    held: tuple[str, ...] | None = None
+    """Commits that were made when no engine ran: they are the user's to push, and the loop pushes
+    nothing before the remote has them."""
+    choices: RunChoices | None = None
+
+
+class PhaseChanged(EventBase):
+    """The run is in another phase."""
+
+    kind: Literal["phaseChanged"] = "phaseChanged"
+    phase: Phase
+    reason: str | None = None
+    """``decide``, ``blocked``, ``stuck`` when parked; ``limit``, ``retry``, ``calls``
+    or ``cooldown`` when waiting."""
+    until: Timestamp | None = None
+
+
+class WaitStarted(EventBase):
+    """The run waits by itself."""
+
+    kind: Literal["waitStarted"] = "waitStarted"
+    reason: str
+    until: Timestamp
+
+
+class WaitEnded(EventBase):
+    """The wait is over."""
+
+    kind: Literal["waitEnded"] = "waitEnded"
+    reason: str
+
+
+class Warned(MaybeIterationEvent):
+    """Something a person should know that ends nothing."""
+
+    kind: Literal["warned"] = "warned"
+    code: str
+    message: str
+    removed: RemovedTask | None = None
+    """The task that is taken as finished under other words."""
+
+
+class RunEnded(EventBase):
+    """The run is over, for one named reason."""
+
+    kind: Literal["runEnded"] = "runEnded"
+    reason: EndReason
+    exit_code: int
+    message: str
+    """Why, in words for a person."""
+    by: str = ""
+    """Who ended it, where a person did."""
+    iterations: int = 0
+    seconds: float = 0.0
+    survivors: tuple[int, ...] = Field(default=(), exclude_if=lambda pids: not pids)
+    """Processes of the run that not even KILL has ended, by pid: they hang in the kernel, or are
+    another user's."""
+
+
+class UnknownEvent(EventBase):
+    """An event of a newer engine: kept in its place, otherwise ignored."""
+
+    kind: str
+
+
+Event = (
+    RunStarted
+    | RunResumed
+    | PhaseChanged
+    | IterationStarted
+    | AgentStarted
+    | AgentExited
+    | RalphStatusUpdate
+    | PromiseRead
+    | EvidenceGathered
+    | PlanChanged
+    | CircuitBreakerStateChange
+    | CompletionRefused
+    | AttemptCounted
+    | TaskSetAside
+    | GuardReverted
+    | CriteriaVerified
+    | Validated
+    | RolledBack
+    | Committed
+    | Pushed
+    | WaitStarted
+    | WaitEnded
+    | QuestionAsked
+    | QuestionAnswered
+    | BlockedRaised
+    | BlockedResolved
+    | CommandAccepted
+    | CommandRejected
+    | NoteAdded
+    | Warned
+    | IterationEnded
+    | RunEnded
+)
+"""The closed union of what this version tells."""
+
+EVENT_TYPES: tuple[type[EventBase], ...] = Event.__args__
+EVENT_KINDS = frozenset(str(cls.model_fields["kind"].default) for cls in EVENT_TYPES)
+EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(
+    Annotated[Event, Field(discriminator="kind")], config=DEFERRED
+)
+
+
+def parse_event(line: bytes | str) -> Event | UnknownEvent:
+    """Read one journal line; raises ValueError where it is no event at all.
+
+    An event of an unknown kind, or of a known kind in a shape this version cannot read, comes
+    back as ``UnknownEvent``: viewers of another version must go on.
+    """
+    try:
+        # Unknown settings are refused in a config file, but ignored in what a newer engine tells.
+        return EVENT_ADAPTER.validate_json(line, extra="ignore")
+    except ValidationError:
+        return UnknownEvent.model_validate_json(line)
+
+
+def dump_event(event: EventBase) -> bytes:
+    """Write one event as its journal line, without the line end."""
+    return event.model_dump_json(by_alias=True, exclude_none=True).encode()

@@ -1,0 +1,288 @@
+"""The snapshot a viewer starts from: the fold over a run's events (SPEC §2).
+
+``core.loop.fold`` makes it; nothing in it is known from anywhere but the journal.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.events import (
+    AgentExited,
+    AgentStarted,
+    Committed,
+    CriteriaVerified,
+    GuardReverted,
+    IterationStarted,
+    Pushed,
+    RolledBack,
+    Validated,
+    Warned,
+)
+from ralph_ls.protocol.run.iteration_events import AgentOut
+from ralph_ls.protocol.run.report import AgentFailure, Promise, Report, Usage
+from ralph_ls.protocol.run.values import (
+    Baseline,
+    Breaker,
+    EndReason,
+    Evidence,
+    Mode,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    RunChoices,
+    TaskRef,
+    Verdict,
+)
+
+
+class Question(WireModel):
+    """The one question of a run that is not settled yet."""
+
+    question: str
+    iteration: int | None = None
+    start: int | None = None
+    asked_at: Timestamp
+    answer: str | None = None
+    answered_by: str | None = None
+    answered_seq: int = 0
+
+
+class Blocker(WireModel):
+    """What a BLOCKED said."""
+
+    reason: str
+    iteration: int | None = None
+    start: int | None = None
+
+
+class NoteView(WireModel):
+    """A person's note that no finished iteration has had yet."""
+
+    text: str
+    by: str
+    seq: int
+
+
+class End(WireModel):
+    """How the run ended."""
+
+    reason: EndReason
+    exit_code: int
+    message: str
+    by: str = ""
+    at: Timestamp
+
+
+class CurrentIteration(WireModel):
+    """The iteration that has begun and is not settled."""
+
+    started: IterationStarted
+    agent: AgentStarted | None = None
+    exit: AgentExited | None = None
+    verified: tuple[CriteriaVerified, ...] = ()
+    validated: Validated | None = None
+    rolled_back: RolledBack | None = None
+    committed: Committed | None = None
+    pushed: Pushed | None = None
+    reverted: tuple[GuardReverted, ...] = ()
+    """What the guard restored after it, without the agent's versions."""
+    users: tuple[str, ...] | None = None
+    """Changed paths that were found to be the user's when another engine took the run up."""
+    taken_up_at: Timestamp | None = None
+    """When the first engine took it up that had not begun it: its agent had ended by then."""
+    told: tuple[str, ...] = ()
+    """Kinds that were already told of it, so that settling it again tells nothing twice."""
+
+
+class LastIteration(WireModel):
+    """The newest settled iteration, as a viewer shows it."""
+
+    iteration: int
+    start: int
+    outcome: Outcome
+    counted: bool = True
+    seconds: float
+    commit: str | None = None
+
+
+class IterationFacts(WireModel):
+    """One entry of the loop history (A, Architecture)."""
+
+    iteration: int
+    start: int
+    outcome: Outcome
+    failure: AgentFailure | None = None
+    """Why its agent failed; None where it did not."""
+    files: int = 0
+    commits: int = 0
+    tasks_done: int = 0
+    errors: tuple[str, ...] = ()
+    report: Report | None = None
+
+
+class AgentCalls(WireModel):
+    """Calls of its model that one iteration's agents made."""
+
+    until: Timestamp
+    """When the last one was gone."""
+    seconds: float
+    """How long they worked until then."""
+    count: int
+
+
+class FailedValidation(WireModel):
+    """What the next iteration has to know of a validation that failed, where the run went on."""
+
+    validated: Validated
+    task: TaskRef | None = None
+    """The iteration's; None where it had none, or it was set aside since."""
+    mode: Mode = Mode.BUILD
+    in_a_row: int = 1
+    """How many failed without one that did not between them."""
+    undone: bool = False
+    """What the iteration had done was taken back."""
+    backup: str | None = None
+    """The branch that keeps it then."""
+
+
+class Session(WireModel):
+    """The agent's session that the next iteration may go on in (A, Pattern 5)."""
+
+    id: str
+    cost_usd: float | None = None
+    usage: Usage | None = None
+    """What the whole session used, where that is how its agent counts."""
+    created_at: Timestamp
+    last_used_at: Timestamp
+    task: str | None = None
+    """Id of the task it was made for."""
+    mode: Mode = Mode.BUILD
+    agent: str | None = None
+    """Whose it is."""
+    model: str | None = None
+    """The model that it was made with; None: the agent's own choice."""
+
+
+class RunState(WireModel):
+    """One run as it stands after the event ``seq``."""
+
+    run: str = ""
+    seq: int = 0
+    at: Timestamp | None = None
+    workspace: str = ""
+    state_dir: str = ""
+    plan: str = ""
+    request: RequestView | None = None
+    pid: int = 0
+    branch: str | None = None
+    config: Config = Config()
+    overrides: dict[str, object] = Field(default_factory=dict)
+    choices: RunChoices | None = None
+    phase: Phase = Phase.STARTING
+    phase_reason: str | None = None
+    phase_since: Timestamp | None = None
+    until: Timestamp | None = None
+    started_at: Timestamp | None = None
+    active_seconds: float = 0.0
+    """Engine time so far, without parking, pausing and time without an engine."""
+    start: int = 0
+    """The newest start: the identity of an iteration, in files, trailers and requests."""
+    iteration: int = 0
+    """The newest iteration, as people read it."""
+    tries: int = 0
+    """How many starts that iteration has had."""
+    counted: int = 0
+    """Iterations that count for the limit."""
+    current: CurrentIteration | None = None
+    commit_base: Baseline | None = None
+    """What the loop's next commit is held against: the tree as the first iteration found it whose
+    work is in no commit yet; None where there is none, or where the agent commits."""
+    owed: dict[str, str] | None = None
+    """The work that is in no commit, by path, as the last iteration left it; None: not known."""
+    held: tuple[str, ...] | None = None
+    """The user's commits without which nothing is pushed: they were made when no engine ran."""
+    last: LastIteration | None = None
+    verdict: Verdict | None = None
+    """The last iteration's, until the run has ended or parked for it, or gone on."""
+    report: Report | None = None
+    report_iteration: int = 0
+    report_start: int = 0
+    promise: Promise | None = None
+    evidence: Evidence | None = None
+    evidence_iteration: int = 0
+    evidence_start: int = 0
+    counts: PlanCountsView = PlanCountsView()
+    breaker: Breaker = Breaker()
+    stuck_count: int = 0
+    stuck_iterations: int = 0
+    """All iterations without a commit so far, for R's summary."""
+    indicators: int = 0
+    confirmations: int = 0
+    """Confirming iterations of this run that count."""
+    failing_tests: bool = False
+    """The last report says that tests fail, and but for that the run might be complete."""
+    specs_unplanned: bool = False
+    """No required task was open when that was looked at last, and specifications had no task."""
+    had_tasks: bool = False
+    """The plan has had a task in this run."""
+    missing_reports: int = 0
+    attempts: dict[str, int] = Field(default_factory=dict)
+    """Failed attempts so far, by task id."""
+    skipped: tuple[str, ...] = ()
+    """Ids of the tasks that a person wants skipped for as long as the run lasts."""
+    has_planned: bool = False
+    """A plan iteration came to its end since a build iteration last made progress."""
+    session: Session | None = None
+    failed_validation: FailedValidation | None = None
+    """The last one, where the run went on with it; None where it was content since."""
+    history: tuple[IterationFacts, ...] = ()
+    """The last five iterations."""
+    usage: Usage | None = None
+    """What all iterations used up, as far as the agents tell."""
+    calls: tuple[AgentCalls, ...] = ()
+    """Of the last minute, where ``max_calls_per_minute`` limits them."""
+    budgets_warned: tuple[str, ...] = ()
+    """Budgets of which a person was warned that most of them is used up."""
+    stale_marker: bool = False
+    """The plan's completion marker stood there at the start, and has not been gone since."""
+    reverted: tuple[GuardReverted, ...] = ()
+    """What the guard restored that no agent has been told yet."""
+    crashes: int = 0
+    overloads: int = 0
+    """Iterations in a row that came to nothing since the agent's model was overloaded."""
+    agents_out: tuple[AgentOut, ...] = ()
+    """Agents that cannot be had, each once, in the order in which that was seen."""
+    recommendation: str = ""
+    repeats: int = 0
+    """Iterations in a row that committed nothing and changed only files that had just changed."""
+    weak_commits: tuple[str, ...] = ()
+    """Ids of the tasks for which white space alone was committed, or a commit taken back; an
+    iteration without a task is the empty one."""
+    unfinished: int = 0
+    """Iterations in a row with changes in which nothing of the plan became done or was added."""
+    seen: tuple[str, ...] = ()
+    """Fingerprints of every end state of this run, and of its start."""
+    question: Question | None = None
+    settled_question: str | None = None
+    """The last question whose answer an iteration has had; its file may still lie there."""
+    blocked: Blocker | None = None
+    resolved_blocker: str | None = None
+    """The last blocker that was resolved; its file may still lie there."""
+    notes: tuple[NoteView, ...] = ()
+    pause_requested: bool = False
+    stop_requested: str | None = None
+    """Who asked for the stop that is pending."""
+    commands: tuple[str, ...] = ()
+    """Ids of the last commands that were answered, at most 100."""
+    warnings: tuple[Warned, ...] = ()
+    """The last ten."""
+    end: End | None = None
+
+    @property
+    def iterations(self) -> int:
+        """Iterations that ran, with the open one: what a summary counts."""
+        return self.counted if self.current is None else self.iteration

@@ -1,0 +1,261 @@
+"""The words in which a run is told: its phases and ends, and the small values inside of events.
+
+They stand below the events, so that what only needs a word need not know every event.
+
+The circuit breaker's record, as the journal, the state and every viewer carry it.
+
+What the engine itself saw of an iteration: facts, against which a report is held.
+
+SPEC §6: only evidence is progress. The values here are gathered by the engine and judged by the
+core; they never hold anything that an agent merely said.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from ralph_ls.protocol.base import Timestamp, WireModel
+
+
+class Phase(StrEnum):
+    """SPEC §2; viewers alone add ``crashed``."""
+
+    STARTING = "starting"
+    PREPARING = "preparing"
+    RUNNING = "running"
+    SETTLING = "settling"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    ENDED = "ended"
+    CRASHED = "crashed"
+
+
+class EndReason(StrEnum):
+    """SPEC §7: one name for each end, everywhere."""
+
+    COMPLETE = "complete"
+    LIMIT = "limit"
+    BLOCKED = "blocked"
+    DECIDE = "decide"
+    STUCK = "stuck"
+    FATAL = "fatal"
+    STOPPED = "stopped"
+
+
+class Outcome(StrEnum):
+    """How one iteration came out."""
+
+    PROGRESS = "progress"
+    NO_PROGRESS = "noProgress"
+    STOPPED = "stopped"
+    """The agent was ended on a person's order."""
+    LIMITED = "limited"
+    """The agent could not be had: its account was at its usage limit, its model was overloaded, or
+    another agent takes over. The iteration does not count."""
+    LOST = "lost"
+    """The engine died under it."""
+
+
+class Mode(StrEnum):
+    """What an iteration is for (SPEC §1)."""
+
+    BUILD = "build"
+    PLAN = "plan"
+    REVIEW = "review"
+    REVIEW_FIX = "review-fix"
+
+
+class Origin(StrEnum):
+    """Who chose the profile or the agent of a run."""
+
+    GIVEN = "given"
+    """The user, with this run: a flag, or a choice in an editor."""
+    ENVIRONMENT = "environment"
+    """The user, by a ``RALPH_*`` variable."""
+    FILE = "file"
+    """The settings of the repository."""
+    RUN = "run"
+    """The run that is resumed had it."""
+    PROFILE = "profile"
+    """The agent is the profile's own."""
+    FOUND = "found"
+    """Nobody: it fits what is in the repository, or is the only agent on PATH."""
+    DEFAULT = "default"
+    """Nobody, and nothing was found."""
+
+
+INFERRED = frozenset({Origin.FOUND, Origin.DEFAULT})
+"""A profile by one of these was chosen by nobody."""
+
+
+class RunChoices(WireModel):
+    """How a run came to its profile and its agent, and what follows for its header."""
+
+    profile: Origin
+    sign: str | None = None
+    """The path that the profile was found by."""
+    agent: Origin
+    remote: str | None = None
+    """Where the branch is pushed to; None: nowhere."""
+    overshoots: bool | None = None
+    """True: what an iteration uses of a limit is known after it alone, so one may pass it."""
+    unmetered: bool | None = None
+    """True: nobody can tell what an agent of the run uses of such a limit."""
+    sandbox: str | None = None
+    """What the agent is kept in: a kind of the settings, ``command`` for a prefix, or ``none``;
+    None: a run of before there was one to choose."""
+    sandbox_problem: str | None = None
+    """Why there is none, where the settings want one if possible."""
+
+
+class TaskRef(WireModel):
+    """A task by id and title."""
+
+    id: str
+    title: str
+
+
+class RemovedTask(WireModel):
+    """A task that left the plan, with what it takes to reopen it."""
+
+    task: TaskRef
+    text: str
+    """Its lines below its heading, as open, at most 16000 characters."""
+
+
+class PlanCountsView(WireModel):
+    """A plan in numbers; ``required`` is what is not optional."""
+
+    total: int = 0
+    done: int = 0
+    open_required: int = 0
+    """Required and not done, blocked ones included: a completion is refused while there is one."""
+    blocked_required: int = 0
+    open_optional: int = 0
+    required: int = 0
+    required_done: int = 0
+    marker: bool = False
+    """The plan says by its marker that everything is complete (S, Completion Signals)."""
+
+
+class Verdict(WireModel):
+    """What a settled iteration means for its run, where the run does not simply go on."""
+
+    reason: EndReason
+    message: str
+
+
+class BreakerState(StrEnum):
+    """I, Circuit Breaker Pattern: three states, upper case everywhere."""
+
+    CLOSED = "CLOSED"
+    HALF_OPEN = "HALF_OPEN"
+    OPEN = "OPEN"
+
+
+class Breaker(WireModel):
+    """The record of A, Pattern 2 and Component 3, with SPEC §6's counters beside it.
+
+    All counts are of consecutive iterations. The rules that move them live in
+    ``core.loop.breaker``; this is only what they leave behind.
+    """
+
+    state: BreakerState = BreakerState.CLOSED
+    reason: str = "Initial state"
+    last_change_at: Timestamp | None = None
+    current_iteration: int = 0
+    last_progress_iteration: int = 0
+    total_opens: int = 0
+    consecutive_no_progress: int = 0
+    consecutive_same_error: int = 0
+    consecutive_failing_tests: int = 0
+    consecutive_refusals: int = 0
+    """Completions refused in a row with no progress between (SPEC §6)."""
+    consecutive_denials: int = 0
+    """Iterations in a row in which a tool was not permitted; one that cannot tell leaves it."""
+    consecutive_set_asides: int = 0
+    """Tasks set aside with no progress between (SPEC §6)."""
+    error_streaks: dict[str, int] = Field(default_factory=dict)
+    """Normalised error line to the number of iterations in a row that had it."""
+    error_history: tuple[str, ...] = ()
+    """The last five iterations' error patterns, each one's lines joined by `` | `` (A7)."""
+
+
+class Baseline(WireModel):
+    """The state of the work tree at one moment, small enough to stand in the journal.
+
+    A killed iteration is settled against the baseline that its ``iterationStarted`` recorded.
+    """
+
+    head: str | None = None
+    """The commit of HEAD, 40 or 64 hex digits; None before the first commit."""
+    branch: str | None = None
+    """The branch's short name; None on a detached HEAD."""
+    dirty: dict[str, str] = Field(default_factory=dict)
+    """Path (``/``-separated, relative to the root) of every changed or untracked, not ignored
+    file, to a hash of its content and mode; ``deleted`` where it is gone. The loop's own files
+    are left out. A nested repository stands as one entry that changes with its HEAD and its
+    content."""
+    fingerprint: str = ""
+    """16 hex digits over HEAD's tree and ``dirty``, without the loop's own files: two moments
+    with the same fingerprint have the same content."""
+    own: dict[str, str] = Field(default_factory=dict)
+    """The same as ``dirty`` of the loop's own files: they are no evidence, but may be committed."""
+    nested_heads: dict[str, str] = Field(default_factory=dict)
+    """HEAD of each nested repository or submodule that is dirty or untracked, by its path."""
+
+
+class CommitSeen(WireModel):
+    """One commit that appeared while the agent ran."""
+
+    hash: str
+    subject: str
+    files: int = 0
+    """How many files it touches outside the loop's own."""
+    repository: str = ""
+    """Path of the nested repository it was made in; empty for the workspace itself."""
+    by_person: bool = False
+    """It was made while the agent ran, and not by the agent: it is told, and is no progress."""
+    undone: bool | None = None
+    """True: all that it changed is what no agent may change and was restored; no progress."""
+
+
+class Again(StrEnum):
+    """That everything an iteration changed had changed before: how that change looks."""
+
+    OUTPUT = "output"
+    """Every file looks like output: a log, a database, a cache, lines of a known shape."""
+    EDITED = "edited"
+    """The agent's own stream says that it edited one of the files, or one of them grew."""
+    SAME = "same"
+    """Nothing tells the change from output."""
+
+
+class Evidence(WireModel):
+    """What changed between an iteration's baseline and its end."""
+
+    commits: tuple[CommitSeen, ...] = ()
+    files: int = 0
+    """How many files outside the loop's own differ from the baseline, committed or not."""
+    paths: tuple[str, ...] = ()
+    """The first of those paths, at most 50."""
+    tasks_done: tuple[str, ...] = ()
+    """Ids of the tasks that became done."""
+    fingerprint: str = ""
+    """The end state, as ``Baseline.fingerprint``."""
+    again: Again | None = None
+    """Set where all of these files had changed in the iteration before as well."""
+    cosmetic: bool | None = None
+    """True: the files that changed differ in white space and modes alone; None: not, or unknown."""
+    advanced: bool | None = None
+    """True: a sub-task or a criterion became done, a task was added, or a review moved on; false:
+    the tasks that became done had been done before in this run; None: neither."""
+    engine_output: tuple[str, ...] | None = None
+    """Files that changed because the engine writes its own output to them; they are left out."""
+    progress: bool = False
+    why: str = ""
+    """In words for a person: what the progress was, or why there was none."""

@@ -1,0 +1,168 @@
+"""Running ``gh``, GitHub's own command line, which reads issues and writes comments.
+
+Each command is a list of words and never a line for a shell; it has a time limit, and its whole
+process group ends with it. A ``gh`` that the work tree brings is never run. Who may see an issue is
+between ``gh`` and GitHub: nothing here knows a token, and none is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_ls.core.plan.request import Issue, read_issue
+from ralph_ls.protocol.errors import RequestMissing
+from ralph_ls.protocol.plan import IssueReference
+from ralph_ls.store.external.git_command import without_git_redirections
+from ralph_ls.store.external.programs import find_trusted_program, run_program
+
+TIMEOUT_SECONDS = 60.0
+LARGEST_ANSWER = 64 * 1024 * 1024
+FIELDS = ("number", "title", "body", "comments", "url", "state")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gh:
+    """A ``gh`` that was found, and where it is run."""
+
+    program: str
+    """Its path."""
+    root: Path
+    environment: Mapping[str, str]
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+
+def find_gh(
+    root: Path, environment: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> Gh:
+    """Find ``gh`` on PATH outside of the work tree; raises ``RequestMissing`` without one."""
+    found = find_trusted_program("gh", root, environment.get("PATH", ""))
+    if found is None:
+        raise RequestMissing(
+            "issues on GitHub are read with gh, which was not found on PATH; install it "
+            "(https://cli.github.com) and run gh auth login, or give the request's text: "
+            "ralph run --issue FILE"
+        )
+    around = {
+        name: value
+        for name, value in without_git_redirections(environment).items()
+        if name not in _NOISY
+    }
+    return Gh(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
+
+
+def view_issue(gh: Gh, reference: IssueReference) -> Issue:
+    """The issue with all its comments; raises ``RequestMissing``, which says what to do."""
+    words = ("issue", "view", str(reference.number), *_repository(reference))
+    try:
+        code, stdout, stderr = run_program(
+            [gh.program, *words, "--json", ",".join(FIELDS)],
+            cwd=gh.root,
+            environment=gh.environment,
+            timeout_seconds=gh.timeout_seconds,
+            largest_answer=LARGEST_ANSWER,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RequestMissing(
+            f"gh did not answer in {gh.timeout_seconds:g} s when it was asked for {reference}; "
+            "try again, or give the request's text: ralph run --issue FILE"
+        ) from error
+    except OSError as error:
+        raise RequestMissing(
+            f"{gh.program} cannot be run: {error.strerror or error}; see whether it works: "
+            "gh --version"
+        ) from error
+    if code != 0:
+        raise RequestMissing(explain_failure(reference, code, stderr))
+    issue = read_issue(stdout)
+    if issue is None:
+        raise RequestMissing(
+            f"gh printed no issue when it was asked for {reference}; look what it says: "
+            f"gh {' '.join(words)}"
+        )
+    if issue.is_pull_request:
+        raise RequestMissing(
+            f"{reference} is a pull request ({issue.url}); name the issue that it is for"
+        )
+    return issue
+
+
+def comment_words(gh: Gh, reference: IssueReference) -> tuple[str, ...]:
+    """The command that adds to an issue what it is given on standard input."""
+    number, repository = str(reference.number), _repository(reference)
+    return (gh.program, "issue", "comment", number, *repository, "--body-file=-")
+
+
+def explain_failure(reference: IssueReference, code: int, said: str) -> str:
+    """Why ``gh`` did not get an issue, and what to do, from its exit code and its own words."""
+    words = " ".join(said.split()) or f"it ended with code {code}"
+    of = f" of {reference.repository}" if reference.repository else ""
+    if code == NOT_LOGGED_IN or _LOGIN.search(words):
+        return (
+            f"gh may not read {reference}, since it is not logged in to GitHub ({_cut(words)}); "
+            "run: gh auth login, or set GH_TOKEN"
+        )
+    if _NO_ISSUE.search(words):
+        where = f" --repo {reference.repository}" if reference.repository else ""
+        return (
+            f"there is no issue #{reference.number}{of}; see which there are: gh issue list{where}"
+        )
+    if _NO_REPOSITORY.search(words):
+        return (
+            f"GitHub shows no repository {reference.repository or 'here'} to whoever gh is logged "
+            "in as; mend the name, or see who that is: gh auth status"
+        )
+    if _NO_REMOTE.search(words):
+        return (
+            f"gh does not know in which repository {reference} is, for none of the remotes here is "
+            "on GitHub; name it: ralph run --issue owner/name#123"
+        )
+    if _NO_NETWORK.search(words):
+        return (
+            f"gh does not reach GitHub, so {reference} cannot be read ({_cut(words)}); try again "
+            "when the network is there, or give the request's text: ralph run --issue FILE"
+        )
+    if _TOO_OLD.search(words):
+        return f"this gh is too old to be asked for {reference} ({_cut(words)}); update it"
+    return (
+        f"gh did not get {reference}: {_cut(words)}; try it yourself: gh issue view "
+        f"{reference.number}" + (f" --repo {reference.repository}" if reference.repository else "")
+    )
+
+
+NOT_LOGGED_IN = 4
+"""What ``gh`` ends with where nobody has logged in."""
+
+_CALM = {
+    "GH_PROMPT_DISABLED": "1",
+    "GH_NO_UPDATE_NOTIFIER": "1",
+    "GH_SPINNER_DISABLED": "1",
+    "GH_PAGER": "cat",
+    "NO_COLOR": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_NOISY = frozenset({"GH_FORCE_TTY", "GH_DEBUG", "CLICOLOR_FORCE", "DEBUG"})
+"""Variables with which ``gh`` would mix colours or its own log into what it prints."""
+
+_LOGIN = re.compile(r"gh auth login|GH_TOKEN|HTTP 401|Bad credentials|requires authentication")
+_NO_ISSUE = re.compile(r"Could not resolve to an (?:issue|Issue)")
+_NO_REPOSITORY = re.compile(r"Could not resolve to a Repository")
+_NO_REMOTE = re.compile(r"no git remotes|none of the git remotes|not a git repository")
+_NO_NETWORK = re.compile(
+    r"error connecting to|check your internet connection|dial tcp|no such host|i/o timeout"
+    r"|connection refused|TLS handshake|network is unreachable",
+    re.IGNORECASE,
+)
+_TOO_OLD = re.compile(r"Unknown JSON field|unknown (?:shorthand )?flag|unknown command")
+_LONGEST_WORDS = 300
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS].rstrip()}…"
+
+
+def _repository(reference: IssueReference) -> tuple[str, ...]:
+    return (f"--repo={reference.repository}",) if reference.repository else ()

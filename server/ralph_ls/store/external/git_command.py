@@ -1,0 +1,219 @@
+"""Running git to look: the one way in which this program asks git something.
+
+A repository may bring settings which name programs, and the caller's environment may point git
+somewhere else; a look at the tree must neither run the one nor follow the other. Hooks, file system
+monitors, pagers and prompts are off, locks are not taken, and git looks at the tree it is given.
+Filters of a repository do run (git-lfs is one) and may hang: git has a time limit, and is ended
+with all that it started. This module must never know what the answers are for.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from ralph_ls.protocol.errors import GitMissing, RalphError, WorkspaceMissing
+from ralph_ls.store.external.git_safety import (
+    NO_TRANSPORT,
+    disabling_settings,
+    find_blocking_input,
+    require_git_can_read,
+)
+from ralph_ls.store.external.programs import find_trusted_program
+from ralph_ls.store.external.supervisor import current, run
+from ralph_ls.store.layout import find_worktree
+
+LOOK_SECONDS = 60.0
+"""How long git may look at something."""
+
+CHANGE_SECONDS = 600.0
+"""How long it may take to write a work tree, which may fetch large files through a filter."""
+
+_WRITES_TREE = frozenset({"checkout", "commit", "read-tree", "reset", "restore", "switch"})
+
+GIT_REDIRECTIONS = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+"""Variables that lead git to another repository, as a git hook that started us has them set.
+
+``GIT_CONFIG_COUNT`` and its like are none: they bring settings, such as ``safe.directory`` in CI.
+"""
+
+_SAFELY = (
+    "--no-pager",
+    "--no-optional-locks",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.quotepath=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "safe.bareRepository=explicit",
+)
+
+
+def run_git(
+    root: Path,
+    *arguments: str,
+    accept: Collection[int] = (0,),
+    git_dir: Path | None = None,
+    stdin: bytes = b"",
+    settings: Mapping[str, str] | None = None,
+) -> bytes:
+    """What git prints when run in the work tree ``root``; blocks until it is done.
+
+    With ``git_dir`` git need not find it from ``root``; ``settings`` are variables that it finds
+    besides, such as ``GIT_INDEX_FILE``. Raises ``WorkspaceMissing`` where ``root``
+    is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
+    in ``accept``, takes too long, or is ended with the run.
+    """
+    program = git_program(root)
+    require_git_can_read(root)
+    place = [] if git_dir is None else [f"--git-dir={git_dir}"]
+    waits_for: str | None = None
+
+    def waits_forever() -> bool:
+        nonlocal waits_for
+        waits_for = find_blocking_input(root)
+        return waits_for is not None
+
+    try:
+        done = run(
+            [program, *_SAFELY, *place, *arguments],
+            cwd=root,
+            environment={**os.environ, **_environment(root), **_quieting(root, git_dir, settings)},
+            seconds=_seconds_for(arguments[0]),
+            stdin=stdin,
+            waits_forever=waits_forever,
+        )
+    except subprocess.TimeoutExpired as error:
+        waits_for = waits_for or find_blocking_input(root)
+        raise _too_slow(root, arguments, error.timeout, waits_for) from error
+    except FileNotFoundError as error:
+        if root.is_dir():
+            raise _no_git() from error
+        raise WorkspaceMissing(f"{root} does not exist any more") from error
+    if done.code in accept:
+        return done.stdout
+    if done.code < 0 and current().is_over:
+        raise RalphError(f"git {arguments[0]} in {root} was ended, since the run is being ended")
+    complaint = done.stderr.decode("utf-8", errors="replace")
+    if "not a git repository" in complaint:
+        raise WorkspaceMissing(
+            f"{root} is not in a git work tree; change into your repository, "
+            "or make one with git init"
+        )
+    words = " ".join(complaint.split()) or f"it ended with code {done.code}"
+    raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
+
+
+def _quieting(
+    root: Path, git_dir: Path | None, settings: Mapping[str, str] | None
+) -> dict[str, str]:
+    """``settings``, and what keeps git from running what the repository's own settings name."""
+    if git_dir is not None or settings is NO_TRANSPORT:
+        return {**(settings or {})}
+
+    def ask(*arguments: str) -> bytes:
+        return run_git(root, *arguments, accept=(0, 1), settings=NO_TRANSPORT)
+
+    return {**disabling_settings(root, ask), **(settings or {})}
+
+
+def _seconds_for(command: str) -> float:
+    if command in _WRITES_TREE:
+        return CHANGE_SECONDS
+    return current().look_seconds or LOOK_SECONDS
+
+
+def _too_slow(
+    root: Path, arguments: tuple[str, ...], seconds: float, waits_for: str | None
+) -> RalphError:
+    """What to look at where git hangs: it waits for something that it was told to run or read."""
+    shown = " ".join(["git", *arguments])
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    ended = f"{shown} did not end in {seconds:g} s in {root}, so it was ended"
+    if waits_for is not None:
+        return RalphError(f"{ended}: {waits_for}")
+    return RalphError(
+        f"{ended} with all that it had started; look whether it hangs for you as well: a filter in "
+        ".gitattributes (such as git-lfs), or a network file system; where git is only slow, give "
+        "it longer with git_timeout in the settings"
+    )
+
+
+_SHOWN = 80
+
+
+def git_program(root: Path) -> str:
+    """Where git lies; raises ``GitMissing`` where it is not on PATH outside of the work tree."""
+    return _find_git(os.environ.get("PATH", ""), Path(os.path.realpath(root)))
+
+
+def without_git_redirections(environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` in which git finds the repository that it stands in."""
+    return {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
+
+
+@functools.cache
+def _find_git(path: str, real_root: Path) -> str:
+    found = find_trusted_program("git", real_root, path)
+    if found is None:
+        raise _no_git()
+    return found
+
+
+def _no_git() -> RalphError:
+    return GitMissing(
+        "git was not found on PATH; install git 2.31 or newer: https://git-scm.com/downloads, "
+        "or your system's package named git, then start the editor or the terminal anew"
+    )
+
+
+def _environment(root: Path) -> dict[str, str]:
+    """What git finds besides this process's environment; what would redirect it points home."""
+    environment = {
+        "GIT_TERMINAL_PROMPT": "0",
+        # Its complaints are read.
+        "LANGUAGE": "C",
+        "LC_ALL": "C",
+        # A nested repository that is broken must not answer for the one around it.
+        "GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(root)).parent),
+    }
+    redirections = GIT_REDIRECTIONS.intersection(os.environ)
+    if redirections:
+        place = find_worktree(root)
+        home = {
+            "GIT_DIR": str(place.git_dir),
+            "GIT_WORK_TREE": str(place.root),
+            "GIT_COMMON_DIR": str(place.common_dir),
+            "GIT_INDEX_FILE": str(place.git_dir / "index"),
+            "GIT_OBJECT_DIRECTORY": str(place.common_dir / "objects"),
+            "GIT_SHALLOW_FILE": str(place.common_dir / "shallow"),
+            "GIT_GRAFT_FILE": str(place.common_dir / "info" / "grafts"),
+            "GIT_REPLACE_REF_BASE": "refs/replace/",
+        }
+        environment |= {name: home.get(name, "") for name in redirections}
+        environment |= {name: home[name] for name in ("GIT_DIR", "GIT_WORK_TREE")}
+    return environment

@@ -1,0 +1,247 @@
+"""Files that git reads before it answers, where something else than a file makes it wait for ever.
+
+git opens ``.gitignore``, ``.gitattributes``, its configuration and its index without asking what
+they are: a named pipe in the place of one stops every command that reads it. The well-known places
+are looked at before git is started, which takes microseconds; a file of that kind deeper in the
+tree is searched for only where git takes longer than two seconds.
+
+Programs that a repository's own git settings name, and how git is kept from running them.
+
+``git clone`` copies no settings, but an archive or a shared folder brings a whole ``.git``. A look
+at the tree must run nothing of it: neither a filter, which git starts to compare a file that was
+touched, nor a transport, which it starts to fetch an object that a partial clone lacks. Once the
+user has started a run there, the repository's settings are as good as theirs: the agent's own git
+follows them anyway, and without its filters a run would commit something else than git does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from ralph_ls.protocol.errors import StateUnusable, WorkspaceMissing
+from ralph_ls.store.files import LARGEST_FILE, kind_of_irregular, read_regular, size_in_words
+from ralph_ls.store.layout import find_worktree
+
+TREE_FILES = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
+"""Read by git in the work tree; the first two in every folder of it."""
+
+SMALL_FILES = ("config", "config.worktree", "info/attributes", "info/exclude", "info/grafts")
+"""Read by git in its own folder, and written by hand."""
+
+OWN_FILES = (
+    *SMALL_FILES,
+    "HEAD",
+    "commondir",
+    "index",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "packed-refs",
+    "shallow",
+)
+"""Read by git in its own folder."""
+
+MOST_SEARCHED = 200_000
+"""Files and folders that are looked at for one that git waits for."""
+
+
+def require_git_can_read(root: Path) -> None:
+    """Raise ``StateUnusable`` where git would wait for one of the well-known files, naming it."""
+    for path in _well_known(root):
+        why = why_git_cannot_read(path)
+        if why is not None:
+            raise StateUnusable(_describe_problem(path, why))
+
+
+def find_blocking_input(root: Path) -> str | None:
+    """After git did not answer: the first file that it may wait for, and what to do; else None.
+
+    A bounded search of the whole work tree and of git's references.
+    """
+    for path in (*_well_known(root), *_deeper(root)):
+        why = why_git_cannot_read(path)
+        if why is not None:
+            return _describe_problem(path, why)
+    return None
+
+
+def why_git_cannot_read(path: Path) -> str | None:
+    """What is wrong with a file that git reads, in words that follow its name; None: nothing."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        # git says so itself, or takes it as missing.
+        return None
+    kind = kind_of_irregular(status.st_mode)
+    if kind is not None:
+        return None if stat.S_ISDIR(status.st_mode) else f"is {kind}, no regular file"
+    is_small = path.name in TREE_FILES or path.parent.name == "info"
+    if is_small and status.st_size > LARGEST_FILE:
+        return f"is larger than {size_in_words(LARGEST_FILE)}"
+    return None
+
+
+def _describe_problem(path: Path, why: str) -> str:
+    return f"{path} {why}, and git cannot work with it; remove it, or put a file there"
+
+
+def _well_known(root: Path) -> Iterator[Path]:
+    yield from (root / name for name in TREE_FILES)
+    for folder in _git_folders(root):
+        yield from (folder / name for name in OWN_FILES)
+
+
+def _git_folders(root: Path) -> tuple[Path, ...]:
+    """The folder of the work tree, and that of its repository where it is another one."""
+    if (root / ".git").is_dir():
+        return (root / ".git",)
+    try:
+        place = find_worktree(root)
+    except WorkspaceMissing:
+        return ()
+    return tuple(dict.fromkeys((place.git_dir, place.common_dir)))
+
+
+def _deeper(root: Path) -> Iterator[Path]:
+    """Files by which git may be held up, nearest first: in all folders, then git's references."""
+    left = MOST_SEARCHED
+    own = _git_folders(root)
+    skipped = {os.path.realpath(folder) for folder in own}
+    for start in (root, *(folder / "refs" for folder in own)):
+        to_list = deque([os.fspath(start)])
+        while to_list and left > 0:
+            try:
+                with os.scandir(to_list.popleft()) as entries:
+                    for entry in entries:
+                        left -= 1
+                        if entry.is_dir(follow_symlinks=False):
+                            to_list.extend([] if entry.path in skipped else [entry.path])
+                        elif start is not root or entry.name in TREE_FILES:
+                            yield Path(entry.path)
+            except OSError:
+                continue
+
+
+Ask = Callable[..., bytes]
+"""Runs git with these arguments; its answer."""
+
+NO_TRANSPORT: Mapping[str, str] = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+"""No object is fetched, whatever the settings allow."""
+
+_LARGEST = 1 << 20
+"""Bytes of settings that are looked into before git is asked."""
+
+_LOCAL = {"local", "worktree"}
+
+_NAMES_FILTER = re.compile(rb"\[\s*(?:filter|include)", re.IGNORECASE)
+
+_FILTERS = re.compile(r"filter\.(?P<name>.*)\.(?:clean|smudge|process|required)", re.DOTALL)
+
+_PROGRAM = re.compile(
+    r"""
+      alias\..*
+    | core\.(?:askpass|editor|fsmonitor|gitproxy|hookspath|pager|sshcommand|alternaterefscommand)
+    | credential\..*helper
+    | diff\.(?:external|.*\.(?:command|textconv))
+    | filter\..*\.(?:clean|process|smudge)
+    | gpg\.(?:.*\.)?program | gpg\.ssh\.defaultkeycommand
+    | interactive\.difffilter
+    | merge\..*\.driver | (?:merge|diff)tool\..*\.cmd
+    | pager\..*
+    | protocol\..*allow
+    | remote\..*\.(?:uploadpack|receivepack|vcs|proxy)
+    | sendemail\..*cmd | sequence\.editor | trailer\..*\.(?:cmd|command) | uploadpack\..*hook
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+
+_SWITCHES = {"", "true", "false", "yes", "no", "on", "off", "0", "1", "never"}
+"""Values that name nothing: settings such as ``core.fsmonitor`` are a program or a switch."""
+
+_trusted: set[str] = set()
+_known: dict[str, tuple[object, dict[str, str]]] = {}
+
+
+def trust_git_settings(root: Path) -> None:
+    """From now on git may run in this process what this repository's settings name."""
+    _trusted.add(os.path.realpath(root))
+
+
+def disabling_settings(root: Path, ask: Ask) -> Mapping[str, str]:
+    """Variables with which git runs nothing that the settings of this repository name.
+
+    Empty once they are trusted. Settings of the user and of the system are followed as ever.
+    """
+    real = os.path.realpath(root)
+    if real in _trusted:
+        return {}
+    try:
+        place = find_worktree(root)
+    except WorkspaceMissing:
+        return NO_TRANSPORT
+    if os.path.realpath(place.root) in _trusted:
+        return {}
+    files = (place.common_dir / "config", place.git_dir / "config.worktree")
+    texts = tuple(_text_of(path) for path in files)
+    known = _known.get(real)
+    if known is not None and known[0] == texts:
+        return known[1]
+    found = dict(NO_TRANSPORT)
+    if any(_NAMES_FILTER.search(text) for text in texts):
+        found |= _as_variables(_off(ask))
+    if not any(b"include" in text.lower() for text in texts):
+        # What is included may change without these files.
+        _known[real] = (texts, found)
+    return found
+
+
+def programs_named(ask: Ask) -> tuple[tuple[str, str], ...]:
+    """Each setting of the repository's own that names a program, with its value."""
+    return tuple(
+        (key, value)
+        for key, value in _settings(ask)
+        if _PROGRAM.fullmatch(key) and value.strip().lower() not in _SWITCHES
+    )
+
+
+def _off(ask: Ask) -> dict[str, str]:
+    """Settings that switch every filter off which the repository itself defines."""
+    matches = (_FILTERS.fullmatch(key) for key, _ in _settings(ask))
+    names = sorted({found["name"] for found in matches if found is not None})
+    return {
+        f"filter.{name}.{key}": value
+        for name in names
+        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    }
+
+
+def _settings(ask: Ask) -> list[tuple[str, str]]:
+    """The settings of the repository's own files and of all that these include."""
+    fields = ask("config", "-z", "--show-scope", "--includes", "--list").split(b"\0")
+    found: list[tuple[str, str]] = []
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        if os.fsdecode(scope) in _LOCAL:
+            key, _, value = os.fsdecode(entry).partition("\n")
+            found.append((key, value))
+    return found
+
+
+def _text_of(path: Path) -> bytes:
+    try:
+        return read_regular(path, _LARGEST) or b""
+    except StateUnusable:
+        return b"[include"
+
+
+def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """As variables, since a name in a ``-c`` cannot hold an equals sign; behind those there are."""
+    first = os.environ.get("GIT_CONFIG_COUNT", "")
+    start = int(first) if first.isascii() and first.isdigit() else 0
+    found = {"GIT_CONFIG_COUNT": str(start + len(settings))}
+    for number, (key, value) in enumerate(settings.items(), start=start):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found

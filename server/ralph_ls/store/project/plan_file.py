@@ -1,0 +1,356 @@
+"""What people saved: their plan and their settings as an editor wrote them, no work of an agent.
+
+An append-only file beside the inbox, for its owner alone: the editor adds a line for each save and
+the engine reads them when it compares the plan before and after (SPEC §8, people's edits). It keeps
+the newest ones only; what is lost of it makes a person's edit look like the agent's, nothing more.
+
+A person's edit of the plan's file: in place, atomically, and known as a person's (SPEC §8).
+
+What somebody else writes meanwhile is kept: the edit is made anew on what lies there then. It must
+never know which edits there are.
+
+Where a plan is and what it is written in, for whoever reads or edits single tasks of it.
+
+A plan of ``bd`` is asked for with ``bd``, which takes its time; everything here blocks. It must
+never know which orders there are.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
+from ralph_ls.core.plan.limits import LARGEST_PLAN, why_text_too_large, why_too_large
+from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.config.config import Config, OptionalTasks
+from ralph_ls.protocol.errors import (
+    PlanMissing,
+    PlanUnusable,
+    RalphError,
+    StateUnusable,
+    UsageError,
+)
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    ChangedMeanwhile,
+    make_private_folder,
+    read_regular,
+    resolve_inside,
+    write_all,
+    write_atomic,
+)
+from ralph_ls.store.layout import StateFolder
+
+LARGEST_TEXT = 16_384
+"""Characters of a text that is kept whole."""
+
+LARGEST = 262_144
+"""Bytes from which on only the newer half is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSave:
+    """One save of a person."""
+
+    at: datetime
+    path: str
+    """In the work tree, without symbolic links."""
+    before: str
+    """``text_hash`` of what the editor and the file had in common before."""
+    sha256: str
+    """``text_hash`` of what was written."""
+    ticked: tuple[str, ...] = ()
+    """Ids of the tasks that became done with it."""
+    decided: tuple[tuple[str, str], ...] = ()
+    """What it did that an agent may not: the kind (``Forbidden``) and the task's id."""
+    text: str | None = None
+    """What was written, where that is no plan and not too long."""
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text as UTF-8, without the mark that some editors put before it."""
+    return hashlib.sha256(text.removeprefix("\ufeff").encode("utf-8", "replace")).hexdigest()
+
+
+def record_save(state: StateFolder, saved: UserSave) -> None:
+    """Add one save; raises ``StateUnusable`` where that cannot be."""
+    make_private_folder(state.folder)
+    values = {
+        "at": to_wire_time(saved.at),
+        "path": saved.path,
+        "before": saved.before,
+        "sha256": saved.sha256,
+        "ticked": list(saved.ticked),
+        "decided": [list(one) for one in saved.decided],
+        "text": saved.text,
+    }
+    line = json.dumps(values, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    try:
+        descriptor = os.open(state.saves, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+        try:
+            write_all(descriptor, line)
+            size = os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StateUnusable(
+            f"{state.saves} cannot be written: {error.strerror or error}; "
+            "free some space or mend the permissions, then save again"
+        ) from error
+    if size > LARGEST:
+        _keep_newer(state)
+
+
+def read_saves(state: StateFolder, path: str, *, since: datetime) -> Sequence[UserSave]:
+    """The saves of one file from a time on, oldest first; what cannot be read is none."""
+    try:
+        data = read_regular(state.saves, 4 * LARGEST) or b""
+    except StateUnusable:
+        return ()
+    found = (_parse_save(line) for line in data.splitlines())
+    return [saved for saved in found if saved and saved.path == path and saved.at >= since]
+
+
+def _keep_newer(state: StateFolder) -> None:
+    data = read_regular(state.saves, 4 * LARGEST) or b""
+    newer = data[-LARGEST // 2 :]
+    write_atomic(state.saves, newer[newer.find(b"\n") + 1 :], mode=PRIVATE_FILE)
+
+
+def _parse_save(line: bytes) -> UserSave | None:
+    try:
+        values = json.loads(line)
+        at = datetime.fromisoformat(values["at"])
+        if at.tzinfo is None:
+            return None
+        return UserSave(
+            at=at,
+            path=str(values["path"]),
+            before=str(values["before"]),
+            sha256=str(values["sha256"]),
+            ticked=tuple(map(str, values["ticked"])),
+            decided=tuple((str(what), str(task)) for what, task in values.get("decided", ())),
+            text=values.get("text"),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+MERGES = 20
+"""How often an edit is made anew because somebody else was quicker."""
+
+
+def read_plan(root: Path, path: str) -> bytes:
+    """The plan's bytes; raises ``PlanMissing`` where it is gone, else as ``read_plan_file``."""
+    data = read_plan_file(root / path)
+    if data is None:
+        raise PlanMissing(
+            f"the plan {root / path} cannot be read: {os.strerror(errno.ENOENT)}; put it back, "
+            "for example with: git checkout -- " + path
+        )
+    return data
+
+
+def read_plan_file(path: Path) -> bytes | None:
+    """The bytes of a plan, None where there is no such file.
+
+    Raises ``PlanUnusable`` with what to do where it is no regular file, cannot be read, or is
+    larger than a plan may be.
+    """
+    try:
+        data = read_regular(path, LARGEST_PLAN)
+    except StateUnusable as error:
+        raise PlanUnusable(f"the plan {error.message}") from error
+    why = None if data is None else why_too_large(len(data), data.count(b"\n"))
+    if why is not None:
+        raise PlanUnusable(f"the plan {path} is {why}; make it smaller, or remove it")
+    return data
+
+
+def edit_plan(
+    root: Path, path: str, change: Callable[[bytes], bytes], instead: str
+) -> tuple[bytes, bytes]:
+    """Change the plan; gives it as it was and as it is then.
+
+    ``instead`` says what is to be done where somebody writes it again and again. Raises
+    ``PlanMissing``, ``StateUnusable``, and whatever ``change`` does.
+    """
+    target = resolve_inside(root, path)
+    for _ in range(MERGES):
+        data = read_plan(root, path)
+        edited = change(data)
+        if edited == data:
+            return data, data
+        try:
+            write_atomic(target, edited, expected=data)
+        except ChangedMeanwhile:
+            continue
+        return data, edited
+    raise StateUnusable(
+        f"the plan {target} is being written again and again by somebody else; "
+        f"stop that, then {instead}, or run on: ralph run --resume"
+    )
+
+
+def edit_as_user(
+    root: Path,
+    state: StateFolder,
+    path: str,
+    change: Callable[[str], str],
+    *,
+    at: datetime,
+    kind: PlanKind = PlanKind.MARKDOWN,
+) -> bool:
+    """Change the plan on a person's order, and keep that it was one; whether it had to change.
+
+    ``change`` gets the text with what is no UTF-8 in it as half characters, which come out as the
+    same bytes. Raises as ``edit_plan``.
+    """
+
+    def in_bytes(data: bytes) -> bytes:
+        text = data.decode("utf-8", errors="surrogateescape")
+        return change(text).encode("utf-8", errors="surrogateescape")
+
+    before, after = edit_plan(root, path, in_bytes, "try again")
+    if before == after:
+        return False
+    # Under the name that the engine looks for, which has no symbolic links in it.
+    real = os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
+    record_edit(
+        state,
+        real.replace(os.sep, "/"),
+        before.decode("utf-8", errors="replace"),
+        after.decode("utf-8", errors="replace"),
+        at=at,
+        kind=kind,
+    )
+    return True
+
+
+def record_edit(
+    state: StateFolder,
+    path: str,
+    before: str,
+    after: str,
+    *,
+    at: datetime,
+    kind: PlanKind = PlanKind.MARKDOWN,
+) -> None:
+    """Keep what a person's edit of the plan did; raises ``StateUnusable`` where that cannot be.
+
+    ``kind`` is what it is written in where its name does not say so.
+    """
+    from ralph_ls.core.plan.orders import effects_of
+
+    ticked: tuple[str, ...] = ()
+    decided: tuple[tuple[str, str], ...] = ()
+    if why_text_too_large(before) is None and why_text_too_large(after) is None:
+        ticked, decided = effects_of(kind_of_file(path, kind), before, after)
+    saved = UserSave(
+        at=at,
+        path=path,
+        before=text_hash(before),
+        sha256=text_hash(after),
+        ticked=ticked,
+        decided=decided,
+    )
+    record_save(state, saved)
+
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.beads.snapshot import Snapshot
+
+
+BD = "bd"
+"""What a plan is called that ``bd`` keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLocation:
+    """The plan of a work tree."""
+
+    path: str
+    """Relative to the root; where no file is the plan, what it is called."""
+    kind: PlanKind = PlanKind.MARKDOWN
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Where ``bd`` is looked for."""
+    parent: str | None = None
+    """The issue whose parts alone are to be done."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the plan is the text of a file."""
+        return self.kind in {PlanKind.MARKDOWN, PlanKind.STORIES}
+
+
+def find_plan_location(path: str, config: Config, environment: Mapping[str, str]) -> PlanLocation:
+    """The plan that these settings have at ``path``."""
+    kind = profile_of(config.profile).plan_kind
+    if kind in {PlanKind.MARKDOWN, PlanKind.STORIES}:
+        kind = kind_of_file(path, kind)
+    parent = config.beads.parent
+    return PlanLocation(path=path, kind=kind, environment=environment, parent=parent)
+
+
+def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
+    """Titles of the open optional tasks in the plan of a run that does not work on them."""
+    config = state.config
+    if not state.counts.open_optional or config.optional is OptionalTasks.DO or config.task:
+        return ()
+    place = find_plan_location(state.plan, config, {})
+    if place.kind is not PlanKind.MARKDOWN:
+        return ()
+    try:
+        text = read_plan(Path(state.workspace), state.plan).decode("utf-8", errors="replace")
+    except RalphError:
+        return ()
+    plan = parse(text, optional_sections=config.optional_sections).plan
+    tasks = plan.some(states={TaskState.TODO, TaskState.IN_PROGRESS})
+    return tuple(make_sayable(task.title) for task in tasks if task.optional)
+
+
+def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = None) -> Task:
+    """The task in the plan; raises ``UsageError`` where there is none, and what to do.
+
+    ``text`` is the plan's where it is known; otherwise it is read, which raises ``PlanMissing``.
+    """
+    from ralph_ls.core.plan.parsing import parse_plan
+
+    known = text_of_plan(root, place) if text is None else text
+    found = parse_plan(known, place.kind).plan.find(task)
+    if found is None:
+        raise UsageError(
+            f"{place.path} has no task {task!r}; its tasks and their ids are shown by: "
+            "ralph plan --json"
+        )
+    return found
+
+
+def text_of_plan(root: Path, place: PlanLocation) -> str:
+    """The plan's text as it is now; raises ``PlanMissing``."""
+    if place.kind is PlanKind.BEADS:
+        from ralph_ls.core.plan.beads.snapshot import to_text
+
+        return to_text(issues_of(root, place))
+    return read_plan(root, place.path).decode("utf-8", errors="replace")
+
+
+def issues_of(root: Path, place: PlanLocation) -> Snapshot:
+    """What ``bd`` says; raises ``IssuesMissing``."""
+    from ralph_ls.store.external.bd import find_bd, read_snapshot
+
+    return read_snapshot(find_bd(root, place.environment), parent=place.parent)

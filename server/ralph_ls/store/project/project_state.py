@@ -1,0 +1,221 @@
+"""What all clones of a project share: ``<state>/projects/<12 hex>/`` (B; SPEC §4).
+
+A project is known by the address of its remote, a repository without one by its own path. Here lie
+``attempts.txt``, ``metadata.json``, which says whose they are, and B's ``logs/``.
+
+``attempts.txt``: how often each task was tried in vain, for every clone and run (B, SPEC §4).
+
+One line a task, ``id:count``. It is a person's to edit: who deletes it, or a line of it, has those
+tasks tried anew. Several engines may write it, so a run brings only what it has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit, urlunsplit
+
+from ralph_ls.protocol.config.config import Config, LogForm
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    make_private_folder,
+    read_if_there,
+    read_regular,
+    write_atomic,
+)
+from ralph_ls.store.layout import StateFolder
+
+ATTEMPTS = "attempts.txt"
+
+KEPT_PATHS = 20
+"""Clones that are remembered, the newest last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectState:
+    """The folder of one project."""
+
+    folder: Path
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "logs"
+
+    @property
+    def attempts(self) -> Path:
+        """``id:count``, a line for each task that was tried in vain."""
+        return self.folder / ATTEMPTS
+
+    @property
+    def metadata(self) -> Path:
+        return self.folder / "metadata.json"
+
+
+def keeps_project_state(config: Config) -> bool:
+    """Whether a run with these settings has anything to keep here."""
+    return config.log_form is LogForm.JSONL or shares_attempts(config)
+
+
+def shares_attempts(config: Config) -> bool:
+    """Whether attempts are kept beyond a run: nothing in the plan tells of them."""
+    return config.attempts.limit > 0 and not config.attempts.mark
+
+
+def find_project(root: Path, state: StateFolder) -> ProjectState:
+    """The project that the work tree at ``root`` is a clone of; asks git, writes nothing."""
+    known = remote_of(root) or os.fspath(root)
+    name = hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return ProjectState(folder=state.folder.parent.parent / "projects" / name)
+
+
+def open_project(root: Path, state: StateFolder, redact: Callable[[str], str]) -> ProjectState:
+    """The same, made where it is missing, with its ``metadata.json``; raises ``StateUnusable``."""
+    project = find_project(root, state)
+    make_private_folder(project.folder)
+    remote = remote_of(root)
+    known = _known_paths(project)
+    path = redact(os.fspath(root))
+    paths = [*(one for one in known if one != path), path][-KEPT_PATHS:]
+    told = {
+        "remoteUrl": None if remote is None else redact(without_credentials(remote)),
+        "paths": paths,
+    }
+    data = json.dumps(told, ensure_ascii=False, indent=2).encode("utf-8", "replace") + b"\n"
+    if read_if_there(project.metadata) != data:
+        write_atomic(project.metadata, data, mode=PRIVATE_FILE)
+    return project
+
+
+def remote_of(root: Path) -> str | None:
+    """``remote.origin.url`` as it is set; None where there is none."""
+    printed = run_git(root, "config", "--get", "remote.origin.url", accept=(0, 1))
+    return printed.decode("utf-8", "surrogateescape").strip() or None
+
+
+def without_credentials(url: str) -> str:
+    """An address of a remote with nobody's name, password or token in it.
+
+    The name that ``ssh`` logs in with (``git@…``) is no secret, and part of the address.
+    """
+    if "://" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return _USER_INFO.sub("://", url)
+    user, at, host = parts.netloc.rpartition("@")
+    if parts.scheme.endswith("ssh"):
+        return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host))
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+_USER_INFO = re.compile(r"://[^/]*@")
+
+
+def _known_paths(project: ProjectState) -> list[str]:
+    try:
+        found = json.loads(read_if_there(project.metadata) or b"")
+    except ValueError:
+        return []
+    paths = found.get("paths") if isinstance(found, dict) else None
+    return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+
+
+LARGEST_FILE = 1 << 20
+"""Bytes; a larger file is none of ours."""
+
+LOCK_PATIENCE = 5.0
+"""Seconds; whoever writes holds it for an instant."""
+
+
+def read_attempts(project: ProjectState) -> dict[str, int]:
+    """Failed attempts by task id; lines that say nothing of the kind are passed over.
+
+    Raises ``StateUnusable`` where the file cannot be read.
+    """
+    data = read_regular(project.attempts, LARGEST_FILE) or b""
+    lines = (_LINE.fullmatch(line.strip()) for line in data.decode("utf-8", "replace").split("\n"))
+    found = {line["task"]: int(line["count"]) for line in lines if line is not None}
+    return {task: count for task, count in found.items() if count > 0}
+
+
+def merge_attempts(
+    project: ProjectState,
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    renamed: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Bring the change from ``before`` to ``after`` into the file; raises ``StateUnusable``.
+
+    What others wrote meanwhile stays: a task that was reset is counted from nothing.
+    ``renamed`` are ids of tasks by those that they had when the file was written; ``before`` and
+    ``after`` have the new ones.
+    """
+    changed = {task for task in (*before, *after) if before.get(task, 0) != after.get(task, 0)}
+    if not changed and not renamed:
+        return
+
+    def settle(attempts: dict[str, int]) -> None:
+        for was, now in renamed.items():
+            if was in attempts:
+                attempts[now] = max(attempts.pop(was), attempts.get(now, 0))
+        for task in changed:
+            more = after.get(task, 0) - before.get(task, 0)
+            count = attempts.get(task, 0) + more if task in after else 0
+            if count > 0:
+                attempts[task] = count
+            else:
+                attempts.pop(task, None)
+
+    _change(project, settle)
+
+
+def forget_attempts(project: ProjectState, task: str) -> bool:
+    """Take a task's line away; whether there was one. Raises ``StateUnusable``."""
+    if task not in read_attempts(project):
+        return False
+    _change(project, lambda attempts: attempts.pop(task, None))
+    return True
+
+
+def forget_project_attempts(root: Path, state: StateFolder, task: str) -> bool:
+    """The same for whoever has no engine at hand, for the project of the work tree at ``root``."""
+    if not any((state.folder.parent.parent / "projects").glob(f"*/{ATTEMPTS}")):
+        # Most people have no such file anywhere, and git need not be asked whose it were.
+        return False
+    return forget_attempts(find_project(root, state), task)
+
+
+_LINE = re.compile(r"(?P<task>[^\x00-\x1f\x7f]*[^\x00-\x20\x7f]) *: *(?P<count>\d{1,6})")
+
+
+def _change(project: ProjectState, change: Callable[[dict[str, int]], object]) -> None:
+    from filelock import FileLock, Timeout
+
+    make_private_folder(project.folder)
+    lock = FileLock(project.folder / ".attempts.lock", timeout=LOCK_PATIENCE, mode=PRIVATE_FILE)
+    try:
+        with lock:
+            attempts = read_attempts(project)
+            change(attempts)
+            lines = (f"{task}:{count}\n" for task, count in attempts.items())
+            written = "".join(line for line in lines if _LINE.fullmatch(line.rstrip("\n")))
+            write_atomic(project.attempts, written.encode("utf-8", "replace"), mode=PRIVATE_FILE)
+    except Timeout as error:
+        raise StateUnusable(
+            f"{project.attempts} is being written by another process for too long; "
+            f"end that one, or remove {lock.lock_file}"
+        ) from error
+    except OSError as error:
+        raise StateUnusable(
+            f"{project.attempts} cannot be written: {error.strerror or error}; "
+            "free some space or mend the permissions, then try again"
+        ) from error

@@ -1,0 +1,109 @@
+"""Prompts on disk: the built-in wording, and the templates that people put in its place.
+
+A repository's own templates go before those in the user's settings, since they know the project;
+they run only after ``ralph allow``. This module must never know what a text means; ``core.prompt``
+puts them together.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from ralph_ls.core import prompt
+from ralph_ls.core.prompt.texts import Texts, mode_word
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.values import Mode
+from ralph_ls.store.files import read_regular
+
+FOLDER_VARIABLE = "RALPH_PROMPTS_DIR"
+
+LARGEST_PROMPT = 16 << 20
+"""Bytes; no agent takes more."""
+
+_FOLDER = Path(prompt.__path__[0]) / "wording"
+
+
+class PromptSource(StrEnum):
+    """Whose template it is."""
+
+    BUILT_IN = "built-in"
+    REPOSITORY = "repository"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTemplate:
+    """The template of an iteration."""
+
+    source: PromptSource
+    path: str | None = None
+    """Relative to the root for the repository's, whole for the user's; None: built in."""
+    data: bytes | None = None
+    """The file's content; None: built in."""
+    passed_over: tuple[str, ...] = ()
+    """Others that would have been taken without it."""
+
+    @property
+    def text(self) -> str | None:
+        """None: built in."""
+        return None if self.data is None else self.data.decode("utf-8", errors="replace")
+
+
+@functools.cache
+def built_in_texts() -> Texts:
+    """All templates and pieces; read once."""
+    return Texts(templates=_read(_FOLDER / "templates"), pieces=_read(_FOLDER / "pieces"))
+
+
+def find_template(
+    root: Path, config: Config, mode: Mode, environment: Mapping[str, str]
+) -> FoundTemplate:
+    """The template for iterations of that mode: the repository's, the user's, or the built-in one.
+
+    Raises ``StateUnusable`` where one cannot be read.
+    """
+    names = _names(config, mode)
+    folder = prompt_folder(environment)
+    places = [
+        *((PromptSource.REPOSITORY, f"{config.paths.prompts}/{name}") for name in names),
+        *((PromptSource.USER, os.fspath(folder / name)) for name in names),
+    ]
+    found = [
+        (source, path, data)
+        for source, path in places
+        if (data := read_regular(root / path, LARGEST_PROMPT)) is not None
+    ]
+    if not found:
+        return FoundTemplate(source=PromptSource.BUILT_IN)
+    source, path, data = found[0]
+    return FoundTemplate(
+        source=source,
+        path=path,
+        data=data,
+        passed_over=tuple(other for _, other, _ in found[1:]),
+    )
+
+
+def prompt_folder(environment: Mapping[str, str]) -> Path:
+    """``RALPH_PROMPTS_DIR``, else ``ralph/prompts`` in the user's config folder."""
+    chosen = environment.get(FOLDER_VARIABLE, "")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("ralph", appauthor=False)) / "prompts"
+
+
+def _names(config: Config, mode: Mode) -> list[str]:
+    """``stories`` writes ``implement``; who knows the other profiles finds ``build`` as well."""
+    words = dict.fromkeys((mode_word(config.profile, mode), mode.value))
+    return [f"PROMPT_{word}.md" for word in words]
+
+
+def _read(folder: Path) -> dict[str, str]:
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}

@@ -1,0 +1,172 @@
+"""The request of a run: read once where it comes from, and kept in the run's folder.
+
+SPEC §8: a file, standard input, or an issue on GitHub. It is read when a run begins and never
+again: what is asked for must not change under a run, and a run that goes on works on what it began
+with. Secrets are taken out before anything is kept or told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_ls.core.plan.request import put_together, title_of
+from ralph_ls.core.redact import Redactor, secrets_of
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.errors import ConfigError, RequestMissing, StateUnusable
+from ralph_ls.protocol.plan import STDIN, IssueReference, Request, RequestKind, read_reference
+from ralph_ls.store.external.gh import find_gh, view_issue
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    make_private_folder,
+    read_if_there,
+    read_regular,
+    write_atomic,
+)
+from ralph_ls.store.project.config_file import LoadedSettings
+
+LARGEST_REQUEST = 1 << 18
+"""Bytes: an agent reads the whole of it in every iteration."""
+
+FILE_NAME = "request.json"
+"""Where a run keeps its request, in its folder."""
+
+
+def read_request(root: Path, settings: LoadedSettings, environment: Mapping[str, str]) -> Request:
+    """The request that the settings name, without secrets.
+
+    Raises ``RequestMissing`` where none is named or it cannot be read, and ``ConfigError`` where
+    two are.
+    """
+    issue = settings.config.issue
+    if issue.file and issue.github:
+        raise ConfigError(
+            f"issue.file is {issue.file!r} and issue.github is {issue.github!r}, but a run works "
+            "on one request; take one of them away, or give one with --issue"
+        )
+    if issue.file == STDIN:
+        read = _of_text(read_stdin(), RequestKind.STDIN, "standard input")
+    elif issue.file:
+        read = _of_file(root, settings, issue.file)
+    elif (reference := read_reference(issue.github or "")) is not None:
+        read = _of_github(root, reference, environment)
+    else:
+        raise RequestMissing(
+            "the profile issue works on a request, and none is named; give one with --issue: "
+            "a file, - for standard input, or an issue on GitHub such as 123 or owner/name#123. "
+            "For every run, set file or github under [issue] in .ralph/config.toml"
+        )
+    return _without_secrets(read, settings.config, environment)
+
+
+def read_stdin() -> bytes:
+    """All of standard input, but no more than is too much; empty where it is closed."""
+    data = b""
+    if sys.__stdin__ is None:
+        return data
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = sys.__stdin__.fileno()
+        while len(data) <= LARGEST_REQUEST and (more := os.read(descriptor, 1 << 16)):
+            data += more
+    return data
+
+
+def save_request(folder: Path, request: Request) -> None:
+    """Keep it for as long as the run's files are kept; raises ``StateUnusable``."""
+    make_private_folder(folder)
+    data = request.model_dump_json(by_alias=True, exclude_none=True).encode()
+    write_atomic(folder / FILE_NAME, data, mode=PRIVATE_FILE)
+
+
+def load_request(folder: Path) -> Request:
+    """The request of the run whose files lie in ``folder``; raises ``RequestMissing``."""
+    data = read_if_there(folder / FILE_NAME)
+    if data is None:
+        raise RequestMissing(
+            f"the request of the run in {folder} is not there any more, so it cannot go on; "
+            "start a new run: ralph run --issue …"
+        )
+    try:
+        return Request.model_validate_json(data)
+    except ValidationError as error:
+        raise RequestMissing(
+            f"{folder / FILE_NAME} holds no request any more, so the run cannot go on; "
+            "start a new run: ralph run --issue …"
+        ) from error
+
+
+def _of_file(root: Path, settings: LoadedSettings, name: str) -> Request:
+    path = root / name
+    source = _display_name(root, path, name)
+    brought = settings.from_file.get("issue", {}).get("file")
+    if brought == name and "issue.file" not in settings.overrides and not _is_inside(root, path):
+        # What a repository names must lie in it: it could have any file sent to an agent.
+        raise ConfigError(
+            f"issue.file in .ralph/config.toml is {name!r}, which leads out of the work tree; "
+            f"if that is the request that you mean, say so: ralph run --issue {name}"
+        )
+    try:
+        data = read_regular(path, LARGEST_REQUEST)
+    except StateUnusable as error:
+        raise RequestMissing(f"the request cannot be read: {error.message}") from error
+    if data is None:
+        raise RequestMissing(
+            f"there is no request at {path}; write what is wanted there, or name another file or "
+            "issue with --issue"
+        )
+    return _of_text(data, RequestKind.FILE, source)
+
+
+def _of_text(data: bytes, kind: RequestKind, source: str) -> Request:
+    if len(data) > LARGEST_REQUEST:
+        raise RequestMissing(
+            f"the request in {source} is larger than {LARGEST_REQUEST} bytes; say in it what is "
+            "wanted, and name the files in which the rest stands"
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RequestMissing(
+            f"the request in {source} is not UTF-8 (byte {error.start + 1}); save it as UTF-8"
+        ) from error
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not text:
+        raise RequestMissing(f"the request in {source} is empty; write what is wanted there")
+    return Request(kind=kind, title=title_of(text), source=source, text=text)
+
+
+def _of_github(root: Path, reference: IssueReference, environment: Mapping[str, str]) -> Request:
+    issue = view_issue(find_gh(root, environment), reference)
+    told = put_together(issue, limit=LARGEST_REQUEST)
+    known = read_reference(issue.url) or reference
+    return Request(
+        kind=RequestKind.GITHUB,
+        title=issue.title,
+        source=str(known),
+        text=told.text,
+        url=issue.url or None,
+        is_closed=not issue.is_open,
+        comments_left_out=told.left_out,
+    )
+
+
+def _without_secrets(request: Request, config: Config, environment: Mapping[str, str]) -> Request:
+    agent = config.agents.get(config.agent)
+    secrets = secrets_of({**environment, **({} if agent is None else agent.env)})
+    redact = Redactor(secrets=secrets).redact
+    return request.model_copy(update={"title": redact(request.title), "text": redact(request.text)})
+
+
+def _display_name(root: Path, path: Path, name: str) -> str:
+    """How a file is named: from the root where it lies below, else as it was given."""
+    absolute = Path(os.path.normpath(path))
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else name
+
+
+def _is_inside(root: Path, path: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -1,0 +1,269 @@
+"""Where validation scripts lie in a work tree: the one file, and the folder beside it (SPEC §4).
+
+The folder is called as the file is, with ``.d`` at its end: ``validate.sh`` and ``validate.d``.
+This module must never know which of them an iteration asks for, nor how they are run.
+
+The files of a work tree that a script runs with it, read as they are now.
+
+A script is approved with what it runs: what it sources, and what it gives to an interpreter, and
+what those source. It is found by reading, never by running (``core.scripts``). Files are followed
+within the work tree alone, in a bounded number; what is not covered is said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from ralph_ls.core.loop.validation_scripts import asks_for, may_change_of
+from ralph_ls.core.scripts.named_files import Kind, Named, files_named_in
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.files import names_in, read_regular
+
+
+def validation_folder(config: Config) -> str:
+    """The folder of the scripts, relative to the root."""
+    return PurePosixPath(config.paths.validate_script).with_suffix(".d").as_posix()
+
+
+def validation_files(root: Path, config: Config) -> list[str]:
+    """The validation scripts that are there, executable or not, in the order they are run in.
+
+    Hidden files and an editor's copies, whose names end with ``~``, are none. Raises
+    ``StateUnusable`` where the folder cannot be listed.
+    """
+    script, folder = config.paths.validate_script, validation_folder(config)
+    found = [script] if (root / script).is_file() else []
+    names = [name for name in names_in(root / folder) if (root / folder / name).is_file()]
+    kept = [name for name in names if not name.startswith(".") and not name.endswith("~")]
+    return [*found, *(f"{folder}/{name}" for name in kept)]
+
+
+def can_run(root: Path, path: str) -> bool:
+    """Whether the script is there and executable."""
+    return (root / path).is_file() and os.access(root / path, os.X_OK)
+
+
+MOST_FILES = 100
+"""Files that are followed from one script."""
+
+LARGEST_FOLLOWED = 256 << 10
+"""Bytes of a script that is read for what it names."""
+
+PACKAGE = "package.json"
+
+_PATTERN = re.compile(r"[*?\[]")
+_SHEBANG = re.compile(rb"#!\s*(?P<program>\S+)(?:[ \t]+(?P<rest>[^\n]*))?")
+_SHELL_NAME = re.compile(r"(?:ba|da|z|k|mk|a|fi)?sh")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """A file that a script runs, or a part of one."""
+
+    name: str
+    """As a person knows it: the path, or the path and what in it."""
+    data: bytes
+    path: str | None
+    """The path, where the whole file is meant."""
+    is_ignored: bool = False
+    """By git: it is not the repository's, and may hold what nobody should see."""
+
+
+@dataclass(slots=True)
+class ScriptFiles:
+    """All that was found."""
+
+    files: dict[str, ScriptFile] = field(default_factory=dict)
+    not_covered: dict[str, None] = field(default_factory=dict)
+    """In words, in the order in which it was found."""
+
+
+def files_run_by(
+    root: Path, path: str, data: bytes, *, limit: int, approved: Collection[str] = ()
+) -> ScriptFiles:
+    """What the script at ``path`` runs of the tree, itself not included.
+
+    ``approved`` are names that were covered when the user approved the script: they stay covered,
+    whatever has become of the file. Raises ``StateUnusable`` for one that cannot be read, or is
+    larger than ``limit``.
+    """
+    return _Following(root, path, data, limit, approved).run()
+
+
+class _Following:
+    def __init__(
+        self, root: Path, path: str, data: bytes, limit: int, approved: Collection[str]
+    ) -> None:
+        self._root = Path(os.path.realpath(root))
+        self._limit = limit
+        self._approved = approved
+        self._open = may_change_of(data.decode("utf-8", errors="replace"))
+        self._found = ScriptFiles()
+        self._seen = {posixpath.normpath(path)}
+        self._waiting = [(posixpath.normpath(path), data, Kind.PROGRAM)]
+
+    def run(self) -> ScriptFiles:
+        while self._waiting:
+            path, data, kind = self._waiting.pop(0)
+            if not _is_shell(path, data, kind):
+                self._say(f"what {path} imports or runs in turn")
+            elif len(data) > LARGEST_FOLLOWED:
+                self._say(f"what {path} runs: it is longer than {LARGEST_FOLLOWED >> 10} KB")
+            else:
+                self._follow(path, files_named_in(data.decode("utf-8", errors="replace")))
+            self._shebang(path, data)
+        return self._found
+
+    def _say(self, words: str) -> None:
+        self._found.not_covered[words] = None
+
+    def _follow(self, path: str, named: Named) -> None:
+        folders = self._folders(path, named.folders)
+        wanted: dict[str, Kind] = {}
+        for reference in named.references:
+            for one in reference.paths:
+                for found in self._candidates(folders, one):
+                    wanted.setdefault(found, reference.kind)
+        self._take(wanted)
+        for script in named.package_scripts:
+            self._package_script(folders, script)
+        for line in dict.fromkeys(named.computed):
+            self._say(f"a file that line {line} of {path} runs: its name is computed")
+        for program, file in named.runners.items():
+            self._say(f"what {program} runs ({file}, and what the project is made of)")
+
+    def _folders(self, path: str, moves: Iterable[str]) -> list[str]:
+        """Where a name of this script may be relative to: the root, its own folder, a ``cd``."""
+        own = posixpath.dirname(path)
+        moved = [posixpath.join(base, move) for base in ("", own) for move in moves if move]
+        inside = (posixpath.normpath(one or ".") for one in ("", own, *moved))
+        return [one for one in dict.fromkeys(inside) if _is_inside(one)]
+
+    def _candidates(self, folders: Sequence[str], named: str) -> Iterator[str]:
+        """The files of the tree that a name may be."""
+        if "\0" in named or len(named) >= 4096:
+            return
+        if posixpath.isabs(named):
+            inside = os.path.relpath(named, self._root)
+            folders, named = ["."], inside.replace(os.sep, "/")
+        for folder in folders:
+            path = posixpath.normpath(posixpath.join(folder, named))
+            if not _is_inside(path):
+                continue
+            if not _PATTERN.search(path):
+                if (self._root / path).is_file():
+                    yield path
+                continue
+            try:
+                matches = sorted(self._root.glob(path))
+            except (OSError, ValueError):
+                continue
+            for match in matches[: MOST_FILES + 1]:
+                if match.is_file():
+                    yield match.relative_to(self._root).as_posix()
+
+    def _take(self, wanted: dict[str, Kind]) -> None:
+        fresh = {path: kind for path, kind in wanted.items() if path not in self._seen}
+        self._seen |= fresh.keys()
+        ignored = self._ignored(fresh)
+        for path, kind in fresh.items():
+            if asks_for(self._open, [path]):
+                self._say(f"{path}: the script says that it may change")
+            elif len(self._found.files) >= MOST_FILES:
+                self._say(f"more than {MOST_FILES} files")
+            else:
+                self._take_one(path, kind, is_ignored=path in ignored)
+
+    def _take_one(self, path: str, kind: Kind, *, is_ignored: bool) -> None:
+        target = Path(os.path.realpath(self._root / path))
+        if not target.is_relative_to(self._root):
+            # Where a link of the repository leads is the repository's to say, and to change.
+            data = os.fsencode(f"a link to {target}")
+            self._found.files[path] = ScriptFile(path, data, path)
+            return
+        data = read_regular(target, self._limit) or b""
+        is_built = kind is Kind.PROGRAM and (is_ignored or b"\0" in data[:8192])
+        if is_built and path not in self._approved:
+            what = "git ignores it" if is_ignored else "it is no text"
+            self._say(f"{path}: {what}, so it is taken for something that the project builds")
+            return
+        self._found.files[path] = ScriptFile(path, data, path, is_ignored)
+        self._waiting.append((path, data, kind))
+
+    def _ignored(self, paths: Iterable[str]) -> set[str]:
+        """Those that git ignores; none where it cannot be asked."""
+        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        if not names:
+            return set()
+        try:
+            printed = run_git(
+                self._root, "check-ignore", "-z", "--stdin", accept=(0, 1, 128), stdin=names
+            )
+        except RalphError:
+            return set()
+        return {os.fsdecode(one) for one in printed.split(b"\0") if one}
+
+    def _package_script(self, folders: Sequence[str], script: str) -> None:
+        """A script of ``package.json``, with those that run before and after it, is a shell's."""
+        for folder in folders:
+            file = posixpath.normpath(posixpath.join(folder, PACKAGE))
+            known = _scripts_in(self._root / file, self._limit)
+            texts = {
+                name: known[name]
+                for name in (f"pre{script}", script, f"post{script}")
+                if name in known
+            }
+            name = f"{file}: scripts.{script}"
+            if not texts or name in self._seen:
+                continue
+            self._seen.add(name)
+            data = json.dumps(texts, ensure_ascii=False, indent=2).encode()
+            self._found.files[name] = ScriptFile(name, data, None)
+            for text in texts.values():
+                self._follow(file, files_named_in(text))
+
+    def _shebang(self, path: str, data: bytes) -> None:
+        """An interpreter that is a file of the tree."""
+        found = _SHEBANG.match(data)
+        words = [] if found is None else os.fsdecode(found[0][2:]).split()
+        for word in words[:2]:
+            if not posixpath.isabs(word) and "/" in word:
+                folders = self._folders(path, [])
+                self._take(dict.fromkeys(self._candidates(folders, word), Kind.PROGRAM))
+
+
+def _is_shell(path: str, data: bytes, kind: Kind) -> bool:
+    """Whether a shell reads this file."""
+    found = _SHEBANG.match(data)
+    if kind is Kind.SHELL:
+        return True
+    if found is None:
+        # Without one the shell that starts it reads it; an interpreter's file has its ending.
+        ending = posixpath.splitext(path)[1]
+        return b"\0" not in data[:8192] and ending in {"", ".sh", ".bash", ".d"}
+    words = [posixpath.basename(word) for word in os.fsdecode(found[0][2:]).split()]
+    return any(_SHELL_NAME.fullmatch(word) for word in words[:3])
+
+
+def _is_inside(path: str) -> bool:
+    return path != ".." and not path.startswith("../") and not posixpath.isabs(path)
+
+
+def _scripts_in(path: Path, limit: int) -> dict[str, str]:
+    """The scripts of a ``package.json``; none where there are none that can be read."""
+    try:
+        value = json.loads(read_regular(path, limit) or b"{}")
+    except (RalphError, ValueError, RecursionError):
+        return {}
+    scripts = value.get("scripts") if isinstance(value, dict) else None
+    if not isinstance(scripts, dict):
+        return {}
+    return {name: text for name, text in scripts.items() if isinstance(text, str)}

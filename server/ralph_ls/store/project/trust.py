@@ -1,0 +1,383 @@
+"""What a repository brings that would run, and whether its owner has allowed it (SPEC §2).
+
+A clone must not run its own commands: agent command, validation script, prompts. ``ralph allow``
+shows each and stores a hash outside the tree; a change asks again. What a person gives on the
+command line or in the environment needs no leave.
+
+What one run may execute: read from the approvals when its engine starts, and not again.
+
+A file that an agent can write must not decide what the loop executes next. What the user approves
+meanwhile reaches a live run as a command alone, which an iteration cannot give; an approval that
+appears in the file without one is taken out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from ralph_ls.core.loop.agent_choosing import names_of_run
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.errors import NotAllowed
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    files_below,
+    make_private_folder,
+    names_in,
+    read_if_there,
+    read_regular,
+    write_atomic,
+)
+from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.project.scripts import files_run_by, validation_files
+
+COMMANDS = ("on_pr_ready", "on_question")
+"""Settings that name a command which is run beside the agent."""
+
+SANDBOX = "sandbox"
+"""The settings of what is put around an agent."""
+
+LARGEST_FILE = 64 << 20
+"""Bytes of a file that can be shown and allowed."""
+
+BD_HOOKS = ".beads/hooks"
+"""Scripts of a repository that ``bd`` runs."""
+
+
+VERIFY = "verify: "
+"""What the key of a command begins with that a plan names (SPEC §8, Closing)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that the repository would have run or told to an agent."""
+
+    key: str
+    """``agents.command``, or the path of a file in the tree."""
+    text: str
+    """What is shown before it is allowed: the setting, or the file's content."""
+    digest: str
+    agent: str | None = None
+    """The agent that it belongs to; None for what every run uses."""
+    path: str | None = None
+    """The file of the tree whose content it is; None: it is a setting."""
+    is_private: bool = False
+    """A file that git ignores: it is named by its hash, and its content is not shown."""
+    not_covered: tuple[str, ...] = ()
+    """What it runs and no claim is about, in words."""
+
+
+class TrustRecord(WireModel):
+    """What was allowed for one work tree: key to digest."""
+
+    root: str = ""
+    allowed: dict[str, str] = Field(default_factory=dict)
+
+
+def claims_of(
+    root: Path, config: Config, from_file: Mapping[str, Any], approved: Collection[str] = ()
+) -> tuple[Claim, ...]:
+    """Everything that this repository brings and that could run, sorted by key.
+
+    ``approved`` are the keys of what was approved before: a file that was covered stays covered,
+    also where it now looks like something that the project builds. Raises ``StateUnusable`` for a
+    file that cannot be read, or is too large to be shown.
+    """
+    claims: list[Claim] = []
+    for name, table in from_file.get("agents", {}).items():
+        claims += _claims_of_words(root, f"agents.{name}", table, table, approved, agent=name)
+    if table := from_file.get(SANDBOX):
+        words = {"argv": (*table.get("prefix", ()), *table.get("stop", ()))}
+        claims += _claims_of_words(root, SANDBOX, table, words, approved)
+    for key in COMMANDS:
+        if from_file.get(key):
+            claims += _claims_of_command(root, key, tuple(from_file[key]), approved)
+    for path in _scripts_and_prompts(root, config):
+        data = read_regular(root / path, LARGEST_FILE) or b""
+        if PurePosixPath(path).suffix == ".md":
+            claims.append(claim_of_file(path, data))
+        else:
+            claims += claims_of_script(root, path, data, approved)
+    return tuple(sorted(claims, key=lambda claim: claim.key))
+
+
+def claims_of_run(
+    claims: Iterable[Claim], config: Config, overrides: Iterable[str]
+) -> tuple[Claim, ...]:
+    """Those claims that a run would use; an agent that came with the run needs no leave."""
+    given = set(overrides)
+    used = {name for name in (config.agent, *names_of_run(config)) if f"agents.{name}" not in given}
+    return tuple(claim for claim in claims if claim.agent is None or claim.agent in used)
+
+
+def claim_of_file(path: str, data: bytes) -> Claim:
+    """The claim that a file of the tree makes, with the very bytes that are going to be used."""
+    return _claim(_path_key(path), data, path=_path_key(path))
+
+
+def claims_of_script(
+    root: Path, path: str, data: bytes, approved: Collection[str] = ()
+) -> tuple[Claim, ...]:
+    """The claims of a script with this content: itself, and what it runs of the tree with it."""
+    return tuple(_with_what_it_runs(root, claim_of_file(path, data), data, approved))
+
+
+def require_unchanged_command(
+    root: Path,
+    key: str,
+    argv: tuple[str, ...],
+    claims: Iterable[Claim],
+    is_approved: Callable[[str, str], bool] = lambda _key, _digest: False,
+) -> None:
+    """Raise ``NotAllowed`` where a command of the repository is not what was allowed for the run.
+
+    ``claims`` are those that the run began with, ``is_approved`` says of a key and a digest whether
+    the user has approved that since. A command that the repository did not bring is the user's own,
+    and needs no approval.
+    """
+    known = {claim.key: claim.digest for claim in claims}
+    if key not in known:
+        return
+    changed = [
+        claim.key
+        for claim in _claims_of_command(root, key, argv, known)
+        if known.get(claim.key) != claim.digest and not is_approved(claim.key, claim.digest)
+    ]
+    if changed:
+        raise NotAllowed(
+            f"{', '.join(changed)} changed since the run began, so it is not run; "
+            "look at it and allow it with: ralph allow"
+        )
+
+
+def claims_of_commands(commands: Iterable[str]) -> tuple[Claim, ...]:
+    """The claims of commands that a plan names, so that a run would verify its tasks with them."""
+    return tuple(_claim(f"{VERIFY}{command}", command.encode()) for command in commands)
+
+
+def require_allowed(state: StateFolder, claims: Iterable[Claim]) -> None:
+    """Raise ``NotAllowed`` naming every claim that was not allowed as it is now."""
+    refuse_claims(unapproved_claims(state, claims))
+
+
+def refuse_claims(missing: Iterable[Claim]) -> None:
+    """Raise ``NotAllowed`` naming these claims, if there are any."""
+    missing = tuple(missing)
+    if missing:
+        names = ", ".join(claim.key for claim in missing)
+        raise NotAllowed(
+            f"this repository brings things that would run and that you have not allowed: {names}; "
+            "look at them and allow them with: ralph allow"
+        )
+
+
+def unapproved_claims(state: StateFolder, claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """The claims that were never allowed, or have changed since."""
+    allowed = read_record(state).allowed
+    return tuple(claim for claim in claims if allowed.get(claim.key) != claim.digest)
+
+
+def digest_of(claims: Iterable[Claim]) -> str:
+    """The hash of all that these claims show, by which an approval names what was looked at."""
+    shown = sorted(f"{claim.key}\0{claim.digest}" for claim in claims)
+    return hashlib.sha256("\n".join(shown).encode("utf-8", errors="replace")).hexdigest()
+
+
+def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
+    """Remember these claims as allowed, and no others but a plan's commands.
+
+    Those come and go with its tasks, and each is known by all that it says.
+    """
+    known = read_record(state).allowed
+    kept = {key: digest for key, digest in known.items() if key.startswith(VERIFY)}
+    given = {claim.key: claim.digest for claim in claims}
+    write_record(state, TrustRecord(root=str(root), allowed={**kept, **given}))
+
+
+def write_record(state: StateFolder, record: TrustRecord) -> None:
+    """Store what was allowed; raises ``StateUnusable`` where that fails."""
+    make_private_folder(state.folder)
+    data = record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
+    write_atomic(_record_path(state), data, mode=PRIVATE_FILE)
+
+
+def read_record(state: StateFolder) -> TrustRecord:
+    """What was allowed; an unreadable record allows nothing."""
+    data = read_if_there(_record_path(state))
+    if data is None:
+        return TrustRecord()
+    try:
+        return TrustRecord.model_validate_json(data)
+    except ValidationError:
+        return TrustRecord()
+
+
+def _record_path(state: StateFolder) -> Path:
+    return state.folder / "trust.json"
+
+
+def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
+    found = validation_files(root, config)
+    prompts = root / config.paths.prompts
+    names = [name for name in names_in(prompts) if fnmatch(name, "PROMPT_*.md")]
+    found += [(prompts / name).relative_to(root).as_posix() for name in names]
+    if profile_of(config.profile).plan_kind is PlanKind.BEADS:
+        # bd runs them by itself whenever an issue changes, also when the loop changes one.
+        found += [path.relative_to(root).as_posix() for path in files_below(root / BD_HOOKS)]
+    return [path for path in found if (root / path).is_file()]
+
+
+def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The files of the tree that an agent's table names, with what is in them."""
+    real_root = root.resolve()
+    for word in dict.fromkeys(_words(table)):
+        path = root / word
+        if "\0" in word or len(word) >= 4096 or not path.is_file():
+            continue
+        target = path.resolve()
+        if target.is_relative_to(real_root):
+            yield word, read_regular(path, LARGEST_FILE) or b""
+        elif not Path(word).is_absolute() and ".." not in Path(word).parts:
+            # Where a link of the repository leads is the repository's to say, and to change.
+            yield word, os.fsencode(f"a link to {target}")
+
+
+def _words(table: Mapping[str, Any]) -> Iterator[str]:
+    """What in a table may name a file: arguments, words of ``sh -c``, variables such as paths."""
+    argv = [str(part) for part in table.get("argv", ())]
+    yield from argv
+    for option, script in itertools.pairwise(argv):
+        if re.fullmatch(r"-\w*c", option):
+            yield from filter(None, re.split(r"[\s\"'`;|&<>()=,$:]+", script))
+    for value in table.get("env", {}).values():
+        yield value
+        yield from filter(None, re.split(r"[\s:;=,]+", value))
+
+
+def _path_key(path: str) -> str:
+    """A path as a key, also where its bytes are no UTF-8."""
+    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
+
+
+def _claims_of_command(
+    root: Path, key: str, argv: tuple[str, ...], approved: Collection[str]
+) -> list[Claim]:
+    """A command of the settings, and the files of the tree that it names."""
+    return _claims_of_words(root, key, argv, {"argv": argv}, approved)
+
+
+def _claims_of_words(
+    root: Path,
+    key: str,
+    setting: Any,
+    table: Mapping[str, Any],
+    approved: Collection[str],
+    *,
+    agent: str | None = None,
+) -> list[Claim]:
+    """A setting that names programs, the files of the tree among them, and what those run."""
+    is_table = isinstance(setting, dict)
+    text = json.dumps(
+        setting, ensure_ascii=False, indent=2 if is_table else None, sort_keys=is_table
+    )
+    found = [_claim(key, text.encode(), agent=agent)]
+    for path, data in _files_named_by(root, table):
+        claim = _claim(f"{key}: {path}", data, agent=agent, path=path)
+        found += _with_what_it_runs(root, claim, data, approved, owner=key)
+    # One file may be named by several words, and by another file.
+    return list({claim.key: claim for claim in found}.values())
+
+
+def _with_what_it_runs(
+    root: Path, claim: Claim, data: bytes, approved: Collection[str], *, owner: str | None = None
+) -> Iterator[Claim]:
+    """A script's claim, and one for each file that it runs, under its owner's key."""
+    owner = owner or claim.key
+    path = claim.path or ""
+    names = {key.removeprefix(f"{owner}: ") for key in approved if key.startswith(f"{owner}: ")}
+    found = files_run_by(root, path, data, limit=LARGEST_FILE, approved=names)
+    yield replace(claim, not_covered=tuple(found.not_covered))
+    for file in found.files.values():
+        made = _claim(
+            f"{owner}: {_path_key(file.name)}", file.data, agent=claim.agent, path=file.path
+        )
+        yield replace(made, is_private=file.is_ignored)
+
+
+def _claim(key: str, data: bytes, *, agent: str | None = None, path: str | None = None) -> Claim:
+    return Claim(
+        key=key,
+        text=data.decode("utf-8", errors="replace"),
+        digest=hashlib.sha256(data).hexdigest(),
+        agent=agent,
+        path=path,
+    )
+
+
+class RunTrust:
+    """The approvals that hold for one run."""
+
+    def __init__(self, allowed: Mapping[str, str]) -> None:
+        self._allowed = dict(allowed)
+        self._lock = threading.Lock()
+
+    def missing(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
+        """The claims that are not approved as they are now."""
+        return tuple(claim for claim in claims if self._allowed.get(claim.key) != claim.digest)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What was approved, in whatever form."""
+        return frozenset(self._allowed)
+
+    def require(self, claims: Iterable[Claim]) -> None:
+        """Raise ``NotAllowed`` naming every claim that is not approved as it is now."""
+        refuse_claims(self.missing(claims))
+
+    def is_approved(self, key: str, digest: str) -> bool:
+        """Whether this very content is approved under its key."""
+        return self._allowed.get(key) == digest
+
+    def accept(self, approved: Mapping[str, str]) -> None:
+        """Take over what the user has approved since; it is stored by whoever asked."""
+        with self._lock:
+            self._allowed |= approved
+
+    def take_out_added(self, state: StateFolder) -> tuple[str, ...]:
+        """Take out of the file what was not approved when the run began, nor accepted since.
+
+        The keys of that; one that was approved in another form gets that form back.
+        Raises ``StateUnusable`` where the file cannot be written.
+        """
+        with self._lock:
+            record = read_record(state)
+            added = [
+                key for key, digest in record.allowed.items() if self._allowed.get(key) != digest
+            ]
+            if not added:
+                return ()
+            known = [key for key in record.allowed if key in self._allowed]
+            kept = {key: self._allowed[key] for key in known}
+            write_record(state, record.model_copy(update={"allowed": kept}))
+            return tuple(sorted(added))
+
+
+def read_run_trust(state: StateFolder, claims: Iterable[Claim]) -> RunTrust:
+    """The approvals as they are now; raises ``NotAllowed`` where a claim lacks one."""
+    found = RunTrust(read_record(state).allowed)
+    found.require(claims)
+    return found

@@ -1,0 +1,213 @@
+"""Control from inside an iteration: which run started the process that asks for something.
+
+An agent must not steer the run that it works for: not reset its breaker, approve a script that it
+has rewritten, or answer its own question. A process belongs to a run when it or an ancestor carries
+the marker of one of its iterations, when the agent or the engine is among its ancestors. Commands
+of ``on_*`` carry a marker of another kind: they speak for the user, and may answer, note and stop.
+
+What a process of the same user does to the files by hand cannot be prevented here. Only a sandbox
+around the agent is a boundary; this keeps the loop's own verbs and messages out of its reach.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_ls.protocol.errors import FromInside
+from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
+from ralph_ls.store.run.lock import is_held, read_owner
+from ralph_ls.store.run.runs import find_run
+
+if TYPE_CHECKING:
+    import psutil
+
+MARKER = "RALPH_ITERATION_ID"
+"""The variable that marks every process which a run starts: ``<run>/<start>``, ``<run>/on_…``."""
+
+SAME_START = 1.0
+"""Seconds by which two readings of one process's start time may differ."""
+
+Process = tuple[int, float]
+"""A pid, and when the process was started: together they name one process for good."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestry:
+    """A process and its ancestors, nearest first, with the markers that they carry."""
+
+    processes: tuple[Process, ...] = ()
+    markers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorktreeRuns:
+    """What is known of the runs of one work tree."""
+
+    ids: frozenset[str] = frozenset()
+    live: str | None = None
+    """The run that an engine has under way."""
+    engine: Process | None = None
+    """That engine."""
+    agent: Process | None = None
+    """The agent that it has started last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMembership:
+    """The part of a run that a process belongs to."""
+
+    run: str
+    part: str = ""
+    """The start of an iteration, or the setting of a command; empty where that is not known."""
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it is a command of ``on_*``, which speaks for the user."""
+        return self.part.startswith("on_")
+
+    def __str__(self) -> str:
+        if self.is_command:
+            return f"the command {self.part} of run {self.run}"
+        return f"an iteration of run {self.run}" if self.part else f"run {self.run}"
+
+
+def require_outside(
+    worktree: Worktree, state: StateFolder, what: str, *, by_command: bool = False
+) -> None:
+    """Raise ``FromInside`` where this process belongs to a run of the work tree.
+
+    ``by_command`` lets commands of ``on_*`` pass. A work tree and a state folder that an agent's
+    tests have made for themselves know nothing of its run, so everything works there.
+    """
+    inside = find_membership(ancestry_of(os.getpid()), known_runs(worktree, state))
+    if inside is None or (by_command and inside.is_command):
+        return
+    raise FromInside(
+        f"{what} was refused: it was started from inside {inside}, and what a run starts must not "
+        "change that run, its work tree or what it may execute; ask from another terminal"
+    )
+
+
+def require_own_trust(state: StateFolder, what: str) -> None:
+    """Raise ``FromInside`` where a run that has its state beside ``state`` started this process.
+
+    An approval in the same state root is one that the user's next run would act on, whichever work
+    tree it is for.
+    """
+    for marker in ancestry_of(os.getpid()).markers:
+        inside = _membership_of(marker)
+        if inside is None or not _has_run(state.folder.parent, inside.run):
+            continue
+        raise FromInside(
+            f"{what} was refused: it was started from inside {inside}, whose approvals are kept in "
+            f"the same state folder ({state.folder.parent.parent}); ask from another terminal, or "
+            "in tests give them a folder with RALPH_STATE_DIR"
+        )
+
+
+def find_membership(ancestry: Ancestry, known: WorktreeRuns) -> RunMembership | None:
+    """The part of one of these runs that a process belongs to; None: it is outside of all.
+
+    An iteration anywhere in the ancestry decides: what an agent starts as a command stays its own.
+    """
+    marked = [
+        inside
+        for marker in ancestry.markers
+        if (inside := _membership_of(marker)) is not None and inside.run in known.ids
+    ]
+    iteration = next((inside for inside in marked if not inside.is_command), None)
+    if iteration is not None:
+        return iteration
+    if known.live is not None and _is_among(known.agent, ancestry.processes):
+        return RunMembership(run=known.live)
+    if marked:
+        return marked[0]
+    # The engine itself, which answers for nobody, is not among its own ancestors.
+    if known.live is not None and _is_among(known.engine, ancestry.processes[1:]):
+        return RunMembership(run=known.live)
+    return None
+
+
+def ancestry_of(pid: int) -> Ancestry:
+    """A process and what can be read of its ancestors.
+
+    One whose environment may not be read is another user's; its own ancestors are still looked at.
+    """
+    import psutil
+
+    processes: list[Process] = []
+    markers: list[str] = []
+    own = os.environ.get(MARKER) if pid == os.getpid() else None
+    if own is not None:
+        # Also where an agent's program has changed its environment since it was started.
+        markers.append(own)
+    try:
+        process: psutil.Process | None = psutil.Process(pid)
+        while process is not None:
+            processes.append((process.pid, process.create_time()))
+            marker = _environment_of(process).get(MARKER)
+            if marker is not None and marker not in markers:
+                markers.append(marker)
+            process = process.parent()
+    except (psutil.Error, OSError, ValueError):
+        # It has ended under our eyes, or the system hides it: what was found counts.
+        pass
+    return Ancestry(processes=tuple(processes), markers=tuple(markers))
+
+
+def known_runs(worktree: Worktree, state: StateFolder) -> WorktreeRuns:
+    """The runs of a work tree, by its git directory and by its state."""
+    owner = read_owner(worktree.git_dir)
+    ids = set(state.run_ids())
+    if owner is None:
+        return WorktreeRuns(ids=frozenset(ids))
+    ids |= {owner.run, *StateFolder(folder=Path(owner.state_dir)).run_ids()}
+    if not is_held(worktree.git_dir):
+        return WorktreeRuns(ids=frozenset(ids))
+    found = find_run(worktree, state)
+    agent = None
+    if found is not None and found.state.current is not None:
+        started = found.state.current.agent
+        agent = None if started is None else (started.pid, started.process_start_time)
+    return WorktreeRuns(
+        ids=frozenset(ids),
+        live=owner.run,
+        engine=(owner.pid, owner.process_start_time),
+        agent=agent,
+    )
+
+
+def _environment_of(process: psutil.Process) -> Mapping[str, str]:
+    import psutil
+
+    try:
+        return process.environ()
+    except (psutil.Error, OSError, ValueError):
+        return {}
+
+
+def _membership_of(marker: str) -> RunMembership | None:
+    run, _, part = marker.partition("/")
+    return RunMembership(run=run, part=part) if RUN_ID.fullmatch(run) and part else None
+
+
+def _has_run(worktrees: Path, run: str) -> bool:
+    return any((folder / "runs" / run).is_dir() for folder in _folders_in(worktrees))
+
+
+def _folders_in(folder: Path) -> Iterable[Path]:
+    try:
+        return tuple(folder.iterdir())
+    except OSError:
+        return ()
+
+
+def _is_among(process: Process | None, others: Iterable[Process]) -> bool:
+    if process is None:
+        return False
+    pid, start = process
+    return any(pid == other and abs(start - began) < SAME_START for other, began in others)

@@ -1,0 +1,118 @@
+"""``decide.txt`` and ``blocked.txt``: views of the journal that people may edit (SPEC §4, §7)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+
+from ralph_ls.core.loop.decide_file import asked_in, format_decide, parse_decide, read_halt_files
+from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.protocol.config.config import PathsConfig
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
+
+_SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+
+
+def load_halt_files(root: Path, paths: PathsConfig) -> HaltFiles:
+    """What the two files say now; bytes that are no UTF-8 are replaced.
+
+    Raises ``StateUnusable`` where one leads out of the tree, or is nothing that can be read.
+    """
+    decide = read_regular(resolve_inside(root, paths.decide))
+    blocked = read_regular(resolve_inside(root, paths.blocked))
+    return read_halt_files(_text(decide), _text(blocked))
+
+
+def write_decide(
+    root: Path,
+    paths: PathsConfig,
+    *,
+    question: str,
+    iteration: int | None,
+    asked_at: datetime,
+    answer: str | None = None,
+) -> Path:
+    """Write the question, with its answer once there is one; a person's own edit is kept.
+
+    What stands there from another iteration is no answer to this one, though the words be the same.
+    """
+    path = resolve_inside(root, paths.decide)
+    known = read_regular(path)
+    if answer is None and known is not None and _holds(known, question, iteration):
+        return path
+    _make_folder_of(path, root)
+    write_atomic(path, format_decide(question, iteration, asked_at, answer).encode())
+    return path
+
+
+def write_blocked(root: Path, paths: PathsConfig, reason: str) -> Path:
+    """R §1: the reason and a newline."""
+    path = resolve_inside(root, paths.blocked)
+    _make_folder_of(path, root)
+    write_atomic(path, f"{reason.strip()}\n".encode())
+    return path
+
+
+def make_halt_folders(root: Path, paths: PathsConfig) -> list[Path]:
+    """The folders of the halt files, made where they were missing; raises ``StateUnusable``."""
+    files = [resolve_inside(root, path) for path in (paths.decide, paths.blocked)]
+    for file in files:
+        _make_folder_of(file, root)
+    return sorted({file.parent for file in files})
+
+
+def remove_decide(root: Path, paths: PathsConfig) -> None:
+    """Remove the file if it is answered; a new, open question stays."""
+    path = resolve_inside(root, paths.decide)
+    data = read_regular(path)
+    if data is not None and parse_decide(_text(data) or "")[1] is not None:
+        path.unlink(missing_ok=True)
+
+
+def remove_blocked(root: Path, paths: PathsConfig) -> None:
+    """Remove the file: the blocker was resolved."""
+    resolve_inside(root, paths.blocked).unlink(missing_ok=True)
+
+
+def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
+    """Put an answer below the open question of ``decide.txt``, which no engine watches.
+
+    Raises FileNotFoundError where there is no question.
+    """
+    path = resolve_inside(root, paths.decide)
+    data = read_regular(path)
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    text = data.decode("utf-8", errors="surrogateescape")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if not text.endswith("\n"):
+        text += newline
+    if not _SEPARATOR.search(text):
+        text += f"{newline}---{newline}## Answer{newline}"
+    text += answer.strip().replace("\n", newline) + newline
+    write_atomic(path, text.encode("utf-8", errors="surrogateescape"), expected=data)
+
+
+def _make_folder_of(path: Path, root: Path) -> None:
+    try:
+        make_folders_below(root, path.parent)
+    except OSError as error:
+        raise StateUnusable(
+            f"{path} cannot be written: {error.filename}: {error.strerror}; "
+            "mend that, or set another path under [paths] in .ralph/config.toml"
+        ) from error
+
+
+def _holds(data: bytes, question: str, iteration: int | None) -> bool:
+    text = _text(data) or ""
+    origin = asked_in(text)
+    is_older = None not in {origin, iteration} and origin != iteration
+    return not is_older and parse_decide(text)[0].split() == question.split()
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", errors="replace")

@@ -1,0 +1,172 @@
+"""Where an iteration began and what it left, as its journal tells.
+
+It must never ask git: whether a commit is still there is not known here.
+
+What an iteration changed: its two ends out of the journal, and what git knows between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
+from ralph_ls.protocol.lsp.row_methods import ChangesResult
+from ralph_ls.protocol.run.events import Event, EvidenceGathered, IterationEnded, IterationStarted
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_objects import (
+    SHOWN_FILES,
+    commits_between,
+    empty_tree,
+    files_between,
+)
+from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
+from ralph_ls.store.run.journal import each_event
+from ralph_ls.store.run.runs import find_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationBounds:
+    """The two ends of an iteration."""
+
+    run: str
+    start: int
+    iteration: int
+    base: str | None
+    """What HEAD was when it began; None: there was no commit yet."""
+    head: str | None
+    """The last commit of its agent; None where it made none, or goes on."""
+    next_base: str | None
+    """What HEAD was when the next iteration of the run began; None where there is no next one."""
+    is_newest: bool
+    is_settled: bool
+
+
+def find_bounds(
+    worktree: Worktree, state: StateFolder, *, run: str | None, start: int
+) -> IterationBounds:
+    """The ends of an iteration of a run, of the newest one where ``run`` is None.
+
+    Raises ``UsageError`` where there is no such run, or where it had no such start.
+    """
+    found = find_run(worktree, state)
+    if found is not None:
+        state = StateFolder(folder=found.files.folder.parent.parent)
+    wanted = run if run is not None or found is None else found.state.run
+    if wanted is None or not RUN_ID.fullmatch(wanted) or not state.run(wanted).journal.exists():
+        which = "there was never a run" if wanted is None else f"there is no run {wanted}"
+        raise UsageError(f"{which} in {worktree.root}; see its runs with: ralph status")
+    return _bounds_of(wanted, start, _known(state, wanted, {"iterationStarted", "iterationEnded"}))
+
+
+def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
+    """The first start of each iteration of the newest run, in their order."""
+    found = find_run(worktree, state)
+    if found is None:
+        return ()
+    first: dict[int, int] = {}
+    for event in each_event(found.files.journal, kinds={"iterationStarted"}):
+        if isinstance(event, IterationStarted):
+            first.setdefault(event.iteration, event.start)
+    return tuple(sorted(first.values()))
+
+
+def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
+    """What the agents of each run committed in the work tree itself, the newest run first.
+
+    What a person committed meanwhile is not among them.
+    """
+    for run in reversed(state.run_ids()):
+        found: set[str] = set()
+        for event in _known(state, run, {"evidenceGathered", "iterationEnded"}):
+            match event:
+                case EvidenceGathered(evidence=evidence):
+                    found.update(
+                        one.hash
+                        for one in evidence.commits
+                        if not one.repository and not one.by_person
+                    )
+                case IterationEnded(commit=str(commit)):
+                    found.add(commit)
+                case _:
+                    pass
+        yield frozenset(found)
+
+
+def _known(state: StateFolder, run: str, kinds: Collection[str]) -> Iterator[Event]:
+    for event in each_event(state.run(run).journal, kinds=kinds):
+        if isinstance(event, IterationStarted | IterationEnded | EvidenceGathered):
+            yield event
+
+
+def _bounds_of(run: str, start: int, events: Iterable[Event]) -> IterationBounds:
+    begun: IterationStarted | None = None
+    later: IterationStarted | None = None
+    settled: IterationEnded | None = None
+    newest = 0
+    for event in events:
+        if isinstance(event, IterationStarted):
+            newest = max(newest, event.start)
+            begun = event if event.start == start else begun
+            later = event if event.start == start + 1 else later
+        elif isinstance(event, IterationEnded) and event.start == start:
+            settled = event
+    if begun is None:
+        have = f"its last one is {newest}" if newest else "it has none"
+        raise UsageError(f"run {run} has no start {start}; {have}")
+    return IterationBounds(
+        run=run,
+        start=start,
+        iteration=begun.iteration,
+        base=begun.baseline.head,
+        head=None if settled is None else settled.commit,
+        next_base=None if later is None else later.baseline.head,
+        is_newest=later is None,
+        is_settled=settled is not None,
+    )
+
+
+def changes_of(
+    worktree: Worktree, state: StateFolder, *, run: str | None, start: int
+) -> ChangesResult:
+    """What an iteration changed, by git; blocks.
+
+    The newest one that made no commit is held against the work tree, and so is one that goes on.
+    An earlier one ends where the next one began. Raises ``UsageError`` where there is no such
+    iteration, and ``StateUnusable`` where git has its commits no more.
+    """
+    ends = find_bounds(worktree, state, run=run, start=start)
+    base = ends.base or empty_tree(_any_head(worktree))
+    head = _head_of(ends)
+    try:
+        files = files_between(worktree.root, base, head)
+        commits = commits_between(worktree.root, base, head or "HEAD") if _has_head(ends) else ()
+    except RalphError as error:
+        raise StateUnusable(
+            f"the changes of iteration {ends.iteration} cannot be shown: {error.message}"
+        ) from error
+    return ChangesResult(
+        iteration=ends.iteration,
+        start=start,
+        base=base,
+        head=head,
+        commits=commits[::-1],
+        files=files[:SHOWN_FILES],
+        more_files=max(0, len(files) - SHOWN_FILES),
+    )
+
+
+def _head_of(ends: IterationBounds) -> str | None:
+    if ends.head is not None:
+        return ends.head
+    return None if ends.is_newest else ends.next_base
+
+
+def _has_head(ends: IterationBounds) -> bool:
+    """Whether commits can lie between the ends; before the first commit there are none."""
+    return ends.base is not None or _head_of(ends) is not None
+
+
+def _any_head(worktree: Worktree) -> str | None:
+    printed = run_git(worktree.root, "rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1))
+    return printed.decode().strip() or None

@@ -1,0 +1,357 @@
+"""The one port that starts a process of ours for a viewer: a run that outlives whoever asked.
+
+A work tree's own modules are kept off its import path (``own_python``).
+The new process has a session of its own, so closing the terminal or the editor does not end it;
+its standard error goes to ``engine.err`` beside the run's journal (SPEC §2).
+
+Starting a run in the background, for whoever asks: a terminal or an editor.
+
+What keeps a run from starting is found by the engine itself, in a process of its own; it says
+which error of ours it was beside the words, so that the asker can raise the very same one.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ralph_ls.core.loop.ownership import Settlement
+from ralph_ls.protocol.config.config import Config, OnHalt, ProfileName
+from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
+from ralph_ls.protocol.plan import STDIN
+from ralph_ls.protocol.run.events import RunResumed, RunStarted
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
+from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, new_run_id
+from ralph_ls.store.own_python import own_command
+from ralph_ls.store.project.config_file import load_settings, previous_choice, require_one_profile
+from ralph_ls.store.run.engine_output import launcher_variable
+from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch, Tail
+from ralph_ls.store.run.journal import JournalReader
+from ralph_ls.store.run.runs import find_run
+
+ERROR_TAIL = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchResult:
+    """What became of a start."""
+
+    pid: int
+    started: bool
+    exit_code: int | None = None
+    error: str = ""
+    """What the process said on its standard error, where it did not start."""
+
+
+def command_line(arguments: Sequence[str]) -> list[str]:
+    """Our own program as a command line."""
+    return own_command("-m", "ralph_ls", *arguments)
+
+
+def launch_detached(
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    files: RunFiles,
+    given: bytes = b"",
+) -> LaunchResult:
+    """Start an engine in the background and wait until its run has begun, or it has failed.
+
+    ``given`` is what it finds on its standard input.
+    """
+    make_private_folder(files.folder)
+    before = files.journal.stat().st_size if files.journal.exists() else 0
+    errors_before = files.engine_errors.stat().st_size if files.engine_errors.exists() else 0
+    changed = threading.Event()
+    with FolderWatch([files.folder], changed.set):
+        process = _start(arguments, cwd, environment, files.engine_errors, given)
+        tail, reader = Tail(files.journal, offset=before), JournalReader()
+        while True:
+            changed.clear()
+            exit_code = process.poll()
+            if _has_begun(tail, reader):
+                # Whoever started it reaps it, however long that one lives.
+                threading.Thread(target=process.wait, name="reaper", daemon=True).start()
+                return LaunchResult(pid=process.pid, started=True)
+            if exit_code is not None:
+                error = _error_of(files.engine_errors, errors_before)
+                return LaunchResult(
+                    pid=process.pid, started=False, exit_code=exit_code, error=error
+                )
+            changed.wait(timeout=LIVE_INTERVAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedCommand:
+    """How a program of ours ended."""
+
+    exit_code: int
+    out: str
+    error: str
+    """The end of what it said on its standard error."""
+
+
+def run_to_end(
+    arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+) -> CompletedCommand:
+    """Run our own program, in a process of its own, and wait for its end; nothing is typed to it.
+
+    It is not ended with the process that waits for it: what it changes it changes whole.
+    """
+    done = subprocess.run(
+        command_line(arguments),
+        cwd=cwd,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        start_new_session=sys.platform != "win32",
+    )
+    return CompletedCommand(
+        exit_code=done.returncode,
+        out=done.stdout.decode("utf-8", errors="replace"),
+        error=done.stderr.decode("utf-8", errors="replace").strip()[-ERROR_TAIL:],
+    )
+
+
+def _start(
+    arguments: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    errors: Path,
+    given: bytes,
+) -> subprocess.Popen[bytes]:
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
+    errors.touch(mode=PRIVATE_FILE)
+    with errors.open("ab") as error_file, tempfile.TemporaryFile() as given_file:
+        given_file.write(given)
+        given_file.seek(0)
+        return subprocess.Popen(
+            command_line(arguments),
+            cwd=cwd,
+            env={**environment, **launcher_variable()},
+            stdin=given_file if given else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=error_file,
+            start_new_session=sys.platform != "win32",
+            creationflags=flags,
+        )
+
+
+def _has_begun(tail: Tail, reader: JournalReader) -> bool:
+    begun = False
+    while data := tail.read():
+        for event in reader.feed(data):
+            begun = begun or isinstance(event, RunStarted | RunResumed)
+    return begun
+
+
+def _error_of(path: Path, offset: int) -> str:
+    data = Tail(path, offset=offset).read()
+    return data.decode("utf-8", errors="replace").strip()[-ERROR_TAIL:]
+
+
+EDITOR_LIMIT = 20
+"""Iterations of a start that names no limit, where the settings have none either (SPEC §3)."""
+
+REFUSED = "ralph-refused: "
+"""How a launched engine's line on standard error begins that names the error's class."""
+
+FLAGS = {
+    "profile": "--profile",
+    "agent": "--agent",
+    "paths.plan": "--plan",
+    "mode": "--mode",
+    "task": "--task",
+    "max_stuck": "--max-stuck",
+    "timeout": "--timeout",
+    "max_duration": "--max-time",
+    "max_cost_usd": "--max-cost",
+    "max_tokens": "--max-tokens",
+    "on_halt": "--on-halt",
+    "issue.file": "--issue",
+    "issue.github": "--issue",
+    "models.every": "--model",
+}
+
+REPEATED = {"tools.allow": "--allow-tool", "tools.deny": "--deny-tool"}
+"""Flags that are given once for each value."""
+
+
+class EngineStartFailed(RalphError):
+    """A launched engine ended before its run began, and named none of our errors."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOrder:
+    """What somebody wants run in the background."""
+
+    environment: Mapping[str, str]
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted snake_case key to value: what was given for this run alone."""
+    resume: bool = False
+    """Go on with the last run that did not end with 0."""
+    settle: Settlement | None = None
+    """What is to be done with all that an open iteration of it left."""
+    by: str | None = None
+    """Who resumes it, where that is not the terminal."""
+    read_stdin: Callable[[], bytes] | None = None
+    """What came on standard input, for a request that is there; None: nothing can."""
+    default_limit: int | None = None
+    """Iterations, where neither the order nor the settings have a limit; None: refuse that."""
+
+
+_FLAGS = {Settlement.TAKE_ALL: "--take-all", Settlement.LEAVE: "--leave"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedRun:
+    """A run that goes on in the background."""
+
+    run: str
+    pid: int
+    limit: int | None
+    """Iterations that it may take; None where only its duration is limited."""
+    files: RunFiles
+
+
+def start_detached(
+    worktree: Worktree, state: StateFolder, order: StartOrder, now: datetime
+) -> StartedRun:
+    """Start an engine and wait until its run has begun.
+
+    Raises the ``RalphError`` that the engine was refused with, ``UsageError`` without a limit,
+    ``NoEngine`` where there is no run to resume. Blocks.
+    """
+    given = {key: value for key, value in order.overrides.items() if value is not None}
+    known, earlier = given, None
+    run = new_run_id(now)
+    files = state.run(run)
+    if order.resume:
+        found = find_run(worktree, state)
+        if found is None:
+            raise NoEngine(f"there was never a run in {worktree.root}; start one with: ralph run")
+        run, files, known = found.state.run, found.files, {**found.state.overrides, **given}
+        earlier = previous_choice(found.state)
+    settings = load_settings(worktree.root, order.environment, known, earlier=earlier)
+    require_one_profile(settings)
+    config = settings.config
+    if order.default_limit is None:
+        _require_limit(config)
+    elif config.max_iterations is None and config.max_duration is None:
+        given["max_iterations"] = order.default_limit
+    on_halt = config.on_halt or OnHalt.WAIT
+    arguments = [*run_arguments({**given, "on_halt": on_halt.value}), "--run-id", run]
+    arguments += ["--resume"] if order.resume else []
+    arguments += [] if order.settle is None else [_FLAGS[order.settle]]
+    # In one word with its flag, so that a name which begins with a dash is still a name.
+    arguments += [f"--by={order.by}"] if order.by else []
+    is_on_stdin = config.profile is ProfileName.ISSUE and config.issue.file == STDIN
+    launched = launch_detached(
+        arguments,
+        cwd=worktree.root,
+        environment=order.environment,
+        files=files,
+        given=order.read_stdin() if order.read_stdin and is_on_stdin and not order.resume else b"",
+    )
+    if not launched.started:
+        raise _refusal_of(launched, files)
+    limit = given.get("max_iterations", config.max_iterations)
+    return StartedRun(run=run, pid=launched.pid, limit=limit, files=files)
+
+
+def _require_limit(config: Config) -> None:
+    """Raise ``UsageError`` where nothing is sure to end the run."""
+    is_metered = config.max_cost_usd is not None or config.max_tokens is not None
+    is_bound = config.max_iterations is not None or config.max_duration is not None
+    if not is_bound and (config.allow_unmetered or not is_metered):
+        raise UsageError("a run in the background needs a limit, such as: ralph run 20 --detach")
+
+
+def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
+    """The command line that gives these overrides again, for a process of its own."""
+    arguments = ["run"]
+    if overrides.get("max_iterations") is not None:
+        arguments.append(str(overrides["max_iterations"]))
+    if overrides.get("allow_unmetered"):
+        arguments.append("--allow-unmetered")
+    if overrides.get("skip_review"):
+        arguments.append("--skip-review")
+    if overrides.get("push") is not None:
+        arguments.append("--push" if overrides["push"] else "--no-push")
+    for key, flag in REPEATED.items():
+        arguments += [word for value in overrides.get(key) or () for word in (flag, str(value))]
+    table = overrides.get("agents.command")
+    for key, flag in FLAGS.items():
+        value = overrides.get(key)
+        if value not in {None, ""} and not (key == "agent" and table is not None):
+            arguments += [flag, str(value)]
+    if table is not None:
+        arguments += ["--agent-command", shlex.join(table["argv"])]
+        arguments += ["--agent-prompt", table["prompt"]]
+    return arguments
+
+
+@contextmanager
+def reporting_refusals() -> Iterator[None]:
+    """Around a launched engine: name the error that keeps its run from beginning."""
+    try:
+        yield
+    except RalphError as error:
+        sys.stderr.write(f"{REFUSED}{type(error).__name__}\n")
+        raise
+
+
+def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:
+    """The error that the engine ended with, in its own words."""
+    told = parse_refusal(launched.error)
+    if told is not None:
+        return told
+    lines = launched.error.splitlines()
+    exit_code = launched.exit_code or RalphError.exit_code
+    last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
+    return EngineStartFailed(
+        f"the engine ended with {exit_code} before its run began: {last}; "
+        f"all that it said is in {files.engine_errors}",
+        exit_code,
+    )
+
+
+def parse_refusal(errors: str) -> RalphError | None:
+    """The error of ours that a process named on its standard error, in its own words."""
+    lines = errors.splitlines()
+    for index in reversed(range(len(lines))):
+        if lines[index].startswith(REFUSED):
+            cls = _errors().get(lines[index].removeprefix(REFUSED).strip())
+            message = "\n".join(lines[index + 1 :]).removeprefix("ralph: ").strip()
+            if cls is not None and message:
+                return cls(message)
+    return None
+
+
+def _errors() -> dict[str, type[RalphError]]:
+    """Every error of ours that is made of a message alone, by its name."""
+    found: dict[str, type[RalphError]] = {}
+    waiting: list[type[RalphError]] = [RalphError]
+    while waiting:
+        cls = waiting.pop()
+        if cls is not EngineStartFailed:
+            found[cls.__name__] = cls
+        waiting += cls.__subclasses__()
+    return found

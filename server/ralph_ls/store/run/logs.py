@@ -1,0 +1,343 @@
+"""The logs for people: S's frames or R's files (SPEC §4).
+
+They are renderings, never read back by anything of ours. A log is never overwritten: what an
+earlier run left moves to ``logs/run-<id>/``. A log that cannot be written does not end a run; the
+first failure is kept and told.
+
+B's log of a run, in the state of its project: every line JSON, one file a run (SPEC §4).
+
+It is a rendering for people and their ``jq``, never read back. A log that cannot be written does
+not end a run; the first failure is kept and told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ralph_ls.core.views.loop_log import AgentLines, iteration_end, iteration_start
+from ralph_ls.core.views.summary import frame_foot, frame_head
+from ralph_ls.protocol.config.config import LogForm, LogRetention
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.values import Mode
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    make_folders_below,
+    make_private_folder,
+    mark_in_use,
+    names_in,
+    open_to_append,
+    remove_unused,
+    write_all,
+)
+from ralph_ls.store.run.summary_file import SummaryFile
+
+MOST_LOGS = 100_000
+"""Names in the folder of the logs that are looked at."""
+
+_OUR_LOGS = re.compile(
+    r"(iteration-\d{3,}|\d{4}-\d\d-\d\d_\d{3,}|\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)\.log"
+)
+_OUR_FOLDERS = re.compile(r"run-[\w-]+")
+_OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
+
+
+class TextLog:
+    """The log files of one run, written while it goes on."""
+
+    def __init__(
+        self,
+        root: Path,
+        folder: str,
+        *,
+        form: LogForm,
+        started: datetime,
+        mode_word: Callable[[Mode], str] = str,
+    ) -> None:
+        """``folder`` lies below ``root``; ``started`` is local time, and names a run's file.
+
+        ``mode_word`` says what a mode is called in the summary.
+        """
+        self.folder = root / folder
+        self.summary_file = SummaryFile(root, self.folder, mode_word=mode_word)
+        self._problem: str | None = None
+        self._root = root
+        self._form = form
+        self._started = started
+        self._file: Path | None = None
+        self._descriptor: int | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """The first failure to write, in words."""
+        return self._problem or self.summary_file.problem
+
+    def begin(
+        self,
+        start: int,
+        iteration: int,
+        branch: str | None,
+        now: datetime,
+        *,
+        mode: Mode = Mode.BUILD,
+        task: str | None = None,
+    ) -> None:
+        """Open the iteration's frame."""
+        del mode, task
+        try:
+            self._open(start)
+        except OSError as error:
+            self._note(error)
+        self._write(frame_head(iteration, branch, now).encode())
+
+    def write(self, data: bytes) -> None:
+        """The agent's output, both streams as they come."""
+        self._write(data)
+
+    def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None = None) -> None:
+        """Close the frame and add the summary's row, before the next agent starts (R §3)."""
+        del exit_code
+        self._write(frame_foot(ended, now).encode())
+        if self._form is LogForm.ITERATION:
+            self.close()
+        self.summary_file.add(ended)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _open(self, start: int) -> None:
+        if self._descriptor is not None and self._file is not None and self._file.exists():
+            return
+        # An agent that cleans the tree takes the log with it.
+        self.close()
+        make_folders_below(self._root, self.folder)
+        if self._form is LogForm.ITERATION:
+            self._file = self.folder / f"iteration-{start:03d}.log"
+        elif self._file is None:
+            self._file = _next_of_the_day(self.folder, self._started)
+        self._descriptor = open_to_append(self._file, mode=0o644)
+
+    def _write(self, data: bytes) -> None:
+        if self._descriptor is None:
+            return
+        try:
+            write_all(self._descriptor, data)
+        except OSError as error:
+            self._note(error)
+
+    def _note(self, error: OSError) -> None:
+        if self.problem is None:
+            self._problem = f"{self.folder}: {error.strerror or error}"
+
+
+def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
+    """Move what an earlier run left to ``logs/run-<id>/``; None where there was nothing.
+
+    Raises ``StateUnusable`` where it cannot be moved: it would be written over.
+    """
+    try:
+        names = [name for name in names_in(folder, MOST_LOGS) if _OLD_FILES.fullmatch(name)]
+    except StateUnusable:
+        # Nothing there, or nothing that can be written into: the log itself tells that.
+        return None
+    if not names:
+        return None
+    target = folder / f"run-{earlier_run or 'earlier'}"
+    number = 1
+    while target.exists():
+        number += 1
+        target = folder / f"run-{earlier_run or 'earlier'}-{number}"
+    try:
+        target.mkdir()
+        for name in names:
+            (folder / name).replace(target / name)
+    except OSError as error:
+        raise StateUnusable(
+            f"the logs of an earlier run cannot be moved to {target}: {error.strerror or error}; "
+            "move them away, or mend the permissions"
+        ) from error
+    return target
+
+
+def find_old_logs(
+    folder: Path, retention: LogRetention, now: datetime, *, kept_since: datetime | None = None
+) -> list[Path]:
+    """The logs that need not be kept, oldest first: neither new enough nor among the newest.
+
+    By time of change; only files that are named as ours, in ``folder`` and its ``run-<id>/``. With
+    no rule at all everything is kept. What was written since ``kept_since`` is kept in any case.
+    """
+    if retention.days is None and retention.newest is None:
+        return []
+    found: list[tuple[float, Path]] = []
+    for place in (
+        folder,
+        *(path for path in _entries(folder) if _OUR_FOLDERS.fullmatch(path.name)),
+    ):
+        if place.is_symlink():
+            continue
+        for path in _entries(place):
+            with contextlib.suppress(OSError):
+                status = path.lstat()
+                if _OUR_LOGS.fullmatch(path.name) and stat.S_ISREG(status.st_mode):
+                    found.append((status.st_mtime, path))
+    found.sort(reverse=True)
+    old = found[retention.newest or 0 :]
+    protected = [] if retention.days is None else [now - timedelta(days=retention.days)]
+    protected += [] if kept_since is None else [kept_since]
+    for since in protected:
+        old = [(changed, path) for changed, path in old if changed < since.timestamp()]
+    return [path for _, path in reversed(old)]
+
+
+def remove_logs(paths: Iterable[Path]) -> int:
+    """Remove logs, and folders of runs that are empty then; how many of them are gone."""
+    removed = 0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if not remove_unused(path):
+                continue
+            removed += 1
+            if _OUR_FOLDERS.fullmatch(path.parent.name):
+                path.parent.rmdir()
+    return removed
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return [folder / name for name in names_in(folder, MOST_LOGS)]
+    except StateUnusable:
+        return []
+
+
+def _next_of_the_day(folder: Path, started: datetime) -> Path:
+    day = f"{started:%Y-%m-%d}"
+    pattern = re.compile(rf"{day}_(\d{{3,}})\.log")
+    try:
+        names = names_in(folder, MOST_LOGS)
+    except StateUnusable as error:
+        raise OSError(errno.EFBIG, error.message) from error
+    numbers = [int(match[1]) for name in names if (match := pattern.fullmatch(name))]
+    return folder / f"{day}_{max(numbers, default=0) + 1:03d}.log"
+
+
+STDOUT, STDERR, VALIDATION = "stdout", "stderr", "validation"
+
+
+class JsonlLog:
+    """The log file of one run, written while it goes on."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        summary: SummaryFile,
+        started: datetime,
+        now: Callable[[], datetime],
+    ) -> None:
+        """``folder``: None where no log is wanted; ``started``, local time, names the file."""
+        self.summary_file = summary
+        self._folder = folder
+        self._started = started
+        self._now = now
+        self._problem: str | None = None
+        self._file: Path | None = None
+        self._descriptor: int | None = None
+        self._streams = {
+            name: AgentLines(has_records=name == STDOUT) for name in (STDOUT, STDERR, VALIDATION)
+        }
+
+    @property
+    def problem(self) -> str | None:
+        """The first failure to write, in words."""
+        return self._problem or self.summary_file.problem
+
+    def begin(
+        self,
+        start: int,
+        iteration: int,
+        branch: str | None,
+        now: datetime,
+        *,
+        mode: Mode,
+        task: str | None,
+    ) -> None:
+        """Write the loop's line before the agent's."""
+        del start, branch
+        self._write(iteration_start(iteration=iteration, issue=task, mode=mode.value, at=now))
+
+    def hear(self, stream: str, data: bytes) -> None:
+        """What the agent prints on one of its streams."""
+        self._write(self._streams[stream].feed(data, self._now()))
+
+    def write(self, data: bytes) -> None:
+        """What something else prints, such as the validation script."""
+        self.hear(VALIDATION, data)
+
+    def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None) -> None:
+        """Write the loop's line after the agent's, and the row of the summary."""
+        self._finish_lines(now)
+        self._write(
+            iteration_end(
+                iteration=ended.iteration, exit_code=exit_code, seconds=ended.seconds, at=now
+            )
+        )
+        self.summary_file.add(ended)
+
+    def close(self) -> None:
+        """Write what has no newline yet, and close the file; idempotent."""
+        self._finish_lines(self._now())
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _finish_lines(self, at: datetime) -> None:
+        self._write(b"".join(lines.finish(at) for lines in self._streams.values()))
+
+    def _write(self, data: bytes) -> None:
+        if not data or self._folder is None:
+            return
+        try:
+            descriptor = self._open(self._folder)
+            size = os.fstat(descriptor).st_size
+        except (OSError, StateUnusable) as error:
+            self._note(error)
+            return
+        try:
+            write_all(descriptor, data)
+        except OSError as error:
+            self._note(error)
+            # Half a line is none, and would spoil the next one.
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, size)
+
+    def _note(self, error: OSError | StateUnusable) -> None:
+        why = error.message if isinstance(error, StateUnusable) else error.strerror or str(error)
+        self._problem = self.problem or f"{self._folder}: {why}"
+
+    def _open(self, folder: Path) -> int:
+        if self._descriptor is not None and self._file is not None and self._file.exists():
+            return self._descriptor
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        make_private_folder(folder)
+        while self._descriptor is None:
+            self._file = folder / f"{self._started:%Y-%m-%dT%H-%M-%S}.log"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL
+            try:
+                self._descriptor = os.open(self._file, flags, PRIVATE_FILE)
+            except FileExistsError:
+                # Another clone's run began in the same second, or this one before it was resumed.
+                self._started += timedelta(seconds=1)
+        mark_in_use(self._descriptor)
+        return self._descriptor

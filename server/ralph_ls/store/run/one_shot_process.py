@@ -1,0 +1,99 @@
+"""A short errand: a process of ours that an editor waits for, and may call back.
+
+The other port beside ``launch``: what is started here lives no longer than whoever asked. It gets
+its request as one line on standard input, which stays open until somebody calls it back; where
+that closes, also because the asker died, it ends by itself with all that it started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, cast
+
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.external.supervisor import end_family
+from ralph_ls.store.run.launch import ERROR_TAIL, command_line, parse_refusal
+
+PATIENCE = 10.0
+"""Seconds that it has to end what it started before it is ended itself."""
+
+
+class OneShotProcess:
+    """A process that is on its way; ``run`` may be called once."""
+
+    def __init__(
+        self, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+    ) -> None:
+        flags = 0
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NEW_PROCESS_GROUP
+        self._process = subprocess.Popen(
+            command_line(arguments),
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Ctrl-C in the asker's terminal is for the asker, who then closes standard input.
+            start_new_session=sys.platform != "win32",
+            creationflags=flags,
+        )
+        self._stdin = cast("IO[bytes]", self._process.stdin)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def run(self, request: bytes = b"") -> bytes:
+        """What it prints; blocks until it has ended.
+
+        ``request`` is one line. Raises the ``RalphError`` that it was refused with, and
+        ``RalphError`` where it ended badly without one.
+        """
+        errors: list[bytes] = []
+        stderr = cast("IO[bytes]", self._process.stderr)
+        reader = threading.Thread(
+            target=lambda: errors.append(stderr.read()), name="errand errors", daemon=True
+        )
+        reader.start()
+        with contextlib.suppress(OSError, ValueError):
+            self._stdin.write(request.rstrip(b"\n") + b"\n")
+            self._stdin.flush()
+        with cast("IO[bytes]", self._process.stdout) as stdout:
+            printed = stdout.read()
+        code = self._process.wait()
+        reader.join()
+        stderr.close()
+        self._close()
+        if code != 0:
+            raise _error_of(b"".join(errors).decode("utf-8", errors="replace"), code)
+        return printed
+
+    def call_back(self) -> None:
+        """Let it end what it does; returns at once, and ``run`` then raises."""
+        self._close()
+        threading.Thread(target=self._insist, name="errand end", daemon=True).start()
+
+    def _insist(self) -> None:
+        try:
+            self._process.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            end_family(self._process, "ralph")
+
+    def _close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+
+
+def _error_of(said: str, code: int) -> RalphError:
+    told = parse_refusal(said)
+    if told is not None:
+        return told
+    lines = said.strip()[-ERROR_TAIL:].splitlines()
+    last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
+    return RalphError(f"the process that was to do it ended with {code}: {last}; try again")

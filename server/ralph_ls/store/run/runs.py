@@ -1,0 +1,348 @@
+"""Snapshots of a fold over a journal, each with a mark that says what it was folded from.
+
+A snapshot holds only for the very journal, the very place in it and the very version of the fold
+that it was made of. The journal is on the disk before it is, so one that is ahead of its journal
+belongs to a tail that was lost. This module must never believe a snapshot that does not fit.
+
+Reading a run from its files: the snapshot, then what the journal says beyond it.
+
+``state.json`` is the fold at the last boundary; deleting it loses nothing (SPEC §2).
+
+A run as viewers show it: its state, history and rows, folded together out of its journal.
+
+All three are one fold over the events from the first one on, which of a long run takes seconds. So
+the engine leaves a snapshot of it now and then (``view.json``), from which a viewer goes on. A
+snapshot is a cache and never the truth: one that does not fit the journal is passed over, and the
+journal is folded from its beginning. Viewers write none.
+
+All runs of a work tree in numbers, read from their journals one after the other.
+
+Nothing but numbers is kept of a run, however long its journal is. This module must never write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ralph_ls import __version__
+from ralph_ls.core.loop.fold import fold
+from ralph_ls.core.views.history import History, Told, history
+from ralph_ls.core.views.rows import Rows, iteration_rows
+from ralph_ls.core.views.statistics import measure_run, total_of
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.errors import StateUnusable, UsageError
+from ralph_ls.protocol.json_output import RunMetrics, Statistics
+from ralph_ls.protocol.lsp.panel import IterationRow
+from ralph_ls.protocol.run.events import Event, UnknownEvent
+from ralph_ls.protocol.run.state import CurrentIteration, IterationFacts, RunState
+from ralph_ls.protocol.run.values import Phase
+from ralph_ls.protocol.version import SCHEMA_VERSION
+from ralph_ls.store.files import PRIVATE_FILE, open_regular_unbuffered, read_if_there, write_atomic
+from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
+from ralph_ls.store.run.follow import Tail
+from ralph_ls.store.run.journal import PART, JournalReader, each_event
+from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
+
+FOLD_VERSION = 1
+"""Raise it where the same journal folds to another state, history or rows than before."""
+
+WINDOW = 4096
+"""Bytes before a snapshot's place in the journal that tell one journal from another: the last
+lines, with their times and numbers."""
+
+
+class JournalSnapshot(WireModel):
+    """A snapshot: what it was folded from, and in a subclass what came of it."""
+
+    made_by: str
+    """The version of the fold."""
+    offset: int
+    """How many bytes of the journal were folded."""
+    digest: str
+    """Of the last of those bytes, and of the number of the last event in them."""
+
+
+Snapshot = TypeVar("Snapshot", bound=JournalSnapshot)
+
+
+@cache
+def fold_version() -> str:
+    """What tells one fold from another: this package's version, and the names of what it fills.
+
+    The names make sure that no snapshot lacks a field that was added without a new version.
+    """
+    models: tuple[type[BaseModel], ...] = (RunState, CurrentIteration, IterationFacts, IterationRow)
+    names = [name for model in models for name in model.model_fields]
+    names += [name for value in (History, Told) for name in value.__dataclass_fields__]
+    digest = hashlib.blake2b(" ".join(names).encode(), digest_size=6).hexdigest()
+    return f"{__version__} {SCHEMA_VERSION}.{FOLD_VERSION} {digest}"
+
+
+def snapshot_mark(journal: Path, *, offset: int, seq: int) -> dict[str, Any]:
+    """What a snapshot of the first ``offset`` bytes is marked with, as the journal stands now.
+
+    ``seq`` is the number of the last event in them. Raises ``StateUnusable`` where the journal is
+    not as long, or cannot be read.
+    """
+    try:
+        digest = _digest(journal, offset, seq)
+    except OSError as error:
+        raise StateUnusable(f"the journal {journal} cannot be read: {error}") from error
+    return {"made_by": fold_version(), "offset": offset, "digest": digest}
+
+
+def save_snapshot(path: Path, snapshot: JournalSnapshot) -> None:
+    """Write it whole, for its owner alone; raises ``StateUnusable``."""
+    data = snapshot.model_dump_json(by_alias=True, exclude_none=True)
+    write_atomic(path, data.encode(), mode=PRIVATE_FILE)
+
+
+def load_snapshot(
+    path: Path, journal: Path, kind: type[Snapshot], seq_of: Callable[[Snapshot], int]
+) -> Snapshot | None:
+    """The snapshot, where it was made by this version of this journal's beginning; else None.
+
+    ``seq_of`` gives the number of the last event that it was folded from.
+    """
+    try:
+        data = read_if_there(path)
+        if data is None:
+            return None
+        found = kind.model_validate_json(data)
+        if found.made_by != fold_version():
+            return None
+        digest = _digest(journal, found.offset, seq_of(found))
+    except (OSError, ValidationError):
+        # The journal says all that it could have said.
+        return None
+    return found if found.digest == digest else None
+
+
+def _digest(journal: Path, offset: int, seq: int) -> str:
+    """Raises OSError where the journal is not as long, or has no whole line there."""
+    if offset < 0:
+        raise OSError(f"{journal} has no byte {offset}")
+    n_bytes = min(WINDOW, offset)
+    with open_regular_unbuffered(journal) as file:
+        file.seek(offset - n_bytes)
+        data = file.read(n_bytes)
+    if len(data) < n_bytes or not data.endswith(b"\n"):
+        raise OSError(f"{journal} does not end a line at byte {offset}")
+    return hashlib.blake2b(data + str(seq).encode(), digest_size=16).hexdigest()
+
+
+class StateSnapshot(JournalSnapshot):
+    """What ``state.json`` holds."""
+
+    state: RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """The newest run of a work tree, as its files tell it."""
+
+    files: RunFiles
+    state: RunState
+    owner: LockOwner | None
+    live: bool
+    """An engine holds the work tree now."""
+
+    @property
+    def phase(self) -> Phase:
+        """The phase as a viewer shows it: without an engine, only ``parked`` and ``ended`` last."""
+        if self.live or self.state.phase in {Phase.ENDED, Phase.PARKED}:
+            return self.state.phase
+        return Phase.CRASHED
+
+
+def save_state(files: RunFiles, state: RunState, *, offset: int) -> None:
+    """Write the fold of the journal's first ``offset`` bytes for viewers that come later.
+
+    Raises ``StateUnusable``.
+    """
+    at = snapshot_mark(files.journal, offset=offset, seq=state.seq)
+    save_snapshot(files.snapshot, StateSnapshot(**at, state=state))
+
+
+def load_state(files: RunFiles) -> RunState:
+    """The run as it stands: the snapshot, and what the journal says beyond it."""
+    known = load_snapshot(
+        files.snapshot, files.journal, StateSnapshot, lambda found: found.state.seq
+    )
+    if known is None:
+        return fold(each_event(files.journal))
+    tail, reader = Tail(files.journal, offset=known.offset), JournalReader()
+    return fold(
+        (event for data in iter(partial(tail.read, PART), b"") for event in reader.feed(data)),
+        known.state,
+    )
+
+
+def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
+    """The newest run of the work tree; None where there was never one.
+
+    The owner's file in the git directory says where, also when the state lies elsewhere than this
+    process would put it; without it the newest run in ``state`` is taken. A run whose engine was
+    killed before its first event never was.
+    """
+    owner = read_owner(worktree.git_dir)
+    if owner is not None and not _is_credible(owner, worktree, state):
+        owner = None
+    candidates = [state.run(run) for run in reversed(state.run_ids())]
+    if owner is not None and RUN_ID.fullmatch(owner.run):
+        candidates.insert(0, StateFolder(folder=Path(owner.state_dir)).run(owner.run))
+    held = is_held(worktree.git_dir)
+    for files in candidates:
+        run = load_state(files)
+        if run.run:
+            live = held and owner is not None and owner.run == run.run
+            return FoundRun(files=files, state=run, owner=owner, live=live)
+    return None
+
+
+def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bool:
+    """Whether the owner's file may say where the state lies.
+
+    A git directory that came out of an archive could name a journal beside it, whose commands a
+    resumed run would take for the ones that a person gave.
+    """
+    if "\0" in owner.state_dir:
+        return False
+    folder = Path(owner.state_dir)
+    real = Path(os.path.realpath(folder))
+    brought = (worktree.root, worktree.git_dir.resolve(), worktree.common_dir)
+    inside = any(real.is_relative_to(place) for place in brought)
+    return folder == state.folder or (folder.is_absolute() and not inside)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run after some of its events."""
+
+    state: RunState = field(default_factory=RunState)
+    history: History = field(default_factory=History)
+    rows: Rows = field(default_factory=Rows)
+
+    def plus(self, events: Iterable[Event | UnknownEvent]) -> RunView:
+        """The run after these events as well."""
+        events = tuple(events)
+        return RunView(
+            state=fold(events, self.state),
+            history=history(events, self.history),
+            rows=iteration_rows(events, self.rows),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewPosition:
+    """A run after the first ``offset`` bytes of its journal, which hold ``n_lines`` lines."""
+
+    view: RunView = field(default_factory=RunView)
+    offset: int = 0
+    n_lines: int = 0
+
+
+class ViewSnapshot(JournalSnapshot):
+    """What ``view.json`` holds."""
+
+    n_lines: int
+    view: RunView
+
+
+def load_view(files: RunFiles) -> ViewPosition:
+    """Where a viewer may begin to read: at the snapshot, or before the first event."""
+    found = load_snapshot(
+        files.view_snapshot, files.journal, ViewSnapshot, lambda found: found.view.state.seq
+    )
+    if found is None:
+        return ViewPosition()
+    return ViewPosition(view=found.view, offset=found.offset, n_lines=found.n_lines)
+
+
+def read_view(files: RunFiles, *, until: int | None = None) -> ViewPosition:
+    """The run as it stands, or as it stood after ``until`` bytes of its journal; in parts."""
+    known = load_view(files)
+    if until is not None and known.offset > until:
+        known = ViewPosition()
+    tail, view = Tail(files.journal, offset=known.offset), known.view
+    reader = JournalReader(n_lines=known.n_lines)
+    limit = PART
+    while until is None or (limit := min(PART, until - tail.offset)) > 0:
+        if not (data := tail.read(limit)):
+            break
+        view = view.plus(reader.feed(data))
+    return ViewPosition(view=view, offset=tail.offset - reader.pending, n_lines=reader.n_lines)
+
+
+def state_before(files: RunFiles, seq: int) -> RunState:
+    """The run as it stood right before the event ``seq``."""
+    known = load_view(files)
+    if known.view.state.seq >= seq:
+        known = ViewPosition()
+    tail, reader, state = (
+        Tail(files.journal, offset=known.offset),
+        JournalReader(),
+        known.view.state,
+    )
+    while data := tail.read(PART):
+        events = reader.feed(data)
+        state = fold((event for event in events if event.seq < seq), state)
+        if events and events[-1].seq >= seq:
+            break
+    return state
+
+
+def save_view(files: RunFiles, known: ViewPosition) -> None:
+    """Leave a snapshot for the viewers that come later; raises ``StateUnusable``."""
+    at = snapshot_mark(files.journal, offset=known.offset, seq=known.view.state.seq)
+    snapshot = ViewSnapshot(**at, n_lines=known.n_lines, view=known.view)
+    save_snapshot(files.view_snapshot, snapshot)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def read_statistics(
+    worktree: Worktree, state: StateFolder, *, run: str | None = None
+) -> Statistics:
+    """What the runs here came to, or one of them; raises ``UsageError`` where it is not there."""
+    runs = read_runs(worktree, state, run=run)
+    return Statistics(workspace=str(worktree.root), runs=tuple(runs), totals=total_of(runs))
+
+
+def read_runs(
+    worktree: Worktree, state: StateFolder, *, run: str | None = None
+) -> list[RunMetrics]:
+    """The runs, oldest first; raises as ``read_statistics`` does."""
+    found = find_run(worktree, state)
+    if found is not None:
+        # The newest run knows where the state really lies.
+        state = StateFolder(folder=found.files.folder.parent.parent)
+    live = found.state.run if found is not None and found.live else None
+    wanted = [one for one in state.run_ids() if run is None or one == run]
+    if run is not None and not wanted:
+        raise UsageError(
+            f"there is no run {run} in {worktree.root}; see which there are with: ralph stats"
+        )
+    measured = (
+        measure_run(each_event(state.run(one).journal), is_live=one == live) for one in wanted
+    )
+    # Ids of runs that began in the same second do not tell which was first.
+    return sorted((one for one in measured if one is not None), key=_start_of)
+
+
+def _start_of(run: RunMetrics) -> str:
+    return run.run if run.started_at is None else f"{run.started_at:%Y%m%dT%H%M%S.%f}"

@@ -1,0 +1,340 @@
+"""Steering a run from anywhere: a living engine is asked, and without one the files are written.
+
+A living engine is asked through the inbox and answers in its journal. Without one an answer, a
+note and the resolving of a blocker go into their files, and the run may be taken up (SPEC §2).
+Everything here blocks. Who shows the outcome, and who asks whether to go on, is not known here.
+
+What a person orders about one task: to skip it, to try it again, or an edit of it in the plan.
+
+A living engine is asked through the inbox as for any order; the plan is the person's to edit, so
+whoever asks edits it, in the file or in a document that an editor has open. Everything here blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from ralph_ls.core.plan.editing.by_person import words_of
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.orders import change_of, exact, reset_for_retry
+from ralph_ls.protocol.errors import NoEngine, StateUnusable, UsageError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run import commands as orders
+from ralph_ls.protocol.run.commands import ResetTask, Skip
+from ralph_ls.protocol.run.values import EndReason, Phase
+from ralph_ls.store.files import ChangedMeanwhile, read_if_there
+from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.project.plan_file import (
+    PlanLocation,
+    edit_as_user,
+    find_plan_location,
+    find_task,
+    issues_of,
+)
+from ralph_ls.store.project.project_state import forget_project_attempts
+from ralph_ls.store.run.halt_files import (
+    load_halt_files,
+    remove_blocked,
+    write_answer,
+    write_decide,
+)
+from ralph_ls.store.run.inbox import (
+    CommandReply,
+    new_command_id,
+    queue_note,
+    queue_reset,
+    send_command,
+)
+from ralph_ls.store.run.runs import FoundRun, find_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandContext:
+    """Where somebody steers, and who it is."""
+
+    worktree: Worktree
+    state: StateFolder
+    by: str
+    """In words for a person: ``ralph stop``, ``Neovim``."""
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandOutcome:
+    """What became of an order."""
+
+    reply: CommandReply
+    run: str | None = None
+    """The run that it was about."""
+    waits: bool = False
+    """Nobody runs: what was done counts once the run goes on."""
+    may_go_on: bool = False
+    """The run can be taken up: by ``ralph run --resume``."""
+
+    @property
+    def hint(self) -> str:
+        """What to do next, where nobody runs."""
+        return start_hint(may_go_on=self.may_go_on)
+
+
+def stop(hands: CommandContext, *, now: bool = False) -> CommandOutcome:
+    """End the run after this iteration, or at once. Raises ``NoEngine``."""
+    return _ask(hands, require_run(hands), orders.Stop, now=now)
+
+
+def pause(hands: CommandContext) -> CommandOutcome:
+    """Hold the run after this iteration. Raises ``NoEngine``."""
+    return _ask(hands, require_run(hands), orders.Pause)
+
+
+def resume(hands: CommandContext) -> CommandOutcome:
+    """Go on after a pause, or call what blocked the run resolved. Raises ``NoEngine``."""
+    found = require_run(hands)
+    if found.live:
+        return _ask(hands, found, orders.Resume)
+    root, paths = hands.worktree.root, found.state.config.paths
+    halt = load_halt_files(root, paths)
+    if halt.blocked is None and not may_go_on(found):
+        hint = start_hint(may_go_on=False)
+        raise NoEngine(f"nothing waits to be resumed here; {hint}")
+    if halt.blocked is None:
+        return _outcome_of_reply(found, "nothing is blocked")
+    remove_blocked(root, paths)
+    return _outcome_of_reply(found, "the blocker counts as resolved")
+
+
+def reset(hands: CommandContext) -> CommandOutcome:
+    """Close the breaker and zero its counters. Raises ``NoEngine``."""
+    found = require_run(hands)
+    if found.live:
+        return _ask(hands, found, orders.Reset)
+    if not may_go_on(found):
+        hint = start_hint(may_go_on=False)
+        raise NoEngine(f"no engine runs here, so there is no breaker to reset; {hint}")
+    return _outcome_of_reply(found, "going on resets the breaker")
+
+
+def answer(hands: CommandContext, text: str) -> CommandOutcome:
+    """Answer the question that the run waits for. Raises ``NoEngine`` and ``StateUnusable``."""
+    found = require_run(hands)
+    if found.live:
+        return _ask(hands, found, orders.Answer, text=text)
+    root, paths = hands.worktree.root, found.state.config.paths
+    halt = load_halt_files(root, paths)
+    question = found.state.question
+    if halt.question is None and question is not None and question.answer is None:
+        write_decide(
+            root,
+            paths,
+            question=question.question,
+            iteration=question.iteration,
+            asked_at=question.asked_at,
+            answer=text,
+        )
+    elif halt.question is None:
+        raise NoEngine("no question waits for an answer here; see: ralph status")
+    elif halt.answer is not None:
+        raise NoEngine(f"{paths.decide} holds an answer already; change it there")
+    else:
+        try:
+            write_answer(root, paths, text)
+        except (ChangedMeanwhile, FileNotFoundError) as error:
+            raise StateUnusable(
+                f"somebody else changed {paths.decide} meanwhile; look at it, and answer again"
+            ) from error
+    return _outcome_of_reply(found, f"the answer is in {paths.decide}")
+
+
+def note(hands: CommandContext, text: str) -> CommandOutcome:
+    """Tell the loop something; the next iteration's agent reads it."""
+    found = find_run(hands.worktree, hands.state)
+    if found is not None and found.live:
+        return _ask(hands, found, orders.Note, text=text)
+    queue_note(hands.state, text, by=hands.by)
+    reply = CommandReply(accepted=True, code="left", text="the next run will be told")
+    return CommandOutcome(reply=reply, run=None if found is None else found.state.run)
+
+
+def allow(hands: CommandContext, approvals: Mapping[str, str]) -> CommandReply | None:
+    """Let a living run use what was approved: keys and digests. None where no run needs to know."""
+    found = find_run(hands.worktree, hands.state)
+    if found is None or not found.live or not approvals:
+        return None
+    given = tuple(orders.Approval(key=key, sha256=sha) for key, sha in approvals.items())
+    return _ask(hands, found, orders.Allow, approvals=given).reply
+
+
+def require_run(hands: CommandContext) -> FoundRun:
+    """The newest run of the work tree; raises ``NoEngine`` where there never was one."""
+    found = find_run(hands.worktree, hands.state)
+    if found is None:
+        raise NoEngine(f"there was never a run in {hands.worktree.root}; start one with: ralph run")
+    return found
+
+
+def may_go_on(found: FoundRun) -> bool:
+    """Whether ``ralph run --resume`` would take up this run."""
+    state = found.state
+    if found.phase in {Phase.PARKED, Phase.CRASHED}:
+        return True
+    return state.end is not None and state.end.reason is not EndReason.COMPLETE
+
+
+def start_hint(*, may_go_on: bool) -> str:
+    """What to do next where nobody runs, to follow a semicolon."""
+    return "go on with: ralph run --resume" if may_go_on else "start a run with: ralph run"
+
+
+def _ask(hands: CommandContext, found: FoundRun, order: type[Any], **fields: Any) -> CommandOutcome:
+    run = found.state.run
+    command = order(id=new_command_id(), run=run, at=hands.now, by=hands.by, **fields)
+    return CommandOutcome(reply=send_command(hands.worktree, found, command), run=run)
+
+
+def _outcome_of_reply(found: FoundRun, done: str) -> CommandOutcome:
+    return CommandOutcome(
+        reply=CommandReply(accepted=True, code="written", text=done),
+        run=found.state.run,
+        waits=True,
+        may_go_on=may_go_on(found),
+    )
+
+
+SHOWN_TITLE = 60
+
+
+def skip_task(hands: CommandContext, task: str) -> CommandOutcome:
+    """Have a task taken no more in the run that goes on; the plan is not edited.
+
+    Raises ``NoEngine`` where none lives, and ``UsageError`` where its plan has no such task.
+    """
+    found = require_run(hands)
+    if not found.live:
+        hint = start_hint(may_go_on=may_go_on(found))
+        raise NoEngine(
+            "no engine runs here, and a task is skipped only for as long as a run lasts; to leave "
+            f"it out of every run, block it in the plan; {hint}"
+        )
+    run, known = found.state.run, _task_of_run(hands, found, task)
+    if known.state in {TaskState.DONE, TaskState.SKIPPED}:
+        text = f"the task {_name(known)} is {known.state.value} in the plan; nobody would take it"
+        return CommandOutcome(
+            reply=CommandReply(accepted=False, code="not-open", text=text), run=run
+        )
+    command = Skip(id=new_command_id(), run=run, at=hands.now, by=hands.by, task=task)
+    return CommandOutcome(reply=send_command(hands.worktree, found, command), run=run)
+
+
+def reset_task(hands: CommandContext, task: str, *, plan: PlanLocation) -> CommandOutcome:
+    """Open a task again in the plan, and count no attempts at it any more (SPEC §9).
+
+    Raises ``RalphError`` where the plan has no such task, or where it cannot be opened.
+    """
+    if plan.kind is PlanKind.BEADS:
+        return _reset_issue(hands, task, plan)
+    known = find_task(hands.worktree.root, plan, task)
+    change = exact(plan.kind, partial(reset_for_retry, plan.kind), task)
+    edit_as_user(
+        hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
+    )
+    return forget_attempts(hands, task, done=f"the task {_name(known)} is open in {plan.path}")
+
+
+def forget_attempts(hands: CommandContext, task: str, *, done: str) -> CommandOutcome:
+    """Have the run count no attempts at a task; ``done`` says what was done to the plan before.
+
+    Without an engine it counts once the run goes on: a new one counts from nothing, or from what
+    is kept for all runs of the project, where the task is taken out at once.
+    """
+    found = find_run(hands.worktree, hands.state)
+    if found is not None and found.live:
+        run = found.state.run
+        command = ResetTask(id=new_command_id(), run=run, at=hands.now, by=hands.by, task=task)
+        reply = send_command(hands.worktree, found, command)
+        both = f"{done}; {reply.text}" if reply.accepted else f"{done}, but {reply.text}"
+        return CommandOutcome(
+            reply=CommandReply(accepted=reply.accepted, code=reply.code, text=both), run=run
+        )
+    forget_project_attempts(hands.worktree.root, _state(hands), task)
+    run_id = None if found is None else found.state.run
+    if found is None or not may_go_on(found):
+        return CommandOutcome(
+            reply=CommandReply(accepted=True, code="written", text=done), run=run_id
+        )
+    queue_reset(_state_of(found), task, by=hands.by)
+    text = f"{done}; no attempts at it are counted when the run goes on"
+    return CommandOutcome(reply=CommandReply(accepted=True, code="written", text=text), run=run_id)
+
+
+def edit_task(
+    hands: CommandContext,
+    task: str,
+    edit: TaskEdit,
+    *,
+    plan: PlanLocation,
+    reason: str = "",
+    before: str | None = None,
+) -> CommandOutcome:
+    """Edit a task in the plan's file; raises ``RalphError`` where that cannot be done."""
+    make = partial(change_of, plan.kind, edit, reason=reason, before=before)
+    change = exact(plan.kind, make, task)
+    known = find_task(hands.worktree.root, plan, task)
+    changed = edit_as_user(
+        hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
+    )
+    text = edit_summary(known.title, edit, plan=plan.path, changed=changed)
+    return CommandOutcome(reply=CommandReply(accepted=True, code="written", text=text))
+
+
+def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str:
+    """What became of a task, for whoever edited it."""
+    name = repr(title[:SHOWN_TITLE])
+    if not changed:
+        return f"the task {name} stands in {plan} as you want it already"
+    return f"the task {name} {words_of(edit)} in {plan}"
+
+
+def _task_of_run(hands: CommandContext, found: FoundRun, task: str) -> Task:
+    """The task in the plan of a run; what ``bd`` has was read when the iteration began."""
+    place = find_plan_location(found.state.plan, found.state.config, _NOWHERE)
+    kept = read_if_there(found.files.plan_before) if place.kind is PlanKind.BEADS else None
+    if place.kind is PlanKind.BEADS and kept is None:
+        kept = b""
+    text = None if kept is None else kept.decode("utf-8", errors="replace")
+    return find_task(hands.worktree.root, place, task, text=text)
+
+
+_NOWHERE: Mapping[str, str] = {}
+
+
+def _reset_issue(hands: CommandContext, task: str, plan: PlanLocation) -> CommandOutcome:
+    """The same for an issue, which ``bd`` opens."""
+    from ralph_ls.core.plan.beads import commands
+    from ralph_ls.store.external.bd import apply_commands, find_bd
+
+    root = hands.worktree.root
+    issue = issues_of(root, plan).by_id().get(task)
+    if issue is None:
+        raise UsageError(f"bd has no issue {task!r}; see them all with: bd list")
+    apply_commands(find_bd(root, plan.environment), [commands.reset_for_retry(issue)])
+    return forget_attempts(hands, task, done=f"the issue {task} is open in bd")
+
+
+def _name(task: Task) -> str:
+    return repr(task.title[:SHOWN_TITLE])
+
+
+def _state(hands: CommandContext) -> StateFolder:
+    """Where the newest run has its state, which may lie elsewhere than here."""
+    found = find_run(hands.worktree, hands.state)
+    return hands.state if found is None else _state_of(found)
+
+
+def _state_of(found: FoundRun) -> StateFolder:
+    return StateFolder(folder=found.files.folder.parent.parent)

@@ -1,0 +1,364 @@
+"""One file of a set-up: what is there, what it will be, and how it is written or put back.
+
+This module must never know what a file is for.
+
+The documents that a set-up writes, by the kind of the plan: plan, requirements, request.
+
+What a person has is added to and never replaced. Nothing is written here; ``setup_files`` does
+that. This module must never know who asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import assert_never
+
+from ralph_ls.core.loop.profiles import SPEC, Profile
+from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.skeleton import spec_index_skeleton
+from ralph_ls.core.plan.specs import FOLDER, INDEX
+from ralph_ls.core.setup.first_texts import (
+    PROGRESS_NOTES,
+    REQUIREMENTS,
+    SPEC_NAME,
+    WRAPPER,
+    spec_skeleton,
+    validate_example,
+)
+from ralph_ls.core.setup.plans import PlanWritten, add_items, new_plan
+from ralph_ls.core.setup.request import REQUEST_FILE, request_text
+from ralph_ls.core.setup.specifications import is_said_by, name_for, spec_text, title_of, with_entry
+from ralph_ls.core.setup.stories import add_stories, new_stories
+from ralph_ls.protocol.config.config import PathsConfig
+from ralph_ls.protocol.errors import IssuesMissing, StateUnusable, UsageError
+from ralph_ls.protocol.lsp.setup import DraftItem, SetupFile, SetupFileAction, SetupParams
+from ralph_ls.protocol.plan import Priority
+from ralph_ls.store.external import bd
+from ralph_ls.store.files import (
+    ChangedMeanwhile,
+    make_folders_below,
+    read_regular,
+    resolve_inside,
+    write_atomic,
+)
+from ralph_ls.store.project.detection import find_specs
+from ralph_ls.store.project.prompt_texts import built_in_texts
+
+LARGEST_FILE = 8 << 20
+"""Bytes of a file that is changed; a larger plan is written by no person."""
+
+EXECUTABLE = 0o755
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileToWrite:
+    """One file of a set-up."""
+
+    path: str
+    """Relative to the root."""
+    before: bytes | None
+    """What is there; None: nothing."""
+    after: bytes
+    mode: int | None = None
+    """Of a new file; None: as any text has it."""
+
+    @property
+    def action(self) -> SetupFileAction:
+        if self.before is None:
+            return SetupFileAction.CREATE
+        return SetupFileAction.KEEP if self.before == self.after else SetupFileAction.CHANGE
+
+    def to_wire(self) -> SetupFile:
+        text = self.after.decode("utf-8", errors="replace")
+        return SetupFile(path=self.path, action=self.action, text=text)
+
+
+def file_to_write(root: Path, path: str, text: str) -> FileToWrite:
+    """The file with this text; raises ``StateUnusable`` for what is no regular file."""
+    data = text.encode("utf-8", errors="surrogateescape")
+    return FileToWrite(path=path, before=read_existing_bytes(root, path), after=data)
+
+
+def new_file(root: Path, path: str, text: str, *, mode: int | None = None) -> FileToWrite:
+    """The file with this text where nothing is there yet; what is there stays as it is."""
+    before = read_existing_bytes(root, path)
+    after = text.encode() if before is None else before
+    return FileToWrite(path=path, before=before, after=after, mode=mode)
+
+
+def read_existing_bytes(root: Path, path: str) -> bytes | None:
+    """What is in a file of the work tree; None where there is none."""
+    return read_regular(resolve_inside(root, path), LARGEST_FILE)
+
+
+def read_existing_text(root: Path, path: str) -> str | None:
+    """The same as text, of which no byte is lost."""
+    data = read_existing_bytes(root, path)
+    return None if data is None else data.decode("utf-8", errors="surrogateescape")
+
+
+def write_files(root: Path, files: Iterable[FileToWrite]) -> None:
+    """Write those that are new or changed, or none of them.
+
+    Raises ``StateUnusable`` where one cannot be written or was changed meanwhile; then those
+    written before it are put back.
+    """
+    written: list[FileToWrite] = []
+    try:
+        for file in files:
+            if file.action is not SetupFileAction.KEEP:
+                _write(root, file)
+                written.append(file)
+    except StateUnusable:
+        for file in reversed(written):
+            _restore_file(root, file)
+        raise
+
+
+def _write(root: Path, file: FileToWrite) -> None:
+    target = resolve_inside(root, file.path)
+    try:
+        make_folders_below(root, Path(root / file.path).parent)
+        if file.before is None and read_regular(target) is not None:
+            raise ChangedMeanwhile(file.path)
+        write_atomic(target, file.after, mode=file.mode, expected=file.before)
+    except ChangedMeanwhile as error:
+        raise StateUnusable(
+            f"{target} was changed by somebody else meanwhile, so nothing was written; "
+            "look at it, and set up again"
+        ) from error
+    except OSError as error:
+        raise StateUnusable(
+            f"{target} cannot be written: {error.strerror or error}; mend that, and try again"
+        ) from error
+
+
+def _restore_file(root: Path, file: FileToWrite) -> None:
+    """As it was; the error that led here is the one that is told."""
+    target = root / file.path
+    with contextlib.suppress(OSError, StateUnusable, ChangedMeanwhile):
+        if file.before is not None:
+            write_atomic(target, file.before, expected=file.after)
+        elif read_regular(target) == file.after:
+            target.unlink()
+
+
+ENTRY_POINT = "ralph"
+"""The wrapper in the root (S, Entry Point Script)."""
+
+_PROMPT = "PROMPT_build.md"
+_RANKS = {Priority.P0: 0, Priority.P1: 1, Priority.P2: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupDocuments:
+    """What belongs to a profile."""
+
+    files: tuple[FileToWrite, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def setup_documents(
+    root: Path,
+    order: SetupParams,
+    profile: Profile,
+    plan_path: str,
+    paths: PathsConfig,
+    *,
+    environment: Mapping[str, str],
+    today: date,
+) -> SetupDocuments:
+    """What is written for this order, apart from the settings.
+
+    ``plan_path`` is where the plan lies or will lie; empty where it is no file. Raises
+    ``RalphError`` for what a plan cannot take.
+    """
+    match profile.plan_kind:
+        case PlanKind.MARKDOWN:
+            return _of_markdown(root, order, profile, plan_path, paths, today=today)
+        case PlanKind.STORIES:
+            return _of_stories(root, order, plan_path, paths)
+        case PlanKind.BEADS:
+            return _of_beads(root, order, environment, today=today)
+        case PlanKind.REQUEST:
+            return _of_request(root, order)
+        case _:  # pragma: no cover
+            assert_never(profile.plan_kind)
+
+
+def requirements_beside(plan_path: str) -> str:
+    """Where the requirements of a plan of stories lie, which its prompts name too (R)."""
+    return (Path(plan_path).parent / "prd.md").as_posix()
+
+
+def _of_markdown(
+    root: Path,
+    order: SetupParams,
+    profile: Profile,
+    plan_path: str,
+    paths: PathsConfig,
+    *,
+    today: date,
+) -> SetupDocuments:
+    is_spec = profile is SPEC
+    is_bare = not order.description.strip() and not order.items
+    files, name = _specification(root, order.description, with_index=is_spec, today=today)
+    notes: tuple[str, ...] = ()
+    has_plan = (root / plan_path).exists()
+    if is_spec and is_bare and not has_plan:
+        files += _first_specification(root, today=today)
+    else:
+        plan = _plan(root, plan_path, order, profile, spec=name)
+        files.append(file_to_write(root, plan_path, plan.text))
+        notes = plan.notes
+    if is_spec:
+        surroundings, more = _supporting_files(root, paths)
+        files += surroundings
+        notes += more
+    return SetupDocuments(files=tuple(files), notes=notes)
+
+
+def _specification(
+    root: Path, description: str, *, with_index: bool, today: date
+) -> tuple[list[FileToWrite], str | None]:
+    """The description's own file, where every agent of the loop reads it, and its path."""
+    if not description.strip():
+        return [], None
+    names = find_specs(root)
+    name = next(
+        (
+            one
+            for one in names
+            if is_said_by(read_existing_text(root, f"{FOLDER}/{one}") or "", description)
+        ),
+        None,
+    )
+    if name is None:
+        name = name_for(description, names)
+        text = spec_text(description, created=today)
+    else:
+        text = read_existing_text(root, f"{FOLDER}/{name}") or ""
+    path = f"{FOLDER}/{name}"
+    files = [file_to_write(root, path, text)]
+    index = read_existing_text(root, f"{FOLDER}/{INDEX}")
+    if with_index or index is not None:
+        text = with_entry(index, name, description, today=today)
+        files.append(file_to_write(root, f"{FOLDER}/{INDEX}", text))
+    return files, path
+
+
+def _first_specification(root: Path, *, today: date) -> list[FileToWrite]:
+    """The index, and where there is no specification one to be filled in (S, Step 4)."""
+    index = new_file(root, f"{FOLDER}/{INDEX}", spec_index_skeleton())
+    if find_specs(root):
+        return [index]
+    return [new_file(root, f"{FOLDER}/{SPEC_NAME}", spec_skeleton(created=today)), index]
+
+
+def _supporting_files(root: Path, paths: PathsConfig) -> tuple[list[FileToWrite], tuple[str, ...]]:
+    """Wrapper, prompt and an example of a validation script (S, Setting Up, steps 2, 5 and 6).
+
+    The prompt is made of the built-in pieces, so it goes with them; what a project needs beyond
+    them can be written between.
+    """
+    example = f"{paths.validate_script}.example"
+    files = [
+        new_file(root, f"{paths.prompts}/{_PROMPT}", built_in_texts().templates["spec-build"]),
+        new_file(root, example, validate_example(paths.validate_script)),
+    ]
+    if (root / ENTRY_POINT).is_dir():
+        note = f"{ENTRY_POINT}/ is a folder here, so no wrapper was written; the loop is: ralph run"
+        return files, (note,)
+    return [new_file(root, ENTRY_POINT, WRAPPER, mode=EXECUTABLE), *files], ()
+
+
+def _plan(
+    root: Path, path: str, order: SetupParams, profile: Profile, *, spec: str | None
+) -> PlanWritten:
+    text = read_existing_text(root, path)
+    if text is None or (not text.strip() and order.items):
+        return new_plan(profile.name, order.items, spec=spec)
+    origin = f" ({spec})" if spec and profile is SPEC else ""
+    return add_items(text, order.items, origin=origin)
+
+
+def _of_stories(
+    root: Path, order: SetupParams, plan_path: str, paths: PathsConfig
+) -> SetupDocuments:
+    """Stories, their requirements, and the notes of the iterations (R, File Layout)."""
+    text = read_existing_text(root, plan_path)
+    is_ours = text is None or Path(plan_path).parent == Path(paths.progress).parent
+    if text is None or not text.strip():
+        written = PlanWritten(
+            text=new_stories(root.name, title_of(order.description), order.items), notes=()
+        )
+    else:
+        written = add_stories(text, order.items)
+    files = [file_to_write(root, plan_path, written.text)]
+    requirements = requirements_beside(plan_path)
+    if order.description.strip() or is_ours:
+        files.append(_requirements(root, requirements, order.description))
+    if is_ours:
+        files.append(new_file(root, paths.progress, PROGRESS_NOTES))
+    return SetupDocuments(files=tuple(files), notes=written.notes)
+
+
+def _requirements(root: Path, path: str, description: str) -> FileToWrite:
+    text = read_existing_text(root, path)
+    body = description.replace("\r\n", "\n").strip()
+    if not body or (text is not None and is_said_by(text, description)):
+        return new_file(root, path, REQUIREMENTS)
+    if text is None:
+        return file_to_write(root, path, f"{REQUIREMENTS}\n{body}\n")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    gap = newline if text.endswith("\n") else newline * 2
+    return file_to_write(root, path, f"{text}{gap}{body.replace(chr(10), newline)}{newline}")
+
+
+def _of_beads(
+    root: Path, order: SetupParams, environment: Mapping[str, str], *, today: date
+) -> SetupDocuments:
+    """Nothing but the description: the issues are kept by ``bd``, which is never run unasked."""
+    files, _ = _specification(root, order.description, with_index=False, today=today)
+    notes: list[str] = []
+    try:
+        bd.find_bd(root, environment)
+    except IssuesMissing as error:
+        notes.append(error.message)
+    if not (root / bd.FOLDER).is_dir():
+        notes.append(f"there is no {bd.FOLDER}/ here yet; make it yourself with: bd init")
+    if order.items:
+        commands = "; ".join(_creating(item) for item in order.items)
+        notes.append(f"the issues are not made by this; make them yourself with: {commands}")
+    return SetupDocuments(files=tuple(files), notes=tuple(notes))
+
+
+def _creating(item: DraftItem) -> str:
+    words = ["bd", "create", item.title.strip(), "--priority", str(_RANKS[item.priority])]
+    if item.detail.strip():
+        words += ["--acceptance", item.detail.strip()]
+    return shlex.join(words)
+
+
+def _of_request(root: Path, order: SetupParams) -> SetupDocuments:
+    """The request as it was given in words; one that lies somewhere already stays there."""
+    if not order.description.strip():
+        return SetupDocuments()
+    if order.issue is not None or order.existing_plan is not None:
+        raise UsageError(
+            "the request lies somewhere already, so a description has no place; "
+            "leave out the one or the other"
+        )
+    text = read_existing_text(root, REQUEST_FILE)
+    wanted = request_text(order.description, order.items)
+    if text is not None and text.strip() and text != wanted:
+        raise UsageError(
+            f"{REQUEST_FILE} is there already and says something else; "
+            f"use it with --issue {REQUEST_FILE}, or move it away"
+        )
+    return SetupDocuments(files=(file_to_write(root, REQUEST_FILE, wanted),))

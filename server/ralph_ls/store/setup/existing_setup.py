@@ -1,0 +1,160 @@
+"""What another tool left in a repository, and what of it a loop here can use (SPEC §3).
+
+Its files are only read: they stay as they are, so that the other tool still works. Nothing that
+they say may run is taken over, and no value that this version would not obey.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from pydantic import ValidationError
+
+from ralph_ls.core.prompt.render import PLACEHOLDER
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import read_regular, resolve_inside
+from ralph_ls.store.project.config_file import validated
+from ralph_ls.store.project.detection import detect_profiles
+
+RC_FILE = ".ralphrc"
+LARGEST = 1 << 20
+"""Bytes of a file that is looked at."""
+_PROMPTS = (".ralph/PROMPT.md", "PROMPT.md", "scripts/ralph/prompt.md")
+_OTHERS = (
+    RC_FILE,
+    *_PROMPTS,
+    ".circuit_breaker_state",
+    ".exit_signals",
+    ".ralph/.circuit_breaker_state",
+    ".ralph/.exit_signals",
+    "ralph.sh",
+    "scripts/ralph/ralph.sh",
+    ".last-branch",
+    "scripts/ralph/.last-branch",
+)
+_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Z][A-Z0-9_]*)=(.*)")
+_BLOCK = "RALPH_STATUS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingSetup:
+    """What was found, and what of it can be used."""
+
+    profile: ProfileName
+    plan: str
+    """Path relative to the root, as the others are."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Dotted key to value, as in a config file."""
+    prompt: str | None = None
+    """The file that can serve as the prompt of an iteration."""
+    not_taken: tuple[str, ...] = ()
+    """What is not used, and why, a sentence each."""
+    kept: tuple[str, ...] = ()
+    """The other tool's files, which stay as they are."""
+
+
+def find_existing_setup(root: Path) -> ExistingSetup | None:
+    """What another tool left at ``root``; None where nothing tells of one.
+
+    Raises ``StateUnusable`` for a file that is no regular one, or leads out of the work tree.
+    """
+    kept = tuple(name for name in _OTHERS if (root / name).is_file())
+    detected = detect_profiles(root)
+    if not detected or not (kept or "/" in detected[0].sign):
+        return None
+    settings, not_taken = _settings_of(_read(root, RC_FILE)) if RC_FILE in kept else ({}, [])
+    prompt = None
+    for name in _PROMPTS:
+        if name in kept and prompt is None:
+            hindrance = _why_no_prompt(_read(root, name))
+            prompt = name if hindrance is None else None
+            not_taken += [] if hindrance is None else [f"{name}: {hindrance}"]
+    return ExistingSetup(
+        profile=detected[0].profile,
+        plan=detected[0].sign,
+        settings=settings,
+        prompt=prompt,
+        not_taken=tuple(not_taken),
+        kept=kept,
+    )
+
+
+def _read(root: Path, name: str) -> str:
+    data = read_regular(resolve_inside(root, name), LARGEST)
+    if data is None:
+        raise StateUnusable(f"{root / name} is gone; try again")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def _why_no_prompt(text: str) -> str | None:
+    if _BLOCK not in text:
+        return f"it does not ask for a {_BLOCK} block, so the loop would hear nothing"
+    found = PLACEHOLDER.search(text)
+    return None if found is None else f"it holds {found[0]}, which is a placeholder here"
+
+
+def _settings_of(text: str) -> tuple[dict[str, object], list[str]]:
+    settings: dict[str, object] = {}
+    not_taken: list[str] = []
+    for line in text.splitlines():
+        match = _ASSIGNMENT.fullmatch(line.strip())
+        if match is None:
+            continue
+        name, written = match[1], match[2]
+        value = _literal(written)
+        if name not in _MEANINGS:
+            not_taken.append(f"{name}: there is no such setting here")
+        elif value is None:
+            not_taken.append(f"{name}: only a shell could say what {written.strip()} is")
+        elif value:
+            key, read = _MEANINGS[name]
+            try:
+                settings[key] = read(value)
+                validated({key: settings[key]})
+            except (ValueError, ValidationError):
+                settings.pop(key, None)
+                not_taken.append(f"{name}: {value!r} is no value for {key}")
+    return settings, not_taken
+
+
+def _literal(written: str) -> str | None:
+    """What the shell would make of a value; None where that depends on more than its text."""
+    single = written.lstrip().startswith("'")
+    if not single and re.search(r"[$`]", written):
+        return None
+    try:
+        words = shlex.split(written, comments=True)
+    except ValueError:
+        return None
+    return None if len(words) > 1 else "".join(words)
+
+
+def _flag(value: str) -> bool:
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if value.lower() not in known:
+        raise ValueError(value)
+    return known[value.lower()]
+
+
+def _tools(value: str) -> list[str]:
+    """``Write,Bash(git add *),Bash(npm run a,b)``: a comma within brackets belongs to the tool."""
+    return [tool.strip() for tool in re.findall(r"(?:[^,(]|\([^)]*\))+", value) if tool.strip()]
+
+
+_MEANINGS: Mapping[str, tuple[str, Callable[[str], object]]] = MappingProxyType(
+    {
+        "CLAUDE_TIMEOUT_MINUTES": ("timeout", lambda value: f"{int(value)}m"),
+        "ALLOWED_TOOLS": ("tools.allow", _tools),
+        "SESSION_CONTINUITY": ("session.resume", _flag),
+        "SESSION_EXPIRY_HOURS": ("session.max_age", lambda value: f"{int(value)}h"),
+        "CB_NO_PROGRESS_THRESHOLD": ("breaker.no_progress_open", int),
+        "CB_SAME_ERROR_THRESHOLD": ("breaker.same_error_open", int),
+        "CB_PERMISSION_DENIAL_THRESHOLD": ("breaker.denials_open", int),
+    }
+)

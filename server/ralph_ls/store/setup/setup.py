@@ -1,0 +1,372 @@
+"""Setting up a loop: every file with its text first, then all of them written, or none.
+
+What a person has is changed in place and as little as can be: a plan gets items, a config file
+values, ``.gitignore`` lines. Nothing is written before ``write_setup``; while an engine owns the
+work tree nothing is written at all. This module must never know who asks, nor start anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ralph_ls.core.loop.profiles import BEADS, FIXPLAN, ISSUE, Profile, profile_of
+from ralph_ls.core.setup.request import REQUEST_FILE, issue_key
+from ralph_ls.core.setup.rules import check_draft, errors_of
+from ralph_ls.core.setup.settings import duration_text, with_values
+from ralph_ls.protocol.config.agent import Adapter, PromptBy
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, PathsConfig, ProfileName
+from ralph_ls.protocol.config.tables import to_seconds
+from ralph_ls.protocol.errors import FromInside, PlanMissing, StateUnusable, UsageError
+from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams, SetupProblem
+from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run.ancestry import require_own_trust
+from ralph_ls.store.run.lock import EngineLock
+from ralph_ls.store.setup.documents import (
+    FileToWrite,
+    file_to_write,
+    read_existing_bytes,
+    read_existing_text,
+    setup_documents,
+    write_files,
+)
+
+HEAD = (
+    "# Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*."
+)
+
+STARTER_CONFIG = """\
+# max_iterations = 20
+# timeout = "30m"
+
+# claude, codex, cline, gemini, opencode, qwen, copilot, or demo; which are here says: ralph doctor
+# agent = "claude"
+# Any program can be the agent. What stands here runs only after: ralph allow
+# agent = "command"
+# [agents.command]
+# argv = ["./agent.sh"]
+# prompt = "stdin"            # stdin | argument | file
+"""
+
+PROFILES_WITHOUT_ITEMS = frozenset({ProfileName.BEADS, ProfileName.ISSUE})
+"""Profiles whose plan is not written by a set-up, so that none of its items is needed."""
+
+_OWN_COMMANDS = frozenset({*Adapter} - {Adapter.ACP, Adapter.COMMAND})
+
+KNOWN_AGENTS = frozenset({*_OWN_COMMANDS, *(f"{name}-acp" for name in _OWN_COMMANDS), "demo"})
+"""Agents that need no table of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupPlan:
+    """All that a set-up would write, in the order in which it is written."""
+
+    files: tuple[FileToWrite, ...]
+    folders: tuple[str, ...]
+    """What has to be there beside them, relative to the root."""
+    notes: tuple[str, ...]
+    config: Config
+    """The settings as they hold afterwards."""
+    plan_path: str
+    """Where the plan lies, relative to the root; empty where it is no file."""
+
+    @property
+    def written(self) -> list[str]:
+        """The paths of those that are new or changed."""
+        return [file.path for file in self.files if file.action is not SetupFileAction.KEEP]
+
+
+def setup_problems(root: Path, order: SetupParams) -> tuple[SetupProblem, ...]:
+    """What is wrong with it by the rules of I 1.4; a plan that is there needs no items."""
+    profile = profile_for(root, order.profile).name
+    is_there = order.existing_plan is not None or order.issue is not None
+    says_more = is_there or profile is ProfileName.BEADS
+    needs_items = not is_there and profile not in PROFILES_WITHOUT_ITEMS
+    return check_draft(
+        description=order.description if order.description.strip() or not says_more else None,
+        completion_phrase=order.completion_phrase,
+        timeout=order.timeout,
+        items=order.items if order.items or needs_items else None,
+    )
+
+
+def plan_setup(
+    root: Path, order: SetupParams, *, environment: Mapping[str, str], today: date
+) -> SetupPlan:
+    """Every file that setting up would write or keep; writes nothing.
+
+    ``environment`` says where programs lie. Raises ``UsageError`` for an order with errors,
+    ``ConfigError`` for settings that cannot be read, changed or run with, ``PlanMissing`` where a
+    plan is named that is not there, and ``RalphError`` for an item that the plan cannot take.
+    """
+    errors = errors_of(setup_problems(root, order))
+    if errors:
+        raise UsageError(" ".join(problem.message for problem in errors).rstrip("."))
+    if order.agent is not None and order.agent_command is not None:
+        raise UsageError("give an agent or the command of one, not both")
+    return _plan(root, order, environment=environment, today=today)
+
+
+def plan_first_files(
+    root: Path, order: SetupParams, *, environment: Mapping[str, str], today: date
+) -> SetupPlan:
+    """What a profile begins with where nobody says a task; settings that are there stay.
+
+    Raises as ``plan_setup`` does.
+    """
+    planned = _plan(root, order, environment=environment, today=today, starter=STARTER_CONFIG)
+    config = planned.files[-1]
+    if config.before is None:
+        return planned
+    kept = replace(config, after=config.before)
+    settings = load_settings(root, {}, {})
+    notes = planned.notes
+    there, wanted = settings.config.profile.value, planned.config.profile.value
+    if settings.names_profile and there != wanted:
+        told = f'{CONFIG_FILE} says profile = "{there}" and stays as it is; for this one write '
+        notes += (f'{told}profile = "{wanted}" there',)
+    return replace(planned, files=(*planned.files[:-1], kept), notes=notes)
+
+
+def write_setup(
+    worktree: Worktree, state: StateFolder, planned: SetupPlan, order: SetupParams
+) -> tuple[str, ...]:
+    """Write the files that are new or changed, and allow what came from here.
+
+    What else a person should know. Raises ``WorkspaceBusy`` while an engine owns the work tree,
+    and ``StateUnusable`` where a file cannot be written or was changed meanwhile; then those
+    written before it are put back.
+    """
+    root = worktree.root
+    before = _allowed(worktree, state)
+    with EngineLock(worktree.git_dir):
+        for folder in planned.folders:
+            _make_folder(resolve_inside(root, folder))
+        write_files(root, planned.files)
+    return _allow_given(worktree, state, before, planned, order)
+
+
+def with_ignored_files(root: Path, config: Config) -> bytes | None:
+    """A ``.gitignore`` with the loop's own files in it (R10); None where it has them all."""
+    paths = config.paths
+    logs = [f"/{folder}/" for folder in _folders(config)]
+    wanted = [*logs, f"/{paths.decide}", f"/{paths.blocked}"]
+    text = read_existing_text(root, ".gitignore") or ""
+    missing = [line for line in wanted if line not in text.splitlines()]
+    if not missing:
+        return None
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if text and not text.endswith("\n"):
+        text += newline
+    text += newline.join(missing) + newline
+    return text.encode("utf-8", errors="surrogateescape")
+
+
+def existing_plan(root: Path) -> str | None:
+    """The plan that lies here for the profile that holds, relative to the root."""
+    config = load_settings(root, {}, {}).config
+    return _find_plan(root, profile_of(config.profile), config.paths)
+
+
+def profile_for(root: Path, named: ProfileName | None) -> Profile:
+    """The profile that is set up: the one that was named, else the one that fits what lies here."""
+    if named is not None:
+        return profile_of(named)
+    settings = load_settings(root, {}, {})
+    is_clear = settings.names_profile or len(settings.detected) == 1
+    return profile_of(settings.config.profile if is_clear else FIXPLAN.name)
+
+
+def _plan(
+    root: Path,
+    order: SetupParams,
+    *,
+    environment: Mapping[str, str],
+    today: date,
+    starter: str = "",
+) -> SetupPlan:
+    profile = profile_for(root, order.profile)
+    config_text = read_existing_text(root, CONFIG_FILE)
+    values = _values(root, order, profile)
+    overrides = {".".join(keys): value for keys, value in values.items()}
+    config = load_settings(root, {}, overrides).config
+    plan_path = ""
+    if profile.plan_files:
+        found = _find_plan(root, profile, config.paths)
+        plan_path = order.existing_plan or found or config.paths.plan or profile.plan_files[0]
+        if order.existing_plan is not None and not (root / plan_path).is_file():
+            raise PlanMissing(
+                f"there is no plan {root / plan_path}; name one that is there, or none"
+            )
+        if order.existing_plan is not None and found != plan_path:
+            values[("paths", "plan")] = plan_path
+            config = load_settings(root, {}, {**overrides, "paths.plan": plan_path}).config
+    documents = setup_documents(
+        root, order, profile, plan_path, config.paths, environment=environment, today=today
+    )
+    files = (
+        *documents.files,
+        *_ignoring(root, config),
+        file_to_write(root, CONFIG_FILE, _config_text(config_text, values, starter)),
+    )
+    return SetupPlan(
+        files=files,
+        folders=_folders(config),
+        notes=documents.notes,
+        config=config,
+        plan_path=plan_path,
+    )
+
+
+def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str, ...], Any]:
+    """What the config file is to say, by keys; what it says already and nobody chose stays.
+
+    What holds without being said, by the profile or by default, is not written: the file then shows
+    at a glance what is special here.
+    """
+    values: dict[tuple[str, ...], Any] = {("profile",): profile.name.value}
+    config = load_settings(root, {}, {"profile": profile.name.value}).config
+    if order.agent_command is not None:
+        table: dict[str, Any] = {"argv": list(order.agent_command)}
+        if order.agent_prompt not in {None, PromptBy.STDIN}:
+            table["prompt"] = str(order.agent_prompt)
+        values |= {("agent",): "command", ("agents", "command"): table}
+    elif order.agent is not None:
+        values[("agent",)] = order.agent
+    elif config.agent not in {*KNOWN_AGENTS, *config.agents}:
+        values[("agent",)] = Config().agent
+    if profile is ISSUE:
+        values |= _request_of(root, order, config)
+    elif order.issue is not None:
+        raise UsageError(
+            f"--issue belongs to the profile issue, and this is {profile.name.value}; "
+            "add --profile issue"
+        )
+    if profile is BEADS and order.existing_plan is not None:
+        raise UsageError("the profile beads has no file for a plan: its issues are kept by bd")
+    if order.max_iterations is not None:
+        values[("max_iterations",)] = order.max_iterations
+    if order.timeout is not None:
+        values[("timeout",)] = duration_text(order.timeout)
+    if order.max_cost_usd is not None:
+        values[("max_cost_usd",)] = order.max_cost_usd
+    if order.completion_phrase is not None:
+        values[("promise", "complete")] = order.completion_phrase
+    return {
+        keys: value
+        for keys, value in values.items()
+        if keys == ("profile",) or not _holds(config, keys, value)
+    }
+
+
+def _config_text(text: str | None, values: Mapping[tuple[str, ...], Any], starter: str) -> str:
+    """The settings with these values; in a new file ``starter`` follows those of no table."""
+    if text is not None:
+        return with_values(text, values)
+    top: dict[tuple[str, ...], Any] = {
+        keys: value for keys, value in values.items() if len(keys) == 1
+    }
+    tables = {keys: value for keys, value in values.items() if len(keys) > 1}
+    gap = "\n" if starter and tables else ""
+    return with_values(with_values(f"{HEAD}\n", top) + starter + gap, tables)
+
+
+def _request_of(root: Path, order: SetupParams, config: Config) -> dict[tuple[str, ...], str]:
+    """Where the request lies, unless the settings say it and nobody says otherwise."""
+    named = order.issue or order.existing_plan
+    if named is None:
+        is_said = not order.description.strip() and (config.issue.file or config.issue.github)
+        return {} if is_said else {("issue", "file"): REQUEST_FILE}
+    key = issue_key(named)
+    if key == "file" and named != "-" and not (root / named).is_file():
+        raise PlanMissing(
+            f"there is no request {root / named}; name a file that is there, or an issue such as "
+            "owner/name#123"
+        )
+    other = "file" if key == "github" else "github"
+    chosen: dict[tuple[str, ...], str] = {("issue", key): named}
+    if getattr(config.issue, other):
+        chosen[("issue", other)] = ""
+    return chosen
+
+
+def _holds(config: Config, keys: tuple[str, ...], value: object) -> bool:
+    """Whether the settings have that value anyway."""
+    held: Any = config
+    for key in keys:
+        held = getattr(held, key, None)
+    return bool(held == (to_seconds(value) if keys == ("timeout",) else value))
+
+
+def _find_plan(root: Path, profile: Profile, paths: PathsConfig) -> str | None:
+    names = profile.plan_files if paths.plan is None else (paths.plan,)
+    return next((name for name in names if (root / name).is_file()), None)
+
+
+def _folders(config: Config) -> tuple[str, ...]:
+    """The folder of the logs; those in JSON lines lie outside the tree."""
+    return () if config.log_form is LogForm.JSONL else (config.paths.logs,)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateUnusable(
+            f"the folder {folder} cannot be made: {error.strerror or error}; "
+            "mend that, and try again"
+        ) from error
+
+
+def _ignoring(root: Path, config: Config) -> list[FileToWrite]:
+    data = with_ignored_files(root, config)
+    before = read_existing_bytes(root, ".gitignore")
+    after = before if data is None else data
+    return [] if after is None else [FileToWrite(path=".gitignore", before=before, after=after)]
+
+
+def _allowed(worktree: Worktree, state: StateFolder) -> Sequence[trust.Claim]:
+    """What the work tree's owner has allowed, as it is now."""
+    settings = load_settings(worktree.root, {}, {})
+    approved = trust.read_record(state).allowed
+    claims = trust.claims_of(worktree.root, settings.config, settings.from_file, approved)
+    missing = trust.unapproved_claims(state, claims)
+    return [claim for claim in claims if claim not in missing]
+
+
+def _allow_given(
+    worktree: Worktree,
+    state: StateFolder,
+    before: Sequence[trust.Claim],
+    planned: SetupPlan,
+    order: SetupParams,
+) -> tuple[str, ...]:
+    """What a person has just given or had written needs no second leave; all else does."""
+    settings = load_settings(worktree.root, {}, {})
+    claims = trust.claims_of(worktree.root, settings.config, settings.from_file)
+    written = {file.path for file in planned.files if file.action is SetupFileAction.CREATE}
+    given = [
+        claim
+        for claim in claims
+        if (order.agent_command and claim.agent == "command") or claim.key in written
+    ]
+    if given:
+        keys = {claim.key for claim in given}
+        kept = [claim for claim in before if claim.key not in keys]
+        try:
+            require_own_trust(state, "allowing what was set up")
+        except FromInside as error:
+            return (error.message,)
+        trust.allow(state, worktree.root, [*kept, *given])
+    needed = trust.claims_of_run(claims, planned.config, ())
+    missing = trust.unapproved_claims(state, needed)
+    if not missing:
+        return ()
+    names = ", ".join(claim.key for claim in missing)
+    return (f"before a run, look at what this repository brings ({names}): ralph allow",)

@@ -1,0 +1,115 @@
+"""Templates of tasks: the built-in ones, and the user's own in ``~/.config/ralph/templates/``.
+
+One that cannot be read or used is told in words and left out; it never keeps anybody from setting
+up. This module must never know what a template means.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_ls.core.setup.templates import OWN_PREFIX, read_template
+from ralph_ls.protocol.errors import StateUnusable, UsageError
+from ralph_ls.protocol.lsp.setup import TemplateChoice, TemplateSource
+from ralph_ls.store.files import names_in, read_regular
+
+BUILT_IN = (
+    "bug-fix",
+    "feature",
+    "refactoring",
+    "test-coverage",
+    "documentation",
+    "starter-command-line",
+    "starter-web-service",
+    "starter-library",
+)
+"""In the order in which they are offered."""
+
+FOLDER_VARIABLE = "RALPH_TEMPLATES_DIR"
+
+LARGEST_TEMPLATE = 100_000
+"""Bytes; a longer one is no description that anybody fills in."""
+
+MOST_OWN = 200
+"""Templates of a user's own that are read."""
+
+_BUILT_IN_FOLDER = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTemplates:
+    """All templates, and what of the user's own could not be used."""
+
+    choices: tuple[TemplateChoice, ...]
+    folder: Path
+    """Where the user's own lie, whether it is there or not."""
+    problems: tuple[str, ...] = ()
+
+
+def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
+    """The built-in templates and the user's own after them; never raises for what lies there."""
+    folder = template_folder(environment)
+    choices = [choice for name in BUILT_IN if (choice := _built_in(name)) is not None]
+    problems: list[str] = []
+    try:
+        names = [name for name in names_in(folder) if _is_template(name)]
+    except StateUnusable as error:
+        names = []
+        problems.append(f"the templates were left out: {error.message}")
+    if len(names) > MOST_OWN:
+        problems.append(f"of the {len(names)} templates in {folder} the first {MOST_OWN} are read")
+    for name in names[:MOST_OWN]:
+        choice, said = _own(folder / name)
+        choices += [] if choice is None else [choice]
+        problems += said
+    return TaskTemplates(choices=tuple(choices), folder=folder, problems=tuple(problems))
+
+
+def find_template(templates: TaskTemplates, wanted: str) -> TemplateChoice:
+    """The template of that id; a user's own also without its prefix.
+
+    Raises ``UsageError`` which names those that there are.
+    """
+    by_id = {choice.id: choice for choice in templates.choices}
+    found = by_id.get(wanted) or by_id.get(f"{OWN_PREFIX}{wanted}")
+    if found is None:
+        raise UsageError(
+            f"there is no template {wanted!r}; there is: {', '.join(by_id)}. "
+            f"Your own lie as .md files in {templates.folder}"
+        )
+    return found
+
+
+def template_folder(environment: Mapping[str, str]) -> Path:
+    """``RALPH_TEMPLATES_DIR``, else ``ralph/templates`` in the user's config folder (SPEC §4)."""
+    chosen = environment.get(FOLDER_VARIABLE, "")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("ralph", appauthor=False)) / "templates"
+
+
+def _is_template(name: str) -> bool:
+    return name.lower().endswith(".md") and not name.startswith(".")
+
+
+def _built_in(name: str) -> TemplateChoice | None:
+    text = (_BUILT_IN_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    return read_template(name, text, source=TemplateSource.BUILT_IN).template
+
+
+def _own(path: Path) -> tuple[TemplateChoice | None, list[str]]:
+    shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
+    try:
+        text = (read_regular(path, LARGEST_TEMPLATE) or b"").decode("utf-8-sig")
+    except StateUnusable as error:
+        return None, [f"the template {error.message}"]
+    except UnicodeDecodeError:
+        return None, [f"the template {shown} is not UTF-8; save it as UTF-8"]
+    name = shown.rpartition(os.sep)[2].rpartition(".")[0]
+    read = read_template(name, text, source=TemplateSource.OWN, path=shown)
+    return read.template, [f"the template {shown}: {problem}" for problem in read.problems]
