@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ralph_ls.core.loop.breaker import IterationFacts, count_iteration, reset
+from ralph_ls.core.loop.rules.breaker import BreakerFacts, close_by_reset, count_iteration
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.run.values import Breaker, BreakerState
 
@@ -19,7 +19,7 @@ NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 ENOUGH = 20
 """Iterations after which a row that has not moved never does."""
 
-IDLE = IterationFacts(iteration=1, progress=False, denied_tools=())
+IDLE = BreakerFacts(iteration=1, progress=False, denied_tools=())
 """Nothing was done, no error, no tests, no denial."""
 WORK = replace(IDLE, progress=True)
 
@@ -33,7 +33,7 @@ class Row:
     """What is counted; it follows "consecutive"."""
     drawn: str
     """The same for the diagram; ``{n}`` is the threshold."""
-    facts: IterationFacts
+    facts: BreakerFacts
     """An iteration that is counted."""
 
 
@@ -90,7 +90,7 @@ ROWS: tuple[Row, ...] = (
 
 WITHOUT = "one without it"
 
-BETWEEN: Mapping[str, IterationFacts] = {
+BETWEEN: Mapping[str, BreakerFacts] = {
     "progress": WORK,
     WITHOUT: IDLE,
     "tests that pass": replace(IDLE, tests_status="PASSING"),
@@ -130,7 +130,7 @@ def counts_with_progress(row: Row) -> bool:
     return moves_after(worked, BreakerState.CLOSED) is not None
 
 
-def is_set_back(row: Row, between: IterationFacts) -> bool:
+def is_set_back(row: Row, between: BreakerFacts) -> bool:
     """Whether the count begins anew after an iteration of the other kind."""
     moved = moves_after(row, BreakerState.CLOSED)
     breaker = Breaker()
@@ -155,7 +155,7 @@ def _diagram() -> str:
         worked = count_iteration(Breaker(state=state), WORK, BreakerConfig(), NOW).state
         if worked is not state:
             drawn.setdefault((state, worked), []).append("progress")
-        back = reset(Breaker(state=state), by="Ada", now=NOW).state
+        back = close_by_reset(Breaker(state=state), by="Ada", now=NOW).state
         if back is not state:
             drawn.setdefault((state, back), []).append("a reset by a person")
     return "\n".join(

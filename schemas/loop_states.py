@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ralph_ls.core.loop.inputs import Input
-from ralph_ls.core.loop.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS
+from ralph_ls.core.loop.machine.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS
 from ralph_ls.protocol.run.values import Phase
 from schemas.docstrings import plain
 

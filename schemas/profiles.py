@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ralph_ls.core.loop.profile_matrix import matrix
+from ralph_ls.core.loop.profile_table import profile_table
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import to_seconds
 from schemas.docstrings import member_docstrings, plain
@@ -34,7 +34,7 @@ class Setting:
 
 def profile_parts() -> dict[str, str]:
     """The parts of the page by their names."""
-    return {"profiles": _matrix(matrix()), "settings": _settings()}
+    return {"profiles": _matrix(profile_table()), "settings": _settings()}
 
 
 def settings(model: type[BaseModel] = Config, table: str = "") -> Iterator[Setting]:

@@ -1,9 +1,10 @@
 """Writes the vocabulary as TypeScript, and the settings of the editor that come from it.
 
 ``client-vscode/src/generated/protocol.ts`` holds every message of
-``ralph_ls.protocol.lsp.methods``, every event, the state, the panel and the messages of agents: interfaces, unions told apart by
-``kind``, and lists of the values that a word may have. It follows from the models and the strings
-below their fields, so it is never edited by hand. It must never be imported by the product.
+``ralph_ls.protocol.lsp.methods``, every event, the state, the panel and the messages of agents:
+interfaces, unions discriminated by ``kind``, and lists of the values of each enum. It follows from
+the models and the strings below their fields, so it is never edited by hand. It must never be
+imported by the product.
 """
 
 from __future__ import annotations

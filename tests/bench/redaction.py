@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 
-from ralph_ls.core.redact import Redactor, StreamRedactor
+from ralph_ls.core.redaction.redactor import Redactor, StreamRedactor
 from tests.bench.figures import ROOT, Figure
 
 CHUNK = 64 * 1024

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.setup.hooks import PLACES
+from ralph_ls.core.setup.hooks import HOOK_PLACES
 from tests.e2e import agents
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipes import RECIPES
@@ -42,7 +42,7 @@ def trusting_codex(root: Path) -> tuple[str, ...]:
     return ("--dangerously-bypass-hook-trust",)
 
 
-@pytest.mark.parametrize("name", [name for name in PLACES if name in NAMES])
+@pytest.mark.parametrize("name", [name for name in HOOK_PLACES if name in NAMES])
 def test_an_agent_that_left_its_work_uncommitted_is_kept_at_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +53,7 @@ def test_an_agent_that_left_its_work_uncommitted_is_kept_at_it(
         (root / "ralph" / "tasks.json").write_text(json.dumps(PLAN, indent=2))
         written = run_ralph(root, "init", "--hooks", "--agent", name, "--yes")
         assert written.exit_code == 0, written.stderr
-        assert f"Written: {PLACES[name].path}" in written.stdout
+        assert f"Written: {HOOK_PLACES[name].path}" in written.stdout
         (root / ".gitignore").write_text(".ralph-active\n")
         git(root, "add", "-A")
         git(root, "commit", "-q", "-m", "Stories and a hook")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.process import Launch, ProcessExit, RunningProcess, start
 from ralph_ls.engine.reaper import prepare_nursery
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
-from ralph_ls.core.loop.inputs import Announced
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.loop.inputs import AnnouncementDone
+from ralph_ls.core.prompt.template import PromptContext
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.hearing import Hearing
@@ -132,7 +132,7 @@ class TestRun:
         assert "≈$1.50" in scene.tell("stats").stdout
 
 
-def hearing(folder: Path, config: Config, told_of: list[Announced]) -> Hearing:
+def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> Hearing:
     (folder / ".git").mkdir()
     workspace = Workspace(
         worktree=Worktree(root=folder, git_dir=folder / ".git", common_dir=folder / ".git"),
@@ -187,7 +187,7 @@ def test_of_a_thread_that_is_resumed_only_what_is_new_is_used(tmp_path: Path) ->
 def test_an_agent_without_counts_fills_its_window_by_what_it_is_told_and_prints(
     tmp_path: Path,
 ) -> None:
-    told_of: list[Announced] = []
+    told_of: list[AnnouncementDone] = []
     heard = hearing(tmp_path, Config.model_validate({**CODEX, "context_window": 100}), told_of)
     heard.begin(launch(), prompt_characters=160)
     assert not told_of

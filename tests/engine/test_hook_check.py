@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.setup.hooks import PLACES
+from ralph_ls.core.setup.hooks import HOOK_PLACES
 from ralph_ls.engine.hook_check import ask_hook, tell_silent_hook
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.store.setup.hook_launcher import own_launcher
@@ -17,7 +17,7 @@ HOOK = "ralph hook stop"
 
 
 def put(root: Path, command: str, agent: str = "claude") -> None:
-    place = PLACES[agent]
+    place = HOOK_PLACES[agent]
     path = root / place.path
     path.parent.mkdir(exist_ok=True)
     hook = {"hooks": [{"type": "command", "command": command}]}
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("agent", list(PLACES))
+@pytest.mark.parametrize("agent", list(HOOK_PLACES))
 def test_our_own_launcher_answers_whatever_the_path(root: Path, agent: str) -> None:
     (root / "ralph_ls.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
     put(root, own_launcher(), agent)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.process import ProcessExit, start
 from ralph_ls.engine.process_tree import find_members, is_alive
 from tests.engine.process_agents import (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.prompt.template import PromptContext
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.hearing import Hearing

@@ -20,12 +20,11 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.failure import WORDS
-from ralph_ls.core.loop.course import left_out
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
-    Announced,
+    AnnouncementDone,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -41,18 +40,19 @@ from ralph_ls.core.loop.inputs import (
     PlanFacts,
     Prepared,
     Resumed,
-    Reverted,
+    RevertedChange,
     Started,
-    TimeCame,
     ValidationFinished,
+    WaitElapsed,
     WorkCommitted,
     WorkPushed,
     WorkUndone,
 )
-from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.machine.reducer import step
+from ralph_ls.core.loop.machine.run_flow import untaken_tasks
+from ralph_ls.core.loop.machine.verdict import COMMIT_FAILED
+from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
-from ralph_ls.core.loop.verdict import COMMIT_FAILED
-from ralph_ls.core.loop.verification import verification_of
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import (
     AgentExited,
@@ -136,8 +136,8 @@ def take(state: LoopState, given: Input, now: datetime) -> Step:
     return step(LoopState(run=state.run) if isinstance(given, Resumed) else state, given, now)
 
 
-def _reverted(event: Any) -> Reverted:
-    return Reverted(
+def _reverted(event: Any) -> RevertedChange:
+    return RevertedChange(
         path=event.path,
         what=event.what,
         tasks=event.tasks,
@@ -229,7 +229,7 @@ class _Finder:
     def _from_outside(self) -> Input | None:
         event = self._next
         if event.kind == "warned" and self._state.awaits is Awaits.EXIT:
-            return Announced(code=event.code, message=event.message, start=event.start)
+            return AnnouncementDone(code=event.code, message=event.message, start=event.start)
         if event.kind == "phaseChanged" and event.phase == "stopping":
             return Interrupted(by=event.reason)
         if event.kind == "runEnded" and event.by:
@@ -293,7 +293,7 @@ class _Finder:
             case Awaits.PUSH, _:
                 return self._pushed()
             case Awaits.TIME, _:
-                return TimeCame()
+                return WaitElapsed()
             case awaits, event:
                 raise AssertionError(f"nothing leads from waiting for {awaits} to {event}")
 
@@ -333,7 +333,7 @@ class _Finder:
                 baseline=event.baseline,
                 plan=plan,
                 mode=event.mode,
-                left_out=left_out(self._state.run),
+                left_out=untaken_tasks(self._state.run),
                 notices=notices,
             )
         counts = self._state.run.counts
@@ -350,7 +350,7 @@ class _Finder:
             left=message.partition(NOTHING_READY)[2],
         )
         return Prepared(
-            baseline=Baseline(), plan=plan, left_out=left_out(self._state.run), notices=notices
+            baseline=Baseline(), plan=plan, left_out=untaken_tasks(self._state.run), notices=notices
         )
 
     def _read(self) -> IterationRead:

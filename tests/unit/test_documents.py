@@ -23,10 +23,10 @@ from pydantic import BaseModel
 from ralph_ls.cli.flags import with_sandbox_word
 from ralph_ls.cli.main import USAGE
 from ralph_ls.cli.verbs import VERBS, make_command
-from ralph_ls.core.loop.breaker import IterationFacts, count_iteration, reset
-from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
+from ralph_ls.core.loop.machine.run_flow import EXIT_CODES, TERM_EXIT_CODE
+from ralph_ls.core.loop.machine.transitions import INPUTS, TAKE_UP, TRANSITIONS
 from ralph_ls.core.loop.profiles import PROFILES
-from ralph_ls.core.loop.transitions import INPUTS, TAKE_UP, TRANSITIONS
+from ralph_ls.core.loop.rules.breaker import BreakerFacts, close_by_reset, count_iteration
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.protocol.config.agent import AgentConfig, ToolsConfig
 from ralph_ls.protocol.config.config import BreakerConfig, Config
@@ -365,11 +365,11 @@ def phase_moves() -> set[tuple[str, str]]:
 def breaker_moves() -> set[tuple[str, str]]:
     """Every move that some iteration, or a person, can bring about."""
     now = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    afters: list[Callable[[Breaker], Breaker]] = [partial(reset, by="Ada", now=now)]
+    afters: list[Callable[[Breaker], Breaker]] = [partial(close_by_reset, by="Ada", now=now)]
     for progress, tests, blocked, refused, aside in itertools.product(
         (True, False), ("PASSING", "FAILING"), (None, "no key"), (True, False), (True, False)
     ):
-        facts = IterationFacts(
+        facts = BreakerFacts(
             iteration=1,
             progress=progress,
             tests_status=tests,

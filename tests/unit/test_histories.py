@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.loop.course import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.fold import apply, fold
+from ralph_ls.core.loop.machine.run_flow import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.events import (
     EVENT_KINDS,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ralph_ls.core.redact import Redactor, StreamRedactor, secrets_of
-from ralph_ls.core.secret_needles import room_for
+from ralph_ls.core.redaction.known_secrets import room_for
+from ralph_ls.core.redaction.redactor import Redactor, StreamRedactor, secrets_of
 
 KEY = "sk-live-0123456789abcdef"
 ENVIRONMENT = {

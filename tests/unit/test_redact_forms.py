@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core import redaction_filter
-from ralph_ls.core.redact import Redactor, StreamRedactor
-from ralph_ls.core.redaction_filter import make_filter
-from ralph_ls.core.secret_forms import LONGEST, forms_of
-from ralph_ls.core.token_patterns import PREFIXES, SHAPES
-from ralph_ls.core.token_rules import TOKEN_RULES
+from ralph_ls.core.redaction import redactor as redaction_filter
+from ralph_ls.core.redaction.known_secrets import LONGEST_FORM, written_forms
+from ralph_ls.core.redaction.redactor import Redactor, StreamRedactor, make_secret_filter
+from ralph_ls.core.redaction.token_patterns import PREFIXES, SHAPES
+from ralph_ls.core.redaction.token_rules import TOKEN_RULES
 
 SECRET = "wJalrXUtn FEMI/K7+MD=ENG"
 DATA = SECRET.encode()
@@ -64,8 +63,8 @@ def test_every_form_is_found_however_it_comes(name: str) -> None:
 
 
 def test_a_long_secret_is_taken_piece_by_piece() -> None:
-    secret = "".join(f"{number:04d}" for number in range(LONGEST))
-    assert all(len(form) <= LONGEST for form in forms_of(secret))
+    secret = "".join(f"{number:04d}" for number in range(LONGEST_FORM))
+    assert all(len(form) <= LONGEST_FORM for form in written_forms(secret))
     redactor = Redactor({"A_KEY": secret})
     for form in (secret.encode(), secret.encode().hex().encode()):
         assert redactor.redact_bytes(form).replace(LABEL, b"") == b""
@@ -202,12 +201,12 @@ def test_a_filter_that_cannot_be_made_lets_everything_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(redaction_filter, "_LENGTHS", ())
-    assert make_filter([b"abcdefgh"])(b"anything")
+    assert make_secret_filter([b"abcdefgh"])(b"anything")
 
 
 @given(st.binary(), st.binary(min_size=1))
 def test_the_filter_never_misses_a_form(around: bytes, form: bytes) -> None:
-    may_hold = make_filter([form])
+    may_hold = make_secret_filter([form])
     assert may_hold(around + form + around)
     assert may_hold(around + b"\x1b[1m".join(bytes([byte]) for byte in form))
 
@@ -216,7 +215,7 @@ def test_a_pattern_that_is_too_large_lets_everything_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(redaction_filter, "_WRAP", "(")
-    assert make_filter([b"abcdefgh"])(b"anything")
+    assert make_secret_filter([b"abcdefgh"])(b"anything")
 
 
 @pytest.mark.parametrize(

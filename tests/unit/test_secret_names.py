@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.redact import secrets_of
-from ralph_ls.core.secret_names import is_guessable, is_secret_name
+from ralph_ls.core.redaction.redactor import secrets_of
+from ralph_ls.core.redaction.secret_names import is_guessable, is_secret_name
 
 VALUE = "s3cr3t-Value-1"
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from ralph_ls.cli.flags import agent_words
 from ralph_ls.cli.output import complain, say
-from ralph_ls.core.setup.rules import check_draft, errors_of
+from ralph_ls.core.setup.draft import check_draft, errors_of
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice

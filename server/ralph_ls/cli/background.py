@@ -8,7 +8,7 @@ from typing import Any
 from ralph_ls.cli.context import here
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.cli.renderers import header_of
-from ralph_ls.core.loop.ownership import Settlement
+from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.store.project.request import read_stdin
 from ralph_ls.store.run.launch import StartOrder, start_detached
 from ralph_ls.store.run.runs import load_state
@@ -19,7 +19,7 @@ def run_detached(
     *,
     resume: bool,
     as_json: bool,
-    settle: Settlement | None = None,
+    settle: OwnershipOrder | None = None,
 ) -> None:
     """Start an engine in the background and say what became of it."""
     from ralph_ls.engine.clock import SystemClock

@@ -10,8 +10,8 @@ import typer
 
 from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profile_named
 from ralph_ls.cli.output import emit_json
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.json_output import CheckResult, CheckStatus, DoctorReport
 
 MARKS = {

@@ -14,7 +14,7 @@ import typer
 
 from ralph_ls.cli.context import Place
 from ralph_ls.cli.output import say
-from ralph_ls.core.setup.hooks import PLACES, WITHOUT, HookPlace, with_stop_hook
+from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES, HookPlace, with_stop_hook
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.protocol.errors import StateUnusable, UsageError
@@ -83,12 +83,12 @@ def init_hooks(
 
 
 def _place_of(agent: str) -> HookPlace:
-    if agent in PLACES:
-        return PLACES[agent]
-    why = WITHOUT.get(agent, "nobody knows where it would read one")
+    if agent in HOOK_PLACES:
+        return HOOK_PLACES[agent]
+    why = AGENTS_WITHOUT_HOOK.get(agent, "nobody knows where it would read one")
     raise UsageError(
         f"there is no stop hook for the agent {agent!r}: {why}. The loop looks at the same things "
-        f"itself after each iteration; --agent names one that has hooks: {', '.join(PLACES)}"
+        f"itself after each iteration; --agent names one that has hooks: {', '.join(HOOK_PLACES)}"
     )
 
 

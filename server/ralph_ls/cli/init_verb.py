@@ -26,7 +26,7 @@ from ralph_ls.cli.flags import (
 )
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.plan.specs import FOLDER
-from ralph_ls.core.setup.first_texts import SPEC_NAME
+from ralph_ls.core.setup.documents import SPEC_NAME
 from ralph_ls.core.views.visible import uncover
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams

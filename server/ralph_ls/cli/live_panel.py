@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ralph_ls.cli.renderers import decoders, lines_of
-from ralph_ls.core.loop.agent_choosing import worker_words
-from ralph_ls.core.loop.budget import tokens_of
 from ralph_ls.core.loop.fold import active_seconds, apply
+from ralph_ls.core.loop.rules.agent_choice import worker_words
+from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.views.budgets import (
     cost_of,
     cost_words,

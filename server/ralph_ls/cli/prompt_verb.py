@@ -11,7 +11,7 @@ import typer
 
 from ralph_ls.cli.flags import Issue, issue_overrides
 from ralph_ls.cli.output import complain, emit_json
-from ralph_ls.core.prompt.texts import IMPLEMENT
+from ralph_ls.core.prompt.template import IMPLEMENT
 from ralph_ls.core.views.visible import tame
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import UsageError

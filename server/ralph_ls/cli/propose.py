@@ -25,7 +25,7 @@ from ralph_ls.cli.flags import (
 )
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.prompt.proposal import HEADINGS
-from ralph_ls.core.setup.rules import check_draft, errors_of
+from ralph_ls.core.setup.draft import check_draft, errors_of
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import PlanItem, ProposePlanParams, ProposePlanResult
 

@@ -21,8 +21,14 @@ from ralph_ls.core.agent import reading
 from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.overlooked import Overlooked, find_overlooked
-from ralph_ls.core.loop.gate import NOT_COMPLETE, GateInputs, check_gate, foreign_signals, wanted
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.gate import (
+    NOT_COMPLETE,
+    GateInputs,
+    check_gate,
+    foreign_signals,
+    gate_words,
+)
 from ralph_ls.core.plan.checking.checks import to_problems
 from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
 from ralph_ls.core.plan.model import Parsed
@@ -292,7 +298,7 @@ def _show_gate(found: reading.Reading, config: Config) -> None:
         complete_word=config.promise.complete,
     )
     result = check_gate(given)
-    say(f"Gate of {config.profile.value}: asks for {wanted(config.gate, given.complete_word)}")
+    say(f"Gate of {config.profile.value}: asks for {gate_words(config.gate, given.complete_word)}")
     if result.satisfied:
         say("  ✓ this output gives the signal; whether it counts is for the plan to say")
     elif config.gate.rule in {GateRule.MARKER, GateRule.QUEUE}:

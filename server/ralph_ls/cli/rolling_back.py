@@ -11,7 +11,7 @@ from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import say, write_json
 from ralph_ls.cli.steer import REJECTED
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.row_methods import RollbackResult
 

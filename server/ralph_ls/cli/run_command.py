@@ -37,8 +37,8 @@ from ralph_ls.cli.flags import (
 )
 from ralph_ls.cli.live import Viewer, choose_own_renderer
 from ralph_ls.cli.output import emit_json, say
-from ralph_ls.core.loop.ownership import Settlement
-from ralph_ls.core.prompt.texts import IMPLEMENT
+from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
+from ralph_ls.core.prompt.template import IMPLEMENT
 from ralph_ls.core.views.lines import about_lines
 from ralph_ls.core.views.summary import next_step, summary_lines
 from ralph_ls.core.views.visible import tame
@@ -227,7 +227,7 @@ def run_in_foreground(
     as_json: bool = False,
     run_id: str | None = None,
     by: str = "ralph run",
-    order: Settlement | None = None,
+    order: OwnershipOrder | None = None,
 ) -> int:
     """Run the engine in this process, shown by a thread; the summary comes at the end."""
     from ralph_ls.engine.preparation import RunRequest
@@ -343,11 +343,11 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
 
 
 def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
-    from ralph_ls.core.loop.waiting import waits_for
+    from ralph_ls.core.loop.rules.waits import parked_words
 
     found = here().find_run()
     if found is not None and found.live and found.phase is Phase.PARKED:
-        return f"{error.message}. That run waits for {waits_for(found.state)}"
+        return f"{error.message}. That run waits for {parked_words(found.state)}"
     return error.message
 
 
@@ -360,7 +360,7 @@ def _agent_command(command: str | None, prompt: str | None, agent: str | None) -
     return {"agent": "command", "agents.command": table}
 
 
-def _order(*, take_all: bool, leave: bool, resume: bool) -> Settlement | None:
+def _order(*, take_all: bool, leave: bool, resume: bool) -> OwnershipOrder | None:
     """What the user wants done with all that an iteration left which lost its engine."""
     if take_all and leave:
         raise UsageError("--take-all and --leave do not go together; leave one of them out")
@@ -368,5 +368,5 @@ def _order(*, take_all: bool, leave: bool, resume: bool) -> Settlement | None:
         flag = "--take-all" if take_all else "--leave"
         raise UsageError(f"{flag} is about a run that goes on, so it needs --resume")
     if take_all:
-        return Settlement.TAKE_ALL
-    return Settlement.LEAVE if leave else None
+        return OwnershipOrder.TAKE_ALL
+    return OwnershipOrder.LEAVE if leave else None

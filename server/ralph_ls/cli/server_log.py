@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph_ls.core.redact import Redactor
+    from ralph_ls.core.redaction.redactor import Redactor
 
 LEVELS = {
     "error": logging.ERROR,
@@ -86,7 +86,7 @@ class _SafeFormatter(logging.Formatter):
         self._redactor: Redactor | None = None
 
     def format(self, record: logging.LogRecord) -> str:
-        from ralph_ls.core.redact import Redactor, secrets_of
+        from ralph_ls.core.redaction.redactor import Redactor, secrets_of
         from ralph_ls.core.views.visible import tame
 
         if self._redactor is None:

@@ -21,11 +21,11 @@ import typer
 from ralph_ls.cli.flags import profile_named
 from ralph_ls.cli.output import complain, emit_json, say
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.loop.recorded import simulate_journal
-from ralph_ls.core.loop.rehearsal import Simulated, to_json
-from ralph_ls.core.loop.simulate import simulate as simulate_trace
-from ralph_ls.core.loop.trace import TraceLine, parse_line
-from ralph_ls.core.loop.trace_fields import TraceProblem
+from ralph_ls.core.replay.driver import SimulatedIteration, to_json
+from ralph_ls.core.replay.journal import simulate_journal
+from ralph_ls.core.replay.trace import TraceLine, parse_trace_line
+from ralph_ls.core.replay.trace import simulate_lines as simulate_trace
+from ralph_ls.core.replay.trace_fields import TraceProblem
 from ralph_ls.core.views.visible import tame
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import UsageError
@@ -234,7 +234,9 @@ def _trace_lines(
     preferred = profile_of(config.profile).own_block
     for number, line in lines:
         text = line.decode("utf-8", "replace").removeprefix("\ufeff")
-        found, wrong = parse_line(text, preferred=preferred, complete_word=config.promise.complete)
+        found, wrong = parse_trace_line(
+            text, preferred=preferred, complete_word=config.promise.complete
+        )
         for problem in wrong:
             problems.tell(number, problem)
         if found is not None:
@@ -253,7 +255,7 @@ def _events(lines: Iterable[_Line], problems: _Problems) -> Iterator[EventBase]:
 # What is said.
 
 
-def _emit(told: Iterable[Simulated]) -> Simulated | None:
+def _emit(told: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
     """One JSON line an iteration; gives the last."""
     last = None
     for last in told:
@@ -261,7 +263,7 @@ def _emit(told: Iterable[Simulated]) -> Simulated | None:
     return last
 
 
-def _show(told: Iterable[Simulated]) -> Simulated | None:
+def _show(told: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
     """A table as wide as the terminal; gives the last."""
     last = None
     for last in told:
@@ -297,7 +299,7 @@ def _folded(text: str, room: int) -> list[str]:
     return lines
 
 
-def _show_end(last: Simulated, what: str) -> None:
+def _show_end(last: SimulatedIteration, what: str) -> None:
     if last.verdict is None:
         where = f"after iteration {last.iteration}, where the {what} ends"
         say(f"Under this policy the run goes on {where}")

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.core.agent.metering import METERS, Metering, cost_metering
-from ralph_ls.core.loop.agent_choosing import models_for, names_of_run
-from ralph_ls.core.redact import secrets_of
+from ralph_ls.core.loop.rules.agent_choice import models_for, other_agents
+from ralph_ls.core.redaction.redactor import secrets_of
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.tracked_values import without_tracked
@@ -27,7 +27,7 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
     or that takes no model where a rule gives it one.
     """
     agents = {config.agent: choose_agent(config)}
-    for name in names_of_run(config):
+    for name in other_agents(config):
         try:
             agents[name] = choose_agent(config_for(config, name))
         except RalphError as error:

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import assert_never
 
-from ralph_ls.core.loop.effects import Announce, Channel, Occasion
-from ralph_ls.core.loop.inputs import Announced
+from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion
+from ralph_ls.core.loop.inputs import AnnouncementDone
 from ralph_ls.core.views.visible import tame
 from ralph_ls.engine import git, process
 from ralph_ls.engine.environment import agent_environment, find_program
@@ -34,9 +34,9 @@ SHOWN_CHARACTERS = 300
 LONGEST_VARIABLE = 4000
 """Characters of a variable."""
 
-SETTINGS: Mapping[Occasion, str] = {
-    Occasion.QUESTION: "on_question",
-    Occasion.PR_READY: "on_pr_ready",
+SETTINGS: Mapping[AnnouncementOccasion, str] = {
+    AnnouncementOccasion.QUESTION: "on_question",
+    AnnouncementOccasion.PR_READY: "on_pr_ready",
 }
 """The key under which a person has put the command."""
 
@@ -50,13 +50,13 @@ class Announcing:
         self._stopping = False
         self._n_told = 0
 
-    async def announce(self, order: Announce, run: RunState) -> Announced:
+    async def announce(self, order: Announce, run: RunState) -> AnnouncementDone:
         """Tell them, and say what came of it; raises nothing that an agent or they could cause."""
         name = SETTINGS[order.occasion]
         match order.channel:
-            case Channel.COMMAND:
+            case AnnouncementChannel.COMMAND:
                 what = f"the command {name}"
-            case Channel.COMMENT:
+            case AnnouncementChannel.COMMENT:
                 what = "the comment on the issue"
             case _:
                 assert_never(order.channel)
@@ -64,11 +64,13 @@ class Announcing:
             ended, said = await self._run(order, run)
         except (RalphError, OSError) as error:
             message = error.message if isinstance(error, RalphError) else str(error)
-            return Announced(code=f"{_code(order)}-failed", message=f"{what} failed: {message}")
+            return AnnouncementDone(
+                code=f"{_code(order)}-failed", message=f"{what} failed: {message}"
+            )
         if ended.exit_code == 0 and not ended.timed_out:
             tail = f": {said}" if said else ""
-            return Announced(code=_code(order), message=f"{what} is done{tail}")
-        return Announced(
+            return AnnouncementDone(code=_code(order), message=f"{what} is done{tail}")
+        return AnnouncementDone(
             code=f"{_code(order)}-failed",
             message=f"{what} {_how(ended)}{f': {said}' if said else ''}; "
             f"the run stands as it is, so do by hand what is left",
@@ -128,7 +130,7 @@ class Announcing:
             max_iterations=workspace.config.max_iterations,
             scratch=None,
         )
-        if order.channel is Channel.COMMENT:
+        if order.channel is AnnouncementChannel.COMMENT:
             source = None if run.request is None else read_reference(run.request.source)
             if source is None:
                 raise RequestMissing("the run works on no issue of GitHub any more")
@@ -173,7 +175,7 @@ class Announcing:
 
 
 def _code(order: Announce) -> str:
-    if order.channel is Channel.COMMENT:
+    if order.channel is AnnouncementChannel.COMMENT:
         return "question-commented"
     return SETTINGS[order.occasion].replace("_", "-")
 

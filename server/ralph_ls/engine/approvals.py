@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ralph_ls.core.loop.inputs import Announced
+from ralph_ls.core.loop.inputs import AnnouncementDone
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.errors import StateUnusable
 
@@ -19,10 +19,12 @@ SHOWN = 10
 class ApprovalsGuard:
     """Removes added approvals, and reports them as warnings."""
 
-    def __init__(self, workspace: Workspace, *, tell: Callable[[Announced], None] | None) -> None:
+    def __init__(
+        self, workspace: Workspace, *, tell: Callable[[AnnouncementDone], None] | None
+    ) -> None:
         self._workspace = workspace
         self._tell = tell
-        self._found: list[Announced] = []
+        self._found: list[AnnouncementDone] = []
 
     def check(self) -> None:
         """Look at the file, which may take a moment; ``report`` says what was found."""
@@ -30,7 +32,7 @@ class ApprovalsGuard:
             added = self._workspace.trust.take_out_added(self._workspace.state)
         except StateUnusable as error:
             message = f"approvals cannot be checked: {error.message}"
-            self._found.append(Announced(code="approvals-not-checked", message=message))
+            self._found.append(AnnouncementDone(code="approvals-not-checked", message=message))
             return
         if added:
             names = ", ".join(added[:SHOWN]) + (", …" if len(added) > SHOWN else "")
@@ -39,7 +41,7 @@ class ApprovalsGuard:
                 "not asked, as ralph allow does it from another terminal, so the agent may have "
                 "written them; look at what changed, then allow it with: ralph allow"
             )
-            self._found.append(Announced(code="approvals-removed", message=message))
+            self._found.append(AnnouncementDone(code="approvals-removed", message=message))
 
     def report(self) -> None:
         """Warn of what was found; call it in the event loop's thread."""

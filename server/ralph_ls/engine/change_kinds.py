@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph_ls.core.loop import churn
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence import churn
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import blob_value
 from ralph_ls.protocol.errors import RalphError, StateUnusable

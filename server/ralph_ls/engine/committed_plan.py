@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph_ls.core.words import some_of
+from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.git import read_head
 from ralph_ls.engine.restoration_commits import entries_of, read_blob, real_path, same_lines
 from ralph_ls.engine.workspace import Workspace

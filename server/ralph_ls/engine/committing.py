@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from ralph_ls.core.loop.commit_message import ITERATION_TRAILER, RUN_TRAILER, START_TRAILER
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted
-from ralph_ls.core.words import some_of
+from ralph_ls.core.loop.rules.commits import ITERATION_TRAILER, RUN_TRAILER, START_TRAILER
+from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_status import DELETED, GITLINK, dirty_paths
 from ralph_ls.engine.git_work import Hands, run_own_git

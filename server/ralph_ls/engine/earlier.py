@@ -20,7 +20,7 @@ from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.stories.choosing import mode_word
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git_locks import settle_earlier

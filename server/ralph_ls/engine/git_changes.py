@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine.git import NESTED_DEPTH, OwnFiles, look_inside, read_head, repository_at
 from ralph_ls.engine.git_history import (
     COMMITS_LIMIT,

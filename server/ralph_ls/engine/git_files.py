@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from ralph_ls.core.loop.inputs import Reverted
+from ralph_ls.core.loop.inputs import RevertedChange
 from ralph_ls.engine.guard_keeper import Keeper
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -34,7 +34,7 @@ class GitFiles:
             with contextlib.suppress(StateUnusable):
                 self._known[name] = read_regular(path)
 
-    def restore(self, keeper: Keeper) -> tuple[Reverted, ...]:
+    def restore(self, keeper: Keeper) -> tuple[RevertedChange, ...]:
         """Replace those that git cannot read any more, and say so.
 
         Raises ``StateUnusable`` where one cannot be written.
@@ -45,7 +45,7 @@ class GitFiles:
             if (why := why_git_cannot_read(self._paths[name])) is not None
         )
 
-    def _restore(self, name: str, why: str, keeper: Keeper) -> Reverted:
+    def _restore(self, name: str, why: str, keeper: Keeper) -> RevertedChange:
         path, data = self._paths[name], self._known[name]
         try:
             keeper.move_away(path, is_copied=False)
@@ -55,7 +55,7 @@ class GitFiles:
             ) from error
         if data is not None:
             write_atomic(path, data)
-        return Reverted(
+        return RevertedChange(
             path=name,
             what=Forbidden.CREATED if data is None else Forbidden.CHANGED,
             why=f"{name} {why}, which git would wait for; such a file must stay a regular one",

@@ -16,9 +16,9 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from ralph_ls.core.loop.inputs import Announced, Notice
+from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
+from ralph_ls.core.plurals import some_of
 from ralph_ls.core.views.summary import format_duration
-from ralph_ls.core.words import some_of
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import read_head
 from ralph_ls.engine.process_tree import find_marked
@@ -53,7 +53,7 @@ class GitLocks:
         workspace: Workspace,
         *,
         clock: Clock,
-        tell: Callable[[Announced], None] | None,
+        tell: Callable[[AnnouncementDone], None] | None,
         log: Callable[[bytes], None] = lambda _: None,
     ) -> None:
         """``log`` writes into the iteration's log for people."""
@@ -149,7 +149,7 @@ class GitLocks:
             names = some_of([str(lock.path) for lock in locks], SHOWN)
             patience = format_duration(self._workspace.config.git_lock_wait)
             message = f"another git holds the repository, waiting for it up to {patience}: {names}"
-            self._tell(Announced(code=WAITING, message=message))
+            self._tell(AnnouncementDone(code=WAITING, message=message))
 
 
 def settle_earlier(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.effects import IterationEffect
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_locks import GitLocks

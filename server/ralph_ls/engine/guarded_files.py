@@ -16,7 +16,7 @@ from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from ralph_ls.core.loop.inputs import Reverted
+from ralph_ls.core.loop.inputs import RevertedChange
 from ralph_ls.engine.commit_owners import IterationCommits
 from ralph_ls.engine.guard_keeper import Keeper, sayable
 from ralph_ls.engine.guarding_history import HistoryGuard, UserVersion
@@ -86,7 +86,7 @@ class GuardedFiles:
 
     def restore(
         self, keeper: Keeper, commits: IterationCommits, *, since: datetime | None
-    ) -> Iterator[Reverted]:
+    ) -> Iterator[RevertedChange]:
         """Restore them in the work tree; ``since`` is from when on a save of the user's is new.
 
         Raises ``StateUnusable`` where one cannot be written.
@@ -115,7 +115,9 @@ class GuardedFiles:
                     f"{target} was changed by the agent and cannot be put back: "
                     f"{error.strerror or error}; put it back, or set guard.enabled = false"
                 ) from error
-            yield Reverted(path=sayable(path), what=what, text=keeper.shown(agents), kept=kept)
+            yield RevertedChange(
+                path=sayable(path), what=what, text=keeper.shown(agents), kept=kept
+            )
 
     def _as_user_left(
         self,

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.inputs import Notice, Reverted
+from ralph_ls.core.loop.inputs import Notice, RevertedChange
 from ralph_ls.core.plan.comparing.pairing import is_unfinished
 from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES
 from ralph_ls.core.plan.model import Task
@@ -64,7 +64,7 @@ MERGES = 20
 class PutBack:
     """What was put back after one iteration."""
 
-    reverted: tuple[Reverted, ...] = ()
+    reverted: tuple[RevertedChange, ...] = ()
     notices: tuple[Notice, ...] = ()
     """Why, where the kind alone does not say it."""
     undone: frozenset[str] = frozenset()
@@ -97,7 +97,7 @@ class Guarding:
         self._files = GuardedFiles(workspace, self._history)
         self._committed = CommittedPlan(workspace)
         self._git_files = GitFiles(workspace.root)
-        self._unblocked: tuple[Reverted, ...] = ()
+        self._unblocked: tuple[RevertedChange, ...] = ()
         self._since: datetime | None = None
         """What people save later is new."""
         self._plan: bytes | None = None
@@ -152,7 +152,7 @@ class Guarding:
         else:
             plan, known = self._plan_back(keeper, settled, commits)
         reverted = (*files, *plan.reverted)
-        recalled: tuple[Reverted, ...] = ()
+        recalled: tuple[RevertedChange, ...] = ()
         if not settled.is_told:
             recalled = self._history.recall(settled.start, commits)
         done = self._history.restore(
@@ -265,7 +265,7 @@ class Guarding:
         is_whole = data is not None and b"[redacted " not in data
         return data.decode("utf-8", errors="replace") if data is not None and is_whole else None
 
-    def _whole_plan_back(self, keeper: Keeper, target: Path, before: bytes) -> Reverted:
+    def _whole_plan_back(self, keeper: Keeper, target: Path, before: bytes) -> RevertedChange:
         was_replaced = os.path.lexists(target)
         try:
             keeper.clear_way(target)
@@ -279,7 +279,7 @@ class Guarding:
         write_atomic(target, before)
         plan = self._workspace.source.plan(before.decode("utf-8", errors="replace"))
         tasks = [task for task in plan.tasks if is_unfinished(task)]
-        return Reverted(
+        return RevertedChange(
             path=sayable(self._workspace.plan_path),
             what=Forbidden.DELETED,
             tasks=_references(tasks),
@@ -289,7 +289,7 @@ class Guarding:
 
     def _told(self, guarded: Guarded, keeper: Keeper, kept: str | None) -> PutBack:
         """One for each kind, with all the tasks that it is about."""
-        reverted: list[Reverted] = []
+        reverted: list[RevertedChange] = []
         for what in Forbidden:
             same = [offence for offence in guarded.offences if offence.what is what]
             if same:
@@ -297,7 +297,7 @@ class Guarding:
                 tasks = [offence.task for offence in same if offence.task is not None]
                 why = "; ".join(offence.why for offence in same if offence.why)
                 reverted.append(
-                    Reverted(
+                    RevertedChange(
                         path=sayable(self._workspace.plan_path),
                         what=what,
                         tasks=tuple(tasks[:SHOWN_TASKS]),

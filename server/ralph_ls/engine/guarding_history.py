@@ -15,8 +15,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ralph_ls.core.loop.inputs import Notice, Reverted
-from ralph_ls.core.words import some_of
+from ralph_ls.core.loop.inputs import Notice, RevertedChange
+from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.commit_owners import IterationCommits, Owner
 from ralph_ls.engine.git_status import told
 from ralph_ls.engine.restoration_commits import (
@@ -46,7 +46,7 @@ BY_USER = "you committed the file meanwhile as well"
 MOVED = "HEAD moves all the time"
 
 
-Told = tuple[tuple[Reverted, ...], tuple[Notice, ...]]
+Told = tuple[tuple[RevertedChange, ...], tuple[Notice, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class _Finding:
     was: Entry | None
     """In HEAD."""
     wanted: Entry | None
-    reverted: tuple[Reverted, ...] = ()
+    reverted: tuple[RevertedChange, ...] = ()
     notices: tuple[Notice, ...] = ()
     why_not: str = ""
     """Why it is not for the engine to commit; empty where it is."""
@@ -88,7 +88,7 @@ class _Finding:
 class HistoryRestored:
     """What became of one iteration's commits."""
 
-    reverted: tuple[Reverted, ...] = ()
+    reverted: tuple[RevertedChange, ...] = ()
     """What was restored, in the work tree or here."""
     notices: tuple[Notice, ...] = ()
     undone: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ class HistoryGuard:
         data = read_blob(self._root, entry)
         return UserVersion(data=data, is_executable=entry.mode == "100755")
 
-    def recall(self, start: int, commits: IterationCommits) -> tuple[Reverted, ...]:
+    def recall(self, start: int, commits: IterationCommits) -> tuple[RevertedChange, ...]:
         """What an engine that died had restored in the branch, and had no time to report."""
         left = commits.ours - self._made
         if left and commits.head in left:
@@ -130,7 +130,7 @@ class HistoryGuard:
         look: Callable[[], IterationCommits],
         files: Iterable[str],
         plan: PlanKnown | None,
-        reverted: tuple[Reverted, ...],
+        reverted: tuple[RevertedChange, ...],
     ) -> HistoryRestored:
         """Commit what has to be restored of ``files`` and the plan; ``look`` looks at the commits.
 
@@ -161,7 +161,7 @@ class HistoryGuard:
         return self._outcome(commits, _joined(reverted, found), found, None, why)
 
     def _commit(
-        self, start: int, head: str, found: Sequence[_Finding], whole: Sequence[Reverted]
+        self, start: int, head: str, found: Sequence[_Finding], whole: Sequence[RevertedChange]
     ) -> str:
         paths = {_shown(one.path) for one in found}
         return self._commits.commit(
@@ -175,7 +175,7 @@ class HistoryGuard:
     def _outcome(
         self,
         commits: IterationCommits,
-        reverted: tuple[Reverted, ...],
+        reverted: tuple[RevertedChange, ...],
         found: Sequence[_Finding],
         made: str | None,
         why: str,
@@ -223,7 +223,7 @@ class HistoryGuard:
         what = Forbidden.CHANGED
         if base is None or now is None:
             what = Forbidden.CREATED if base is None else Forbidden.DELETED
-        reverted = Reverted(path=_shown(path), what=what)
+        reverted = RevertedChange(path=_shown(path), what=what)
         return _Finding(path=path, was=now, wanted=base, reverted=(reverted,))
 
     def _judge_plan(
@@ -232,7 +232,7 @@ class HistoryGuard:
         if now == base:
             return None
         if now is None:
-            deleted = Reverted(path=_shown(plan.path), what=Forbidden.DELETED)
+            deleted = RevertedChange(path=_shown(plan.path), what=Forbidden.DELETED)
             return _Finding(path=path, was=None, wanted=base, reverted=(deleted,))
         data = read_blob(self._root, now)
         committed = None if base is None else read_blob(self._root, base)
@@ -299,7 +299,9 @@ def _why_not(owners: frozenset[Owner]) -> str:
     return UNKNOWN if Owner.UNKNOWN in owners else ""
 
 
-def _joined(reverted: tuple[Reverted, ...], found: Sequence[_Finding]) -> tuple[Reverted, ...]:
+def _joined(
+    reverted: tuple[RevertedChange, ...], found: Sequence[_Finding]
+) -> tuple[RevertedChange, ...]:
     """What was restored in the work tree, and beside it what only HEAD had."""
     known = {one.path for one in reverted}
     more = (one for each in found for one in each.reverted if one.path not in known)

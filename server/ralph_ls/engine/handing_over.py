@@ -12,7 +12,7 @@ from ralph_ls.core.loop.effects import CommitWork, PushWork, ReadIteration
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted, WorkPushed
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.committing import Committing, named

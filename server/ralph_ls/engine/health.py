@@ -12,9 +12,9 @@ import os
 import shutil
 from pathlib import Path
 
-from ralph_ls.core.loop.health import Disk, Surroundings, conditions_of, newly_told
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
+from ralph_ls.core.loop.rules.health import DiskSpace, RunEnvironment, health_warnings, new_warnings
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.engine import git
 from ralph_ls.engine.environment import base_agent_environment, find_program
@@ -59,15 +59,15 @@ class Health:
             # In the middle of a rebase HEAD is on no branch; an agent can bring it to its end.
             require_branch_to_push(workspace.root, workspace.config, head)
         remote = None if head.branch is None else self._remote_of(head.branch)
-        seen = Surroundings(
+        seen = RunEnvironment(
             disks=disks_of(workspace.root, workspace.state.folder),
             branch=head.branch,
             remote=None if remote is None else remote.name,
             has_upstream=remote is not None and remote.has_upstream,
             dirty=tuple(baseline.dirty) if is_first else (),
         )
-        found = conditions_of(seen)
-        notices, self._known = newly_told(found, self._known)
+        found = health_warnings(seen)
+        notices, self._known = new_warnings(found, self._known)
         return notices
 
     def _require_agent(self) -> None:
@@ -91,12 +91,14 @@ class Health:
         return self._remotes[branch]
 
 
-def disks_of(root: Path, state: Path) -> tuple[Disk, ...]:
+def disks_of(root: Path, state: Path) -> tuple[DiskSpace, ...]:
     """Where a run writes: beside the code, and where its state lies, each disk once."""
     places = [("the work tree", root)]
     if _device(state) != _device(root):
         places.append(("the loop's state", state))
-    return tuple(Disk(what=what, path=str(path), free=free_bytes(path)) for what, path in places)
+    return tuple(
+        DiskSpace(what=what, path=str(path), free=free_bytes(path)) for what, path in places
+    )
 
 
 def require_specs(root: Path, config: Config, *, had_some: bool = False) -> bool:

@@ -20,9 +20,9 @@ from ralph_ls.core.agent.process_end import failure_of
 from ralph_ls.core.agent.reading import Reading, read_final
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
-from ralph_ls.core.loop.inputs import Announced, Notice
-from ralph_ls.core.loop.iteration_limits import SpendingWatch
+from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.budget import SpendingWatch
 from ralph_ls.engine.agent_choice import is_session_id
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.messages import MessageLog, decode_recorded
@@ -65,7 +65,11 @@ class Hearing:
     """What is heard of the agents of one run."""
 
     def __init__(
-        self, workspace: Workspace, *, clock: Clock, tell: Callable[[Announced], None] | None = None
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock,
+        tell: Callable[[AnnouncementDone], None] | None = None,
     ) -> None:
         """``tell`` takes what is seen of an agent while it works."""
         self._tell = tell
@@ -150,7 +154,7 @@ class Hearing:
         start = None if self._heard is None else self._heard[0]
         for notice in self._context.hear(data, messages):
             if self._tell is not None:
-                told = Announced(code=notice.code, message=notice.message, start=start)
+                told = AnnouncementDone(code=notice.code, message=notice.message, start=start)
                 self._tell(told)
 
     def end(self) -> list[Told]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.agent.decode.told import Told
-from ralph_ls.core.loop import attempts
 from ralph_ls.core.loop.effects import (
     ClaimTask,
     CommitWork,
@@ -28,11 +27,12 @@ from ralph_ls.core.loop.effects import (
     UndoWork,
     Validate,
 )
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.ownership import Ownership
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
-    Announced,
+    AnnouncementDone,
     IterationRead,
     Notice,
     PlanFacts,
@@ -43,7 +43,7 @@ from ralph_ls.core.loop.inputs import (
     WorkPushed,
     WorkUndone,
 )
-from ralph_ls.core.loop.ownership import Ownership
+from ralph_ls.core.loop.rules import attempts
 from ralph_ls.engine import process
 from ralph_ls.engine.agent_log import exit_code_of, log_messages, log_output, make_log
 from ralph_ls.engine.approvals import ApprovalsGuard
@@ -102,7 +102,7 @@ class IterationWork:
         workspace: Workspace,
         *,
         clock: Clock,
-        tell: Callable[[Announced], None] | None = None,
+        tell: Callable[[AnnouncementDone], None] | None = None,
         keeper: Keeper | None = None,
     ) -> None:
         self._workspace = workspace
@@ -150,7 +150,7 @@ class IterationWork:
         if run.start == 0:
             self._validating.begin_run()
         if (counted := self._attempts.read()) is not None:
-            skip = attempts.skipped(counted, self._workspace.config.attempts)
+            skip = attempts.skipped_without_mark(counted, self._workspace.config.attempts)
             effect, run = replace(effect, skip=skip), run.model_copy(update={"attempts": counted})
         if effect.reuse and self._after is not None:
             baseline, text = self._after
@@ -627,8 +627,8 @@ class IterationWork:
     ) -> PlanFacts:
         config = self._workspace.config
         failed = {task: run.attempts.get(task, config.attempts.limit) for task in effect.skip}
-        failed = attempts.rename(failed, renamed)
-        skipped = attempts.rename_each(effect.skipped, renamed)
+        failed = attempts.rename_tasks(failed, renamed)
+        skipped = attempts.renamed_ids(effect.skipped, renamed)
         return self._source.facts(text, task=self._names.only, set_aside=failed, skipped=skipped)
 
     async def _with_offence(self, facts: PlanFacts, text: str) -> PlanFacts:

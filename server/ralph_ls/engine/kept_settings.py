@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import to_tables
-from ralph_ls.core.words import some_of
+from ralph_ls.core.plurals import some_of
 from ralph_ls.protocol.config.config import CONFIG_FILE
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import INFERRED

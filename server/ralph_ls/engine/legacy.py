@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config.config import GateRule
 from ralph_ls.store.layout import StateFolder

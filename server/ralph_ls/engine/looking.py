@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.effects import ReadIteration
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.words import some_of
+from ralph_ls.core.plurals import some_of
 from ralph_ls.engine import git
 from ralph_ls.engine.change_kinds import ChangeMemory, Circumstances, with_kinds
 from ralph_ls.engine.clock import Clock

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ralph_ls.core.redact import Redactor, StreamRedactor
+from ralph_ls.core.redaction.redactor import Redactor, StreamRedactor
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import PRIVATE_FILE, write_all
 

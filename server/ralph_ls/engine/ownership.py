@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ralph_ls.core.loop.commit_message import RUN_TRAILER
-from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.loop.ownership import (
+from ralph_ls.core.loop.evidence.ownership import (
     SHOWN_PATHS,
+    AgentEndFacts,
+    ChangedPath,
     Ownership,
-    PathFacts,
-    Settlement,
-    Signs,
+    OwnershipOrder,
     ownership_of,
 )
+from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.commits import RUN_TRAILER
 from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.words import some_of
+from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import disk_value
 from ralph_ls.engine.last_look import LastLook, save_last_look
@@ -68,7 +68,7 @@ class Inheriting:
         now: Baseline,
         *,
         named: Collection[str] = (),
-        order: Settlement | None = None,
+        order: OwnershipOrder | None = None,
     ) -> Inheritance:
         """Whose the changes of the open iteration are; ``now`` is the tree as it is.
 
@@ -83,7 +83,7 @@ class Inheriting:
         found = ownership_of(facts, signs, order)
         tree = now if self._look is None or order is not None else self._look.tree
         tree = _without(tree, started or base, found.not_agents)
-        if order is Settlement.LEAVE:
+        if order is OwnershipOrder.LEAVE:
             return Inheritance(ownership=found, tree=tree, left={}, until=None)
         agents = {one.path: one.now for one in facts if one.path not in found.not_agents}
         left = {path: value for path, value in agents.items() if _value(base, path) != value}
@@ -115,10 +115,10 @@ class Inheriting:
             self._look = replace(self._look, tree=tree)
             save_last_look(self._workspace.files.folder, self._look)
 
-    def _signs(self, run: RunState) -> Signs:
+    def _signs(self, run: RunState) -> AgentEndFacts:
         current = run.current
         if current is None:
-            return Signs()
+            return AgentEndFacts()
         ended_at = None if self._look is None else self._look.ended_at
         if current.exit is not None:
             # The journal is cut to milliseconds.
@@ -131,7 +131,7 @@ class Inheriting:
             # Its agent had ended by then, and no later engine has started one.
             taken_up_at = current.taken_up_at.timestamp() + 0.001
             ended_at = taken_up_at if ended_at is None else min(ended_at, taken_up_at)
-        return Signs(
+        return AgentEndFacts(
             looked_at=None if self._look is None else self._look.looked_at,
             ended_at=ended_at,
             alive_at=alive_at,
@@ -147,13 +147,13 @@ class Inheriting:
 
     def _facts(
         self, base: Baseline, now: Baseline, *, known: frozenset[str], named: Collection[str]
-    ) -> Iterator[PathFacts]:
+    ) -> Iterator[ChangedPath]:
         workspace = self._workspace
         loops = {*workspace.source.own_files, *workspace.progress_files}
         dirty = {**now.dirty, **{path: now.own[path] for path in loops if path in now.own}}
         look = None if self._look is None else self._look.tree
         for path, value in dirty.items():
-            yield PathFacts(
+            yield ChangedPath(
                 path=path,
                 before=_value(base, path),
                 now=value,

@@ -38,7 +38,7 @@ from ralph_ls.core.loop.effects import (
     WriteBlocked,
     WriteDecide,
 )
-from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, TimeCame
+from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, WaitElapsed
 from ralph_ls.engine.announcing import Announcing
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration import IterationWork
@@ -156,7 +156,7 @@ class Performer:
 
     def _time_came(self) -> None:
         self._end_timer()
-        self._deliver(TimeCame())
+        self._deliver(WaitElapsed())
 
     def write_first(self, effects: Iterable[Effect]) -> str | None:
         """Write what has to lie there before the journal tells of it; the first problem, if any."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.words import some_of
+from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.project.plan_file import UserSave, read_saves, text_hash
 

@@ -15,7 +15,7 @@ from ralph_ls.core.plan.marker import has_marker
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.select import count, next_task
 from ralph_ls.core.plan.tags import traits_of
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState

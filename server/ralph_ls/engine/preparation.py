@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls import __version__
+from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
     EngineFacts,
@@ -22,8 +23,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.ownership import Settlement
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine import git
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents_of_run import (
@@ -90,7 +90,7 @@ class RunRequest:
     run_id: str | None = None
     """Chosen by a launcher; None: a new one."""
     by: str = "ralph run"
-    order: Settlement | None = None
+    order: OwnershipOrder | None = None
     """What the user wants done with all that an open iteration left; with ``resume`` alone."""
 
 

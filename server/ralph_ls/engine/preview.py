@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls import __version__
-from ralph_ls.core.loop import attempts
-from ralph_ls.core.loop.agent_choosing import Worker
 from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import EngineFacts, PendingNote, Prepared
-from ralph_ls.core.loop.next_iteration import NextIteration, foresee
+from ralph_ls.core.loop.rules import attempts
+from ralph_ls.core.loop.rules.agent_choice import Worker
+from ralph_ls.core.replay.next_iteration import NextIteration, predict_next_iteration
 from ralph_ls.engine.agent_choice import flags_for
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents_of_run import describe_agents, require_metered
@@ -237,7 +237,11 @@ def _foresee(place: _Place, found: PlanFound, *, now: datetime, mode: Mode | Non
     def look(order: PrepareIteration, state: RunState) -> Prepared:
         counted = look_at_attempts(place.worktree.root, place.state, config)
         known = state.attempts if counted is None else counted
-        skip = order.skip if counted is None else attempts.skipped(counted, config.attempts)
+        skip = (
+            order.skip
+            if counted is None
+            else attempts.skipped_without_mark(counted, config.attempts)
+        )
         failed = {task: known.get(task, config.attempts.limit) for task in skip}
         plan = source.facts(text, set_aside=failed, skipped=order.skipped)
         return Prepared(
@@ -262,4 +266,4 @@ def _foresee(place: _Place, found: PlanFound, *, now: datetime, mode: Mode | Non
         halt=load_halt_files(place.worktree.root, config.paths),
         notes=tuple(PendingNote(text=note, by=by) for note, by in peek_notes(place.state)),
     )
-    return foresee(place.run, facts, look, now=now)
+    return predict_next_iteration(place.run, facts, look, now=now)

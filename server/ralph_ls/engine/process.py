@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.output_stream import OutputStream
 from ralph_ls.engine.process_start import own_group, stdin_for, why_not_started
 from ralph_ls.engine.process_tree import Ended, end_tree, start_identity

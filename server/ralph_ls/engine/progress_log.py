@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.plan.editing.progress_archiving import add_to_archive, archive_path, part_old
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.external.git_command import run_git

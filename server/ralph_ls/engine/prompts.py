@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.prompt.render import render
+from ralph_ls.core.prompt.template import PromptContext, render
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.project.prompt_texts import FoundTemplate, built_in_texts
 

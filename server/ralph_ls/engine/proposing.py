@@ -19,10 +19,10 @@ from typing import Any
 from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.final import Decoder
 from ralph_ls.core.agent.reading import Reading, read_final
+from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.proposal import proposal_prompt
-from ralph_ls.core.redact import Redactor, secrets_of
-from ralph_ls.core.setup.items import read_items
-from ralph_ls.core.words import count_of, some_of
+from ralph_ls.core.redaction.redactor import Redactor, secrets_of
+from ralph_ls.core.setup.draft import read_plan_items
 from ralph_ls.engine import git, process
 from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for
 from ralph_ls.engine.agent_description import Agent
@@ -224,7 +224,7 @@ def _items(
     """The items of the final text; raises what is to be said where there are none."""
     if ended.stopped:
         raise ProposalStopped(f"the agent {agent.name} was stopped; nothing was written")
-    items = read_items(reading.text)
+    items = read_plan_items(reading.text)
     if items and not reading.failed:
         return items
     if ended.timed_out or ended.idle:

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from ralph_ls.core.loop.effects import PushWork
 from ralph_ls.core.loop.inputs import Notice, WorkPushed
-from ralph_ls.core.redact import MINIMAL_LENGTH, Redactor
-from ralph_ls.core.words import some_of
+from ralph_ls.core.plurals import some_of
+from ralph_ls.core.redaction.redactor import MINIMAL_LENGTH, Redactor
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_history import is_ancestor

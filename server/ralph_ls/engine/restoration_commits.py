@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.loop.commit_message import restoration_message
-from ralph_ls.core.loop.inputs import Reverted
+from ralph_ls.core.loop.inputs import RevertedChange
+from ralph_ls.core.loop.rules.commits import restoration_message
 from ralph_ls.engine.git import read_head, under_way
 from ralph_ls.engine.git_index import BY_RALPH, index_info
 from ralph_ls.engine.workspace import Workspace
@@ -120,7 +120,7 @@ class RestorationCommits:
         """Every commit of the run that restores something, whether HEAD moved to it or not."""
         return frozenset(str(one["commit"]) for one in self._read())
 
-    def recall(self, start: int, commits: frozenset[str]) -> tuple[Reverted, ...]:
+    def recall(self, start: int, commits: frozenset[str]) -> tuple[RevertedChange, ...]:
         """What an engine that died had restored in this iteration, in one of these commits."""
         return tuple(
             _reverted_of(given, str(one["commit"]))
@@ -135,7 +135,7 @@ class RestorationCommits:
         head: str,
         was: Entries,
         wanted: Entries,
-        reverted: Sequence[Reverted],
+        reverted: Sequence[RevertedChange],
     ) -> str:
         """Commit ``wanted`` on top of ``head``; the new commit.
 
@@ -206,7 +206,7 @@ class RestorationCommits:
             made = run_git(self._root, *arguments, stdin=data, settings=BY_RALPH)
         return made.decode().strip()
 
-    def _record(self, start: int, commit: str, reverted: Sequence[Reverted]) -> None:
+    def _record(self, start: int, commit: str, reverted: Sequence[RevertedChange]) -> None:
         record = {
             "start": start,
             "commit": commit,
@@ -221,15 +221,15 @@ class RestorationCommits:
                 yield json.loads(line)
 
 
-def _told(one: Reverted) -> dict[str, Any]:
+def _told(one: RevertedChange) -> dict[str, Any]:
     tasks = [{"id": task.id, "title": task.title} for task in one.tasks]
     return {**asdict(one), "what": one.what.value, "tasks": tasks}
 
 
-def _reverted_of(given: Mapping[str, Any], commit: str) -> Reverted:
+def _reverted_of(given: Mapping[str, Any], commit: str) -> RevertedChange:
     tasks = tuple(TaskRef(id=task["id"], title=task["title"]) for task in given["tasks"])
     known = {**given, "what": Forbidden(given["what"]), "tasks": tasks, "commit": commit}
-    return Reverted(**known)
+    return RevertedChange(**known)
 
 
 def _staged_in(printed: bytes) -> dict[str, Entry | None]:

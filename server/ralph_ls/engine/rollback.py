@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.git import under_way
 from ralph_ls.protocol.errors import RalphError, UsageError, WorkspaceBusy
 from ralph_ls.protocol.lsp.row_methods import (

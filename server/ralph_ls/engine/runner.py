@@ -20,7 +20,7 @@ from ralph_ls.core.loop.effects import (
     StopAgent,
 )
 from ralph_ls.core.loop.inputs import (
-    Announced,
+    AnnouncementDone,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -30,7 +30,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.engine.adoption import reap_adopted
 from ralph_ls.engine.askers import refusal_of
@@ -234,7 +234,7 @@ class Engine:
                 f"files of this run were deleted while it is live, and are written again: {names}; "
                 "keep scripts and agents from deleting them"
             )
-            self.deliver(Announced(code="own-files-deleted", message=message))
+            self.deliver(AnnouncementDone(code="own-files-deleted", message=message))
 
     def _collect(self) -> None:
         """Read new commands; their files stay until the journal has the answer."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from ralph_ls.core.loop import attempts
+from ralph_ls.core.loop.rules import attempts
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
@@ -79,7 +79,7 @@ class SharedAttempts:
         ``renamed`` is what tasks are called now, by what they were called then.
         """
         self._renamed = {was: now.id for was, now in renamed.items()}
-        self._before = attempts.rename(before, renamed)
+        self._before = attempts.rename_tasks(before, renamed)
 
     def settle(self, ended: IterationEnded) -> None:
         """Bring what the iteration's end changed into the file."""

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from ralph_ls.core.loop.course import BY_CTRL_C, BY_TERM
+from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C, BY_TERM
 
 STOPS: Mapping[str, str] = {
     "SIGINT": BY_CTRL_C,

@@ -21,8 +21,8 @@ from ralph_ls.core.plan.specs import (
     read_index,
     read_spec,
 )
-from ralph_ls.core.setup.first_texts import is_untouched_spec
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.setup.documents import is_untouched_spec
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import content_hash, read_regular
 from ralph_ls.store.project.detection import find_specs

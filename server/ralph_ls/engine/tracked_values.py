@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.core.redact import is_guessable
+from ralph_ls.core.redaction.redactor import is_guessable
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.external.git_command import run_git
 

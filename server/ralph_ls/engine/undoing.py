@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
-from ralph_ls.core.loop.commit_message import RUN_TRAILER, START_TRAILER
 from ralph_ls.core.loop.effects import UndoWork
 from ralph_ls.core.loop.inputs import Notice, WorkUndone
-from ralph_ls.core.words import count_of
+from ralph_ls.core.loop.rules.commits import RUN_TRAILER, START_TRAILER
+from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.committing import looks_secret, named
 from ralph_ls.engine.git import read_head, under_way

@@ -6,7 +6,7 @@ One that was under way before the run's agents began anything is the user's.
 from __future__ import annotations
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.loop.unfinished_git import CODE, unfinished_words
+from ralph_ls.core.loop.rules.commits import UNFINISHED_GIT, unfinished_git_words
 from ralph_ls.engine.git import under_way
 from ralph_ls.engine.workspace import Workspace
 
@@ -30,4 +30,4 @@ class UnfinishedGit:
         self._left = None if now == self._users else now
         if self._left is None:
             return ()
-        return (Notice(code=CODE, message=unfinished_words(self._left)),)
+        return (Notice(code=UNFINISHED_GIT, message=unfinished_git_words(self._left)),)

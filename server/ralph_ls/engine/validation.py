@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from ralph_ls.core.loop.effects import Validate
 from ralph_ls.core.loop.inputs import Notice, ValidationFinished
-from ralph_ls.core.loop.validation_scripts import asks_for, globs_of
+from ralph_ls.core.loop.rules.validation import matches_globs, script_globs
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment
 from ralph_ls.engine.git_work import Hands
@@ -114,8 +114,8 @@ class Validating:
         if self._unvalidated is None or self._not_allowed(path, data):
             # One that was changed must not say by itself that nobody need look at it.
             return True
-        globs = globs_of(data.decode("utf-8", errors="replace"))
-        return not globs or asks_for(globs, self._unvalidated)
+        globs = script_globs(data.decode("utf-8", errors="replace"))
+        return not globs or matches_globs(globs, self._unvalidated)
 
     def _not_allowed(self, path: str, data: bytes) -> bool:
         return bool(self._workspace.trust.missing(self._claims(path, data)))

@@ -25,7 +25,7 @@ from ralph_ls.core.plan.closing.checks import (
     Verification,
     tell_not_run,
 )
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.engine import process
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.sandbox.box import Files

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine.git import Cache, Head, OwnFiles, read_head, take_baseline
 from ralph_ls.engine.git_changes import changes_between
 from ralph_ls.engine.git_history import IsPersons, nobody

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine import git_status
 from ralph_ls.engine.git import Head
 from ralph_ls.protocol.errors import RalphError, WorkspaceMissing

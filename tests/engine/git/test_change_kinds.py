@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine import change_kinds
 from ralph_ls.engine.change_kinds import ChangeMemory, Circumstances, with_kinds
 from ralph_ls.protocol.run.state import RunState

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.commit_owners import IterationCommits, Owner

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine.git import OwnFiles
 from tests.engine.git.repository import Repository, make_repository
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from tests.engine.git.repository import Repository, make_repository
 
 PERSONS = {"GIT_COMMITTER_DATE": "2000000000 +0000"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.setup.rules import TESTS_WANTED
+from ralph_ls.core.setup.draft import TESTS_WANTED
 from tests.engine.loop import git
 from tests.unit.cli.calling import Ralph
 from tests.unit.cli.terminal import CTRL_D, in_terminal

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.stories.showing import parse
-from ralph_ls.core.setup.first_texts import SPEC_NAME
+from ralph_ls.core.setup.documents import SPEC_NAME
 from ralph_ls.store.project.prompt_texts import built_in_texts
 from tests.engine.loop import git, write_agent
 from tests.fakes import bd as fake_bd

@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from ralph_ls.cli import simulating
-from ralph_ls.core.loop.trace_fields import READERS
+from ralph_ls.core.replay.trace_fields import READERS
 from ralph_ls.protocol.run.events import dump_event
 from tests.unit.cli.calling import Ralph
 from tests.unit.loop.play import play

@@ -17,7 +17,7 @@ from ralph_ls.core.loop.fold import apply, fold
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
-    Announced,
+    AnnouncementDone,
     CommandArrived,
     EngineFacts,
     HaltFilesChanged,
@@ -26,15 +26,15 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
     TaskClaimed,
-    TimeCame,
     ValidationFinished,
+    WaitElapsed,
     WorkCommitted,
     WorkPushed,
 )
-from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.machine.reducer import step
+from ralph_ls.core.loop.machine.transitions import allows
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
-from ralph_ls.core.loop.transitions import allows
-from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
 from ralph_ls.protocol.run.events import Event, dump_event, parse_event
@@ -278,13 +278,13 @@ class Play:
             case order.Validate() | order.CommitWork() | order.PushWork():
                 self.queue.append(lambda: self._checked(effect))
             case order.WaitUntil():
-                return TimeCame()
+                return WaitElapsed()
             case order.WatchHaltFiles():
                 return HaltFilesChanged(halt=world.halt)
             case order.Finish(exit_code=exit_code):
                 self.exit_code = exit_code
             case order.Announce(occasion=occasion):
-                return Announced(code=f"{occasion}-told", message="it is done")
+                return AnnouncementDone(code=f"{occasion}-told", message="it is done")
             case _:
                 self._write(effect)
         return None

@@ -8,11 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.course import BY_TERM
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
-    Announced,
+    AnnouncementDone,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -28,12 +27,13 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
     TaskClaimed,
-    TimeCame,
     ValidationFinished,
+    WaitElapsed,
     WorkCommitted,
     WorkPushed,
     WorkUndone,
 )
+from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
 from ralph_ls.protocol.config.config import (
@@ -294,7 +294,7 @@ resumes = st.builds(lambda start: Resumed(by="Ada", facts=start.facts), starts)
 halt_edits = halts.map(lambda halt: HaltFilesChanged(halt=halt))
 signals = st.sampled_from(["Ctrl-C", BY_TERM]).map(lambda by: Interrupted(by=by))
 failures = st.just(EffectFailed(message="the disk is full"))
-announced = st.just(Announced(code="on-pr-ready", message="it is done"))
+announced = st.just(AnnouncementDone(code="on-pr-ready", message="it is done"))
 
 anything: st.SearchStrategy[Input] = st.one_of(
     commands,
@@ -312,7 +312,7 @@ anything: st.SearchStrategy[Input] = st.one_of(
     undone,
     committed,
     pushed,
-    st.just(TimeCame()),
+    st.just(WaitElapsed()),
     starts,
     resumes,
 )
@@ -328,7 +328,7 @@ awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.UNDO: undone,
     Awaits.COMMIT: committed,
     Awaits.PUSH: pushed,
-    Awaits.TIME: st.just(TimeCame()),
+    Awaits.TIME: st.just(WaitElapsed()),
     Awaits.PERSON: commands | halt_edits,
     Awaits.NOTHING: commands,
 }

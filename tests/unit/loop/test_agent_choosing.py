@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ralph_ls.core.loop.agent_choosing import (
+from ralph_ls.core.loop.rules.agent_choice import (
     Worker,
+    choose_worker,
     models_for,
-    names_of_run,
-    worker_of,
+    other_agents,
     worker_words,
 )
-from ralph_ls.core.loop.fallback import left_out_now
+from ralph_ls.core.loop.rules.failure_policy import unavailable_agents
 from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import ModelsConfig
@@ -71,15 +71,15 @@ def traits(*tags: str, priority: Priority | None = None) -> TaskTraits:
 def test_the_first_rule_that_fits_is_taken(
     mode: Mode, about: TaskTraits | None, worker: Worker
 ) -> None:
-    assert worker_of(config(**RULES), mode=mode, traits=about) == worker
+    assert choose_worker(config(**RULES), mode=mode, traits=about) == worker
 
 
 def test_one_model_for_every_iteration_comes_before_all_rules() -> None:
     settings = config(every="mine", **RULES)
-    assert worker_of(settings, mode=Mode.BUILD, traits=traits("docs")) == Worker(model="mine")
-    other = worker_of(settings, mode=Mode.BUILD, traits=None, instead="codex")
+    assert choose_worker(settings, mode=Mode.BUILD, traits=traits("docs")) == Worker(model="mine")
+    other = choose_worker(settings, mode=Mode.BUILD, traits=None, instead="codex")
     assert other == Worker(agent="codex")
-    assert names_of_run(settings) == ()
+    assert other_agents(settings) == ()
     assert models_for(settings, "claude") == ("mine",)
     assert models_for(settings, "codex") == ()
 
@@ -97,7 +97,7 @@ def test_one_model_for_every_iteration_comes_before_all_rules() -> None:
 def test_an_agent_that_stands_in_gets_no_model_of_another_one(
     tags: tuple[str, ...], instead: str | None, out: tuple[str, ...], worker: Worker
 ) -> None:
-    given = worker_of(
+    given = choose_worker(
         config(**RULES), mode=Mode.BUILD, traits=traits(*tags), instead=instead, out=out
     )
     assert given == worker
@@ -105,10 +105,10 @@ def test_an_agent_that_stands_in_gets_no_model_of_another_one(
 
 def test_who_may_be_started_and_with_what_is_known_beforehand() -> None:
     settings = config(**RULES)
-    assert names_of_run(settings) == ("codex", "qwen")
+    assert other_agents(settings) == ("codex", "qwen")
     assert models_for(settings, "claude") == ("small", "large", "critic", "medium")
     assert models_for(settings, "codex") == ("c",)
-    assert names_of_run(config("codex", **RULES)) == ("claude", "qwen")
+    assert other_agents(config("codex", **RULES)) == ("claude", "qwen")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_rule_that_chooses_nothing_or_reads_as_a_flag_is_none(models: dict[str
 
 def test_who_takes_over_may_be_started_too_and_who_is_out_is_known() -> None:
     settings = Config.model_validate({"agent": "claude", "fallback": ["qwen", "claude"]})
-    assert names_of_run(settings) == ("qwen",)
+    assert other_agents(settings) == ("qwen",)
     later = NOW + timedelta(hours=1)
     run = RunState(
         config=settings,
@@ -153,4 +153,4 @@ def test_who_takes_over_may_be_started_too_and_who_is_out_is_known() -> None:
             AgentOut(agent="qwen"),
         ),
     )
-    assert left_out_now(run, NOW) == {"claude", "qwen"}
+    assert unavailable_agents(run, NOW) == {"claude", "qwen"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.effects import Announce, Channel, Finish, Occasion
+from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion, Finish
 from ralph_ls.protocol.plan import RequestKind, RequestView
 from tests.unit.loop.play import Play, play
 from tests.unit.loop.world import ONE_TASK, World, asks, is_blocked, progress, turn
@@ -30,8 +30,8 @@ def test_a_question_goes_to_the_command_once() -> None:
     played = play(asks("tea or coffee?"), on_question=("tell",))
     assert announced(played) == [
         Announce(
-            occasion=Occasion.QUESTION,
-            channel=Channel.COMMAND,
+            occasion=AnnouncementOccasion.QUESTION,
+            channel=AnnouncementChannel.COMMAND,
             start=1,
             iteration=1,
             text="tea or coffee?",
@@ -56,14 +56,14 @@ def test_a_question_that_was_told_is_not_told_by_the_next_engine() -> None:
 @pytest.mark.parametrize(
     ("request_view", "comment", "channels"),
     [
-        (GITHUB, True, [Channel.COMMENT]),
+        (GITHUB, True, [AnnouncementChannel.COMMENT]),
         (GITHUB, False, []),
         (FILE, True, []),
         (None, True, []),
     ],
 )
 def test_a_question_goes_to_the_issue_where_somebody_wants_that(
-    request_view: RequestView | None, comment: bool, channels: list[Channel]
+    request_view: RequestView | None, comment: bool, channels: list[AnnouncementChannel]
 ) -> None:
     world = World(script=[asks("tea or coffee?")], request=request_view)
     played = play(world=world, issue={"comment": comment})
@@ -73,7 +73,10 @@ def test_a_question_goes_to_the_issue_where_somebody_wants_that(
 def test_both_ways_at_once() -> None:
     world = World(script=[asks("tea or coffee?")], request=GITHUB)
     played = play(world=world, issue={"comment": True}, on_question=("tell",))
-    assert [order.channel for order in announced(played)] == [Channel.COMMAND, Channel.COMMENT]
+    assert [order.channel for order in announced(played)] == [
+        AnnouncementChannel.COMMAND,
+        AnnouncementChannel.COMMENT,
+    ]
 
 
 def test_what_blocks_a_run_is_no_question() -> None:
@@ -85,7 +88,11 @@ def test_a_pull_request_that_is_ready_is_told_before_the_engine_lets_go() -> Non
     order, finish = played.effects[-2:]
     assert isinstance(finish, Finish)
     assert order == Announce(
-        occasion=Occasion.PR_READY, channel=Channel.COMMAND, start=2, iteration=2, text=""
+        occasion=AnnouncementOccasion.PR_READY,
+        channel=AnnouncementChannel.COMMAND,
+        start=2,
+        iteration=2,
+        text="",
     )
     assert played.kinds()[-2:] == ["runEnded", "warned"]
     assert played.exit_code == 0

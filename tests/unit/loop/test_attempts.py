@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.attempts import Settled, begin, give_up, is_marked, rename, settle, skipped
+from ralph_ls.core.loop.rules.attempts import (
+    AttemptsResult,
+    attempt_number,
+    count_attempt,
+    give_up_task,
+    is_marked_in_plan,
+    rename_tasks,
+    skipped_without_mark,
+)
 from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
 from ralph_ls.protocol.run.values import TaskRef
 
@@ -28,8 +36,8 @@ def settled(
     progress: bool = False,
     counts: bool = True,
     **more: Any,
-) -> Settled:
-    return settle(
+) -> AttemptsResult:
+    return count_attempt(
         attempts or {}, task, done=done, progress=progress, counts=counts, config=config, **more
     )
 
@@ -47,14 +55,14 @@ def settled(
 def test_an_attempt_is_counted_from_the_start(
     attempts: dict[str, int], task: TaskRef | None, config: AttemptsConfig, number: int | None
 ) -> None:
-    assert begin(attempts, task, config) == number
+    assert attempt_number(attempts, task, config) == number
 
 
 def test_a_task_that_was_reworded_keeps_its_attempts() -> None:
     names = {"a": TaskRef(id="b", title="Do b"), "d": TaskRef(id="e", title="Do e")}
-    assert rename({"a": 2, "c": 1}, names) == {"b": 2, "c": 1}
-    assert rename({"a": 2, "b": 1}, names) == {"b": 2}
-    assert rename({}, names) == {}
+    assert rename_tasks({"a": 2, "c": 1}, names) == {"b": 2, "c": 1}
+    assert rename_tasks({"a": 2, "b": 1}, names) == {"b": 2}
+    assert rename_tasks({}, names) == {}
 
 
 @pytest.mark.parametrize(
@@ -90,9 +98,9 @@ def test_a_task_that_was_reworded_keeps_its_attempts() -> None:
     ],
 )
 def test_an_iteration_is_settled(
-    after: Settled, attempts: dict[str, int], set_aside: bool, count: int
+    after: AttemptsResult, attempts: dict[str, int], set_aside: bool, count: int
 ) -> None:
-    assert after == Settled(attempts=attempts, set_aside=set_aside, count=count)
+    assert after == AttemptsResult(attempts=attempts, set_aside=set_aside, count=count)
 
 
 def test_a_task_is_set_aside_after_the_limit_and_then_skipped() -> None:
@@ -101,7 +109,7 @@ def test_a_task_is_set_aside_after_the_limit_and_then_skipped() -> None:
     for _ in range(3):
         after = settled(attempts, config=BEADS)
         attempts = after.attempts
-        told.append((after.set_aside, skipped(attempts, BEADS)))
+        told.append((after.set_aside, skipped_without_mark(attempts, BEADS)))
     assert told == [(False, ()), (False, ()), (True, ("a",))]
 
 
@@ -117,7 +125,7 @@ def test_a_task_is_set_aside_after_the_limit_and_then_skipped() -> None:
 def test_what_is_set_aside_without_a_mark_is_skipped(
     config: AttemptsConfig, expected: tuple[str, ...]
 ) -> None:
-    assert skipped({"c": 4, "b": 2, "a": 3}, config) == expected
+    assert skipped_without_mark({"c": 4, "b": 2, "a": 3}, config) == expected
 
 
 @pytest.mark.parametrize(
@@ -134,9 +142,9 @@ def test_a_task_that_says_blocked_is_given_up_at_once(
     attempts: dict[str, int], config: AttemptsConfig, expected: dict[str, int]
 ) -> None:
     before = dict(attempts)
-    after = give_up(attempts, A, config)
+    after = give_up_task(attempts, A, config)
     assert (after, attempts) == (expected, before)
-    assert ("a" in skipped(after, config)) != is_marked(config)
+    assert ("a" in skipped_without_mark(after, config)) != is_marked_in_plan(config)
 
 
 CONFIGS = st.builds(
@@ -155,15 +163,15 @@ def test_counts_stay_between_nothing_and_the_limit(
 ) -> None:
     attempts: dict[str, int] = {}
     for task, done, progress, counts in turns:
-        if task is not None and task.id in skipped(attempts, config):
+        if task is not None and task.id in skipped_without_mark(attempts, config):
             continue
-        before, number = dict(attempts), begin(attempts, task, config)
+        before, number = dict(attempts), attempt_number(attempts, task, config)
         after = settled(attempts, task, config, done=done, progress=progress, counts=counts)
         assert attempts == before, "what was given is left alone"
         attempts = after.attempts
         assert all(0 < count <= max(1, config.limit) for count in attempts.values())
         if number is None:
-            assert after == Settled(attempts=before)
+            assert after == AttemptsResult(attempts=before)
         else:
             assert after.count in {0, number - 1, number}
             assert after.set_aside == (after.count == config.limit)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.breaker import (
+from ralph_ls.core.loop.rules.breaker import (
     HISTORY_LENGTH,
     MAX_STREAKS,
-    IterationFacts,
+    BreakerFacts,
+    close_by_reset,
     count_iteration,
-    reset,
 )
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.run.values import Breaker, BreakerState
@@ -23,15 +23,15 @@ from ralph_ls.protocol.run.values import Breaker, BreakerState
 BEGIN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def facts(*, progress: bool = False, **fields: Any) -> IterationFacts:
-    return IterationFacts(iteration=1, progress=progress, **fields)
+def facts(*, progress: bool = False, **fields: Any) -> BreakerFacts:
+    return BreakerFacts(iteration=1, progress=progress, **fields)
 
 
-def errors(*lines: str, progress: bool = True) -> IterationFacts:
+def errors(*lines: str, progress: bool = True) -> BreakerFacts:
     return facts(progress=progress, error_patterns=lines)
 
 
-def ran(status: str) -> IterationFacts:
+def ran(status: str) -> BreakerFacts:
     return facts(progress=True, tests_status=status)
 
 
@@ -50,7 +50,7 @@ aside_with_progress = facts(progress=True, set_aside=True)
 
 
 def count(
-    history: list[IterationFacts], breaker: Breaker | None = None, **config: Any
+    history: list[BreakerFacts], breaker: Breaker | None = None, **config: Any
 ) -> list[Breaker]:
     """The breaker after each iteration."""
     now, after = breaker or Breaker(), []
@@ -125,7 +125,7 @@ C, H, O = "CLOSED", "HALF_OPEN", "OPEN"  # noqa: E741
         pytest.param([none, aside, none, none, none], [C, C, C, H, O], id="set aside counts anew"),
     ],
 )
-def test_the_table(history: list[IterationFacts], expected: list[str]) -> None:
+def test_the_table(history: list[BreakerFacts], expected: list[str]) -> None:
     assert states(history) == expected
 
 
@@ -155,7 +155,7 @@ def test_the_table(history: list[IterationFacts], expected: list[str]) -> None:
     ],
 )
 def test_every_threshold_is_a_setting(
-    history: list[IterationFacts], config: dict[str, Any], expected: list[str]
+    history: list[BreakerFacts], config: dict[str, Any], expected: list[str]
 ) -> None:
     assert states(history, **config) == expected
 
@@ -196,7 +196,7 @@ def test_every_threshold_is_a_setting(
     ],
 )
 def test_reasons_say_what_happened(
-    history: list[IterationFacts], config: dict[str, Any], reason: str
+    history: list[BreakerFacts], config: dict[str, Any], reason: str
 ) -> None:
     last = count(history, **config)[-1]
     assert last.reason == reason
@@ -334,13 +334,13 @@ COUNTS = (
 
 
 @given(HISTORIES)
-def test_open_is_left_by_a_reset_alone(history: list[IterationFacts]) -> None:
+def test_open_is_left_by_a_reset_alone(history: list[BreakerFacts]) -> None:
     after = count(history)
     opened = [breaker.state is BreakerState.OPEN for breaker in after]
     assert opened == sorted(opened)
     assert [breaker.total_opens for breaker in after] == [int(is_open) for is_open in opened]
     last = after[-1] if after else Breaker()
-    again = reset(last, by="Ada", now=BEGIN)
+    again = close_by_reset(last, by="Ada", now=BEGIN)
     assert (again.state, again.reason) == (BreakerState.CLOSED, "reset by Ada")
     assert [getattr(again, name) for name in COUNTS] == [0] * len(COUNTS)
     assert again.error_streaks == {}
@@ -349,7 +349,7 @@ def test_open_is_left_by_a_reset_alone(history: list[IterationFacts]) -> None:
 
 
 @given(HISTORIES)
-def test_no_count_goes_below_zero_or_up_by_more_than_one(history: list[IterationFacts]) -> None:
+def test_no_count_goes_below_zero_or_up_by_more_than_one(history: list[BreakerFacts]) -> None:
     before = Breaker()
     for after in count(history):
         for name in COUNTS:
@@ -359,7 +359,7 @@ def test_no_count_goes_below_zero_or_up_by_more_than_one(history: list[Iteration
 
 @given(HISTORIES)
 def test_a_breaker_that_does_not_open_says_why_it_could_not(
-    history: list[IterationFacts],
+    history: list[BreakerFacts],
 ) -> None:
     """No state is left in which a threshold is reached and the breaker is not OPEN."""
     config = BreakerConfig()
@@ -373,7 +373,7 @@ def test_a_breaker_that_does_not_open_says_why_it_could_not(
 
 
 @given(HISTORIES)
-def test_progress_alone_never_leaves_a_breaker_half_open(history: list[IterationFacts]) -> None:
+def test_progress_alone_never_leaves_a_breaker_half_open(history: list[BreakerFacts]) -> None:
     last = (count(history) or [Breaker()])[-1]
     after = count([some], last)[-1]
     expected = BreakerState.OPEN if last.state is BreakerState.OPEN else BreakerState.CLOSED
@@ -381,7 +381,7 @@ def test_progress_alone_never_leaves_a_breaker_half_open(history: list[Iteration
 
 
 @given(HISTORIES)
-def test_every_row_can_be_switched_off(history: list[IterationFacts]) -> None:
+def test_every_row_can_be_switched_off(history: list[BreakerFacts]) -> None:
     rows: dict[str, Any] = dict.fromkeys(
         [*(f"{row}_open" for row in ROWS), "no_progress_half_open"], 0
     )

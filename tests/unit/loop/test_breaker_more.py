@@ -9,7 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from ralph_ls.core.loop.breaker import MAX_STREAKS, IterationFacts, count_iteration, reset
+from ralph_ls.core.loop.rules.breaker import (
+    MAX_STREAKS,
+    BreakerFacts,
+    close_by_reset,
+    count_iteration,
+)
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.run.values import Breaker, BreakerState
 from tests.unit.loop.test_breaker import BEGIN, count, errors, facts, none, refused, some, states
@@ -28,7 +33,7 @@ LATER = BEGIN + timedelta(hours=1)
     ids=["half open", "open", "open from half open", "closed again"],
 )
 def test_every_move_has_its_time(
-    before: BreakerState, given: IterationFacts, after: BreakerState
+    before: BreakerState, given: BreakerFacts, after: BreakerState
 ) -> None:
     breaker = Breaker(state=before, last_change_at=BEGIN, consecutive_no_progress=1)
     moved = count_iteration(breaker, given, BreakerConfig(), LATER)
@@ -42,7 +47,7 @@ def test_what_does_not_move_keeps_its_time() -> None:
 
 def test_a_reset_has_its_time_and_knows_which_iteration_it_is() -> None:
     (*_, opened) = count([none, none, none])
-    closed = reset(opened, by="Ada", now=LATER)
+    closed = close_by_reset(opened, by="Ada", now=LATER)
     assert (closed.state, closed.last_change_at) == (BreakerState.CLOSED, LATER)
     assert closed.current_iteration == 3
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.budget import limit_reached, nearly_used, used_up
+from ralph_ls.core.loop.rules.budget import limit_reached, nearly_used_budgets, used_up_budgets
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.report import Usage
 
@@ -33,7 +33,7 @@ def reached(
 def nearly(
     counted: int = 0, seconds: float = 0, usage: Usage | None = None, **settings: Any
 ) -> dict[str, str]:
-    told = nearly_used(Config(**settings), counted=counted, seconds=seconds, usage=usage)
+    told = nearly_used_budgets(Config(**settings), counted=counted, seconds=seconds, usage=usage)
     assert len(dict(told)) == len(told)
     return dict(told)
 
@@ -168,18 +168,20 @@ def test_a_budget_that_is_used_up_says_how_much_and_which_flag_raises_it(
     settings: dict[str, Any], used: dict[str, Any], told: tuple[str, str]
 ) -> None:
     given = {"counted": 0, "seconds": 0.0, "usage": None, **used}
-    (found,) = used_up(Config(**settings), **given)
+    (found,) = used_up_budgets(Config(**settings), **given)
     assert (found.used, found.flag) == told
 
 
 def test_only_budgets_that_are_used_up_have_to_be_raised() -> None:
-    found = used_up(Config(**ALL), counted=10, seconds=3, usage=spent(20, cost=6))
+    found = used_up_budgets(Config(**ALL), counted=10, seconds=3, usage=spent(20, cost=6))
     assert [one.flag for one in found] == ["--max-iterations 20", "--max-cost 10"]
-    assert used_up(Config(**ALL), counted=0, seconds=0, usage=None) == ()
+    assert used_up_budgets(Config(**ALL), counted=0, seconds=0, usage=None) == ()
 
 
 @given(limit=st.floats(0.01, 1e6), share=st.floats(1, 50))
 def test_a_new_total_leaves_room_for_more(limit: float, share: float) -> None:
     cost = limit * share
-    (found,) = used_up(Config(max_cost_usd=limit), counted=0, seconds=0, usage=spent(cost=cost))
+    (found,) = used_up_budgets(
+        Config(max_cost_usd=limit), counted=0, seconds=0, usage=spent(cost=cost)
+    )
     assert float(found.flag.rpartition(" ")[2]) > cost + 0.4 * limit

@@ -12,11 +12,16 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.churn import ChangedFile, are_repeated, is_cosmetic, kind_of_repetition
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.churn import (
+    ChangedFile,
+    are_repeated,
+    is_cosmetic,
+    kind_of_repetition,
+)
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import IterationRead
-from ralph_ls.core.loop.profiles import PROFILES, preset
-from ralph_ls.core.loop.unfinished import last_words
+from ralph_ls.core.loop.machine.unfinished_tasks import last_message
+from ralph_ls.core.loop.profiles import PROFILES, preset_of
 from ralph_ls.core.plan.steps import goes_on, merged_steps, steps_of
 from ralph_ls.protocol.config.config import OnHalt, ProfileName
 from ralph_ls.protocol.run.report import Report, ReportKind
@@ -155,7 +160,7 @@ class TreeWorld(World):
 
 def play(agent: Agent, profile: ProfileName, n_turns: int, **said: str) -> Play:
     """Some iterations of the agent, in a profile, without a limit of them."""
-    config = preset(PROFILES[profile]).model_copy(
+    config = preset_of(PROFILES[profile]).model_copy(
         update={"on_halt": OnHalt.EXIT, "max_iterations": n_turns, "push": False}
     )
     if profile is ProfileName.ISSUE:
@@ -559,4 +564,4 @@ def test_what_the_agent_said_last_is_quoted_on_one_line(
     fields: dict[str, str] | None, quoted: str
 ) -> None:
     report = None if fields is None else Report(kind=ReportKind.RALPH_STATUS, fields=fields)
-    assert last_words(report) == quoted
+    assert last_message(report) == quoted

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop import effects as order
-from ralph_ls.core.loop.calls import next_start
-from ralph_ls.core.loop.inputs import AgentFinished, Input, TimeCame
+from ralph_ls.core.loop.inputs import AgentFinished, Input, WaitElapsed
+from ralph_ls.core.loop.rules.budget import next_agent_start
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import AgentCalls
@@ -47,7 +47,7 @@ def test_the_next_agent_starts_when_fewer_calls_lie_in_the_minute_before(
     calls: Sequence[AgentCalls], limit: int | None, seconds: float | None
 ) -> None:
     expected = None if seconds is None else NOW + timedelta(seconds=seconds)
-    assert next_start(calls, limit, NOW) == expected
+    assert next_agent_start(calls, limit, NOW) == expected
 
 
 class Punctual(Play):
@@ -161,6 +161,6 @@ def test_a_pause_does_not_shorten_the_wait_and_a_stop_ends_it() -> None:
 def test_a_time_that_comes_too_early_is_waited_for_again() -> None:
     played = held()
     before = played.state
-    taken = played.feed(TimeCame())
-    check_step(before, TimeCame(), taken)
+    taken = played.feed(WaitElapsed())
+    check_step(before, WaitElapsed(), taken)
     assert played.run.phase is Phase.WAITING

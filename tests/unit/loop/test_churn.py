@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.loop.churn import (
+from ralph_ls.core.loop.evidence.churn import (
     ChangedFile,
     are_repeated,
     is_binary,

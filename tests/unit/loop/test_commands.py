@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ralph_ls.core.loop.effects import RemoveBlocked, StopAgent, TakeApprovals, WriteDecide
-from ralph_ls.core.loop.inputs import CommandUnreadable, TimeCame
+from ralph_ls.core.loop.inputs import CommandUnreadable, WaitElapsed
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.events import CommandAccepted, CommandRejected
@@ -256,7 +256,7 @@ def test_a_pause_ends_a_wait() -> None:
     played = waits_for(Awaits.TIME)
     played.tell("pause")
     assert played.run.phase is Phase.PAUSED
-    assert played.feed(TimeCame()).ignored == "what the run waits for is a person"
+    assert played.feed(WaitElapsed()).ignored == "what the run waits for is a person"
     played.tell("resume")
     assert played.go_on().exit_code == 0
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.commit_message import commit_message
 from ralph_ls.core.loop.inputs import IterationRead, PlanFacts
+from ralph_ls.core.loop.rules.commits import commit_message
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import IterationStarted

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.decide_file import asked_in, format_decide, parse_decide, read_halt_files
+from ralph_ls.core.loop.decide_file import (
+    format_decide,
+    iteration_asked_in,
+    parse_decide,
+    read_halt_files,
+)
 from ralph_ls.core.loop.inputs import HaltFiles
 
 ASKED_AT = datetime(2025, 6, 15, 14, 30, tzinfo=UTC)
@@ -81,7 +86,7 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_the_heading_says_which_iteration_asked(text: str, iteration: int | None) -> None:
-    assert asked_in(text) == iteration
+    assert iteration_asked_in(text) == iteration
 
 
 def test_both_files_together() -> None:

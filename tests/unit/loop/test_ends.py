@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.effects import Finish, StopAgent
 from ralph_ls.core.loop.inputs import EffectFailed, Interrupted
+from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.unit.loop.persons import during_turn

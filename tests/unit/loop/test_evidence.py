@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.evidence import Changes, contradiction, is_tick_alone, judge, new_head
-from ralph_ls.core.loop.repetition import Before
+from ralph_ls.core.loop.evidence.progress import (
+    Changes,
+    contradiction,
+    is_tick_alone,
+    judge_progress,
+    new_head,
+)
+from ralph_ls.core.loop.evidence.repetition import RepetitionHistory
 from ralph_ls.protocol.config.config import EvidenceKind
 from ralph_ls.protocol.run.report import Report, ReportKind
 from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode
@@ -43,10 +49,10 @@ def judged(
     moved: tuple[str, ...] = (),
 ) -> Evidence:
     changes = Changes(commits=commits, files=files, fingerprint=fingerprint)
-    return judge(
+    return judge_progress(
         changes,
         tasks_done=tasks_done,
-        before=Before(seen=seen, is_first_weak_commit=False),
+        before=RepetitionHistory(seen=seen, is_first_weak_commit=False),
         kinds=kinds,
         report=said,
         mode=mode,
@@ -288,26 +294,26 @@ def test_what_persons_committed_changes_no_judgement(
     assert with_persons.why
 
 
-def again(kind: Again | None, before: Before, **fields: Any) -> Evidence:
+def again(kind: Again | None, before: RepetitionHistory, **fields: Any) -> Evidence:
     """Judged where the same files changed again, with what the iterations before did."""
     changes = Changes(files=1, paths=("a.txt",), fingerprint="new", again=kind, **fields)
-    return judge(changes, tasks_done=(), before=before, kinds=DEFAULT, report=None)
+    return judge_progress(changes, tasks_done=(), before=before, kinds=DEFAULT, report=None)
 
 
 @pytest.mark.parametrize(
     ("kind", "before", "why"),
     [
-        (Again.OUTPUT, Before(), "only output files changed again: a.txt"),
-        (Again.OUTPUT, Before(is_strict=False), "1 file"),
-        (Again.SAME, Before(repeats=1), "1 file"),
-        (Again.SAME, Before(repeats=2), "the same files changed again and again"),
-        (Again.SAME, Before(repeats=2, loop_commits=True), "1 file"),
-        (Again.SAME, Before(repeats=2, is_strict=False), "1 file"),
-        (Again.EDITED, Before(repeats=3), "1 file"),
-        (Again.EDITED, Before(repeats=4), "the same files changed again and again"),
+        (Again.OUTPUT, RepetitionHistory(), "only output files changed again: a.txt"),
+        (Again.OUTPUT, RepetitionHistory(is_strict=False), "1 file"),
+        (Again.SAME, RepetitionHistory(repeats=1), "1 file"),
+        (Again.SAME, RepetitionHistory(repeats=2), "the same files changed again and again"),
+        (Again.SAME, RepetitionHistory(repeats=2, loop_commits=True), "1 file"),
+        (Again.SAME, RepetitionHistory(repeats=2, is_strict=False), "1 file"),
+        (Again.EDITED, RepetitionHistory(repeats=3), "1 file"),
+        (Again.EDITED, RepetitionHistory(repeats=4), "the same files changed again and again"),
     ],
 )
-def test_the_same_files_again(kind: Again, before: Before, why: str) -> None:
+def test_the_same_files_again(kind: Again, before: RepetitionHistory, why: str) -> None:
     evidence = again(kind, before)
     assert evidence.progress is (why == "1 file")
     assert why in evidence.why
@@ -316,13 +322,13 @@ def test_the_same_files_again(kind: Again, before: Before, why: str) -> None:
 @pytest.mark.parametrize(
     ("before", "progress"),
     [
-        (Before(loop_commits=True), True),
-        (Before(loop_commits=True, is_first_weak_commit=False), False),
-        (Before(is_first_weak_commit=False), True),
+        (RepetitionHistory(loop_commits=True), True),
+        (RepetitionHistory(loop_commits=True, is_first_weak_commit=False), False),
+        (RepetitionHistory(is_first_weak_commit=False), True),
     ],
 )
 def test_white_space_alone_is_judged_where_it_is_committed(
-    before: Before, *, progress: bool
+    before: RepetitionHistory, *, progress: bool
 ) -> None:
     evidence = again(None, before, cosmetic=True)
     assert evidence.progress is progress
@@ -335,10 +341,10 @@ def test_a_way_back_that_finished_a_task_is_progress_once() -> None:
         (False, True, False),
         (None, False, False),
     ]:
-        evidence = judge(
+        evidence = judge_progress(
             Changes(files=1, fingerprint="start", advanced=advanced),
             tasks_done=("a",),
-            before=Before(seen=("start",), loop_commits=loop_commits),
+            before=RepetitionHistory(seen=("start",), loop_commits=loop_commits),
             kinds=DEFAULT,
             report=None,
         )
@@ -347,8 +353,8 @@ def test_a_way_back_that_finished_a_task_is_progress_once() -> None:
 
 def test_output_of_ralph_itself_is_named() -> None:
     found = Changes(fingerprint="start", engine_output=("out.json",))
-    evidence = judge(
-        found, tasks_done=(), before=Before(seen=("start",)), kinds=DEFAULT, report=None
+    evidence = judge_progress(
+        found, tasks_done=(), before=RepetitionHistory(seen=("start",)), kinds=DEFAULT, report=None
     )
     assert not evidence.progress
     assert evidence.why == "only the output of ralph itself changed: out.json"
@@ -357,5 +363,7 @@ def test_output_of_ralph_itself_is_named() -> None:
 def test_at_most_fifty_paths_are_kept() -> None:
     paths = tuple(f"{number}.txt" for number in range(60))
     found = Changes(files=60, paths=paths, fingerprint="new")
-    evidence = judge(found, tasks_done=(), before=Before(), kinds=DEFAULT, report=None)
+    evidence = judge_progress(
+        found, tasks_done=(), before=RepetitionHistory(), kinds=DEFAULT, report=None
+    )
     assert (evidence.files, evidence.paths) == (60, paths[:50])

@@ -9,9 +9,8 @@ import pytest
 
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.effects import LaunchAgent
-from ralph_ls.core.loop.failing import retry_wait
-from ralph_ls.core.loop.fallback import agent_in_turn, left_out_now
-from ralph_ls.core.loop.inputs import AgentFinished, Announced
+from ralph_ls.core.loop.inputs import AgentFinished, AnnouncementDone
+from ralph_ls.core.loop.rules.failure_policy import retry_wait, substitute_agent, unavailable_agents
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.iteration_events import AgentOut
@@ -210,9 +209,9 @@ class TestAFallback:
         assert not played.told("waitStarted")
         state = played.run
         moments = [state.started_at or BEGIN, BEGIN + 2 * HOUR, BEGIN + 4 * HOUR]
-        assert [agent_in_turn(state, moment) for moment in moments] == ["third", None, None]
-        assert left_out_now(state, BEGIN + 2 * HOUR) == {"other"}
-        assert left_out_now(state, BEGIN + 3 * HOUR) == frozenset()
+        assert [substitute_agent(state, moment) for moment in moments] == ["third", None, None]
+        assert unavailable_agents(state, BEGIN + 2 * HOUR) == {"other"}
+        assert unavailable_agents(state, BEGIN + 3 * HOUR) == frozenset()
 
     def test_is_waited_for_where_all_are_at_their_limits(self) -> None:
         played = check_loop(
@@ -278,14 +277,14 @@ class TestAFallback:
         assert agents(played)[-1] == "other"
 
     def test_nobody_is_asked_where_none_is_set(self) -> None:
-        assert agent_in_turn(RunState(), BEGIN) is None
+        assert substitute_agent(RunState(), BEGIN) is None
 
 
 def test_what_is_seen_of_an_agent_that_works_is_told_once_for_each_iteration() -> None:
     played = Play(world=World(script=[no_progress]), config=settings())
     played.until(Awaits.EXIT)
-    notice = Announced(code="context-50", message="half full", start=1)
-    for given in (notice, notice, Announced(code="context-50", message="late", start=2)):
+    notice = AnnouncementDone(code="context-50", message="half full", start=1)
+    for given in (notice, notice, AnnouncementDone(code="context-50", message="late", start=2)):
         played.feed(given)
     (told,) = played.told("warned")
     assert (told.iteration, told.code, told.message) == (1, "context-50", "half full")

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.confirming import CONFIRMING
-from ralph_ls.core.loop.gate import (
+from ralph_ls.core.loop.rules.gate import (
+    CONFIRMING_GATES,
     NOT_COMPLETE,
     ORDERS,
     GateInputs,
     GateResult,
     check_gate,
     foreign_signals,
+    gate_words,
     queue_is_empty,
-    wanted,
 )
 from ralph_ls.protocol.config.config import GateConfig, GateRule
 from ralph_ls.protocol.run.report import Promise, PromiseKind, Report, ReportKind
@@ -357,7 +357,7 @@ class TestForeignSignals:
     ],
 )
 def test_what_a_gate_asks_for_is_said_in_words(config: GateConfig, words: str) -> None:
-    assert wanted(config, "SHIPPED") == words
+    assert gate_words(config, "SHIPPED") == words
 
 
 class TestOrder:
@@ -379,7 +379,7 @@ class TestOrder:
 
 
 def test_two_rules_confirm() -> None:
-    assert {GateRule.MARKER, GateRule.DUAL} == CONFIRMING
+    assert {GateRule.MARKER, GateRule.DUAL} == CONFIRMING_GATES
 
 
 counts_of_any_plan = st.builds(

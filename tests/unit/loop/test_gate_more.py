@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.loop.gate import check_gate
+from ralph_ls.core.loop.rules.gate import check_gate
 from ralph_ls.protocol.config.config import GateRule
 from tests.unit.loop.test_gate import ALL_DONE, COMPLETE, MARKED, NO_PLAN, SIGNAL, inputs
 

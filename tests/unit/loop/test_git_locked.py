@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ralph_ls.core.loop.inputs import EffectFailed
+from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.unit.loop.play import Play, command, play, settings
 from tests.unit.loop.world import World, finishes
@@ -25,7 +25,7 @@ def test_a_run_that_waits_goes_on_when_the_user_has_removed_it() -> None:
     world = World(script=[finishes], locked=LOCKED)
     played = Play(world=world, config=settings(wait=True)).until(Awaits.PERSON)
     assert played.run.phase is Phase.PARKED
-    assert waits_for(played.run) == f"git to be free, then: ralph resume; {LOCKED}"
+    assert parked_words(played.run) == f"git to be free, then: ralph resume; {LOCKED}"
     world.locked = ""
     played.go_on(command("resume"))
     assert played.exit_code == 0

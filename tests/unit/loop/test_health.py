@@ -4,67 +4,67 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ralph_ls.core.loop.health import (
+from ralph_ls.core.loop.rules.health import (
     LOW_DISK,
-    Condition,
-    Disk,
-    Surroundings,
+    DiskSpace,
+    HealthWarning,
+    RunEnvironment,
     bytes_words,
-    conditions_of,
-    newly_told,
-    still_holding,
+    current_warnings,
+    health_warnings,
+    new_warnings,
 )
 from ralph_ls.protocol.run.events import Warned
 
 RUN = "20260131T120000Z-0a1b"
 
-TREE = Disk(what="the work tree", path="/work", free=412_500_000)
+TREE = DiskSpace(what="the work tree", path="/work", free=412_500_000)
 
 
-def codes(seen: Surroundings) -> list[str]:
-    return [condition.code for condition in conditions_of(seen)]
+def codes(seen: RunEnvironment) -> list[str]:
+    return [condition.code for condition in health_warnings(seen)]
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        pytest.param(Surroundings(branch="invoices"), [], id="nothing"),
-        pytest.param(Surroundings(branch=None), ["detached-head"], id="detached"),
-        pytest.param(Surroundings(branch="main"), ["main-branch"], id="main"),
-        pytest.param(Surroundings(branch="master"), ["main-branch"], id="master"),
-        pytest.param(Surroundings(branch="mainly"), [], id="only a like name"),
+        pytest.param(RunEnvironment(branch="invoices"), [], id="nothing"),
+        pytest.param(RunEnvironment(branch=None), ["detached-head"], id="detached"),
+        pytest.param(RunEnvironment(branch="main"), ["main-branch"], id="main"),
+        pytest.param(RunEnvironment(branch="master"), ["main-branch"], id="master"),
+        pytest.param(RunEnvironment(branch="mainly"), [], id="only a like name"),
         pytest.param(
-            Surroundings(branch="invoices", remote="origin"), ["no-upstream"], id="no upstream"
+            RunEnvironment(branch="invoices", remote="origin"), ["no-upstream"], id="no upstream"
         ),
         pytest.param(
-            Surroundings(branch="invoices", remote="origin", has_upstream=True), [], id="upstream"
+            RunEnvironment(branch="invoices", remote="origin", has_upstream=True), [], id="upstream"
         ),
-        pytest.param(Surroundings(branch="b", dirty=("a.py",)), ["dirty-tree"], id="dirty"),
-        pytest.param(Surroundings(branch="b", disks=(TREE,)), ["disk-low"], id="disk"),
+        pytest.param(RunEnvironment(branch="b", dirty=("a.py",)), ["dirty-tree"], id="dirty"),
+        pytest.param(RunEnvironment(branch="b", disks=(TREE,)), ["disk-low"], id="disk"),
         pytest.param(
-            Surroundings(branch="b", disks=(Disk(what="x", path="/", free=LOW_DISK),)),
+            RunEnvironment(branch="b", disks=(DiskSpace(what="x", path="/", free=LOW_DISK),)),
             [],
             id="exactly enough",
         ),
         pytest.param(
-            Surroundings(branch="b", disks=(Disk(what="x", path="/", free=None),)),
+            RunEnvironment(branch="b", disks=(DiskSpace(what="x", path="/", free=None),)),
             [],
             id="unknown",
         ),
         pytest.param(
-            Surroundings(branch="main", remote="origin", dirty=("a",), disks=(TREE,)),
+            RunEnvironment(branch="main", remote="origin", dirty=("a",), disks=(TREE,)),
             ["disk-low", "main-branch", "no-upstream", "dirty-tree"],
             id="everything",
         ),
     ],
 )
-def test_what_is_not_as_it_should_be(seen: Surroundings, expected: list[str]) -> None:
+def test_what_is_not_as_it_should_be(seen: RunEnvironment, expected: list[str]) -> None:
     assert codes(seen) == expected
 
 
 def test_each_says_what_to_do() -> None:
-    seen = Surroundings(branch="main", remote="hub", dirty=("d", "b", "a", "c"), disks=(TREE,))
-    assert "\n".join(condition.message for condition in conditions_of(seen)) == (
+    seen = RunEnvironment(branch="main", remote="hub", dirty=("d", "b", "a", "c"), disks=(TREE,))
+    assert "\n".join(condition.message for condition in health_warnings(seen)) == (
         "only 412 MB are free at /work, where the work tree lies; make room before the loop "
         "cannot write any more\n"
         "the loop works on main itself; to look at its work before it gets there, use a branch of "
@@ -77,15 +77,15 @@ def test_each_says_what_to_do() -> None:
 
 
 def test_it_is_told_once_and_again_after_it_was_gone() -> None:
-    low = Condition(code="disk-low", about="/work", message="low")
-    other = Condition(code="disk-low", about="/state", message="low there")
-    told, known = newly_told((low,), frozenset())
+    low = HealthWarning(code="disk-low", about="/work", message="low")
+    other = HealthWarning(code="disk-low", about="/state", message="low there")
+    told, known = new_warnings((low,), frozenset())
     assert [notice.message for notice in told] == ["low"]
-    told, known = newly_told((low, other), known)
+    told, known = new_warnings((low, other), known)
     assert [notice.message for notice in told] == ["low there"]
-    told, known = newly_told((), known)
+    told, known = new_warnings((), known)
     assert told == ()
-    told, known = newly_told((low,), known)
+    told, known = new_warnings((low,), known)
     assert ([notice.code for notice in told], known) == (["disk-low"], frozenset({low.key}))
 
 
@@ -103,13 +103,13 @@ def test_what_was_told_of_the_branch_makes_way_for_what_is_told_later() -> None:
         return Warned(seq=second + 1, at=at, run=RUN, code=code, message=f"{code} {second}")
 
     events = [told("logs-removed", 0), told("main-branch", 1), told("dirty-tree", 1)]
-    assert [one.message for one in still_holding(events)] == ["main-branch 1", "dirty-tree 1"]
+    assert [one.message for one in current_warnings(events)] == ["main-branch 1", "dirty-tree 1"]
     events += [told("disk-low", 2), told("detached-head", 3), told("disk-low", 4)]
-    assert [one.message for one in still_holding(events)] == [
+    assert [one.message for one in current_warnings(events)] == [
         "dirty-tree 1",
         "disk-low 4",
         "detached-head 3",
     ]
     events += [told("main-branch", 5), told("no-upstream", 5)]
-    assert [one.code for one in still_holding(events)][2:] == ["main-branch", "no-upstream"]
-    assert still_holding([]) == ()
+    assert [one.code for one in current_warnings(events)][2:] == ["main-branch", "no-upstream"]
+    assert current_warnings([]) == ()

@@ -10,9 +10,13 @@ import pytest
 from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Notice, ValidationFinished, WorkUndone
-from ralph_ls.core.loop.invalid import REFUSED, failure_words, fatal_words
-from ralph_ls.core.loop.recorded import simulate_journal
+from ralph_ls.core.loop.rules.validation import (
+    NOT_VALID,
+    validation_failure_words,
+    validation_fatal_words,
+)
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.protocol.config.config import OnValidateFail
 from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.values import CommitSeen, EndReason, Mode, Outcome
@@ -60,7 +64,7 @@ class TestWords:
     )
     def test_one_of_several_is_named(self, fields: dict[str, Any], words: str) -> None:
         told = Validated(seq=1, at=BEGIN, run=RUN, iteration=3, ok=False, **fields)
-        assert failure_words(told) == words
+        assert validation_failure_words(told) == words
 
 
 class TestStop:
@@ -238,7 +242,7 @@ class TestRepair:
         played = play(BAD, MENDS, gate_rule=rule, max_iterations=4, **REPAIR)
         assert played.exit_code == 0
         refused = [event.why for event in played.told("completionRefused")]
-        assert refused in ([REFUSED], [])
+        assert refused in ([NOT_VALID], [])
         assert bool(refused) is (rule in {"dual", "verified"})
         first, second = played.told("iterationStarted")[:2]
         assert (first.task, second.confirming) == (second.task, False)
@@ -334,7 +338,7 @@ def held_in(world: World, awaits: Awaits, **fields: Any) -> Play:
 def test_without_a_failed_validation_nothing_is_fatal(policy: OnValidateFail) -> None:
     played = held(Awaits.READ, DONE, on_validate_fail=policy)
     assert played.run.current is not None
-    assert fatal_words(played.run, played.run.current) is None
+    assert validation_fatal_words(played.run, played.run.current) is None
 
 
 @pytest.mark.parametrize("policy", [ROLLBACK, REPAIR])

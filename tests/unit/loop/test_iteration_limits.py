@@ -6,7 +6,11 @@ import pytest
 
 from ralph_ls.core.agent.decode.told import Counts, TextTold, TodoTold, Told, ToolTold, UsageTold
 from ralph_ls.core.loop.inputs import AgentFinished
-from ralph_ls.core.loop.iteration_limits import SpendingWatch, limit_passed, passed_words
+from ralph_ls.core.loop.rules.budget import (
+    SpendingWatch,
+    iteration_limit_passed,
+    iteration_limit_words,
+)
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import PriceConfig
 from ralph_ls.protocol.run.messages import ToolState
@@ -34,16 +38,16 @@ BOTH = Config(max_tokens_per_iteration=1000, max_cost_per_iteration_usd=0.5)
 def test_a_limit_is_passed_by_more_than_it(
     config: Config, usage: Usage | None, expected: str | None
 ) -> None:
-    assert limit_passed(config, usage) == expected
+    assert iteration_limit_passed(config, usage) == expected
 
 
 def test_it_says_whether_the_agent_was_ended_for_it() -> None:
     usage = Usage(input_tokens=2000)
-    ended, told = (passed_words(BOTH, usage, ended=ended) or "" for ended in (True, False))
+    ended, told = (iteration_limit_words(BOTH, usage, ended=ended) or "" for ended in (True, False))
     assert "2000 of 1000 tokens" in ended
     assert "was ended after that turn" in ended
     assert "only at its end" in told
-    assert passed_words(BOTH, None, ended=True) is None
+    assert iteration_limit_words(BOTH, None, ended=True) is None
 
 
 def uses(tokens: int, cost: float | None = None) -> UsageTold:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop import effects as order
-from ralph_ls.core.loop.course import BY_TERM
+from ralph_ls.core.loop.evidence.ownership import Ownership, OwnershipOrder
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.handover import work_left
 from ralph_ls.core.loop.inputs import Interrupted, IterationRead, PlanFacts, Prepared, Resumed
-from ralph_ls.core.loop.ownership import Ownership, Settlement
+from ralph_ls.core.loop.machine.iteration_end import uncommitted_work
+from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.protocol.run.events import RolledBack
 from ralph_ls.protocol.run.values import Baseline, Phase, PlanCountsView
@@ -69,8 +69,8 @@ class TestTakenUp:
         assert state.held == ("a" * 40, "b" * 40)
 
     def test_what_the_user_ordered_is_passed_on(self) -> None:
-        read = take_up(lost(), order=Settlement.LEAVE)
-        assert read.order is Settlement.LEAVE
+        read = take_up(lost(), order=OwnershipOrder.LEAVE)
+        assert read.order is OwnershipOrder.LEAVE
 
     def test_a_push_names_the_commits_that_hold_it_back(self) -> None:
         played = lost()
@@ -123,7 +123,7 @@ class TestDispute:
 
     def test_the_next_resume_settles_it(self) -> None:
         played = self.dispute()
-        take_up(played, order=Settlement.TAKE_ALL)
+        take_up(played, order=OwnershipOrder.TAKE_ALL)
         played.go_on()
         assert played.told("iterationEnded")[0].outcome.value == "lost"
 
@@ -200,4 +200,4 @@ class TestOwedWork:
         current = run.current.model_copy(update={"rolled_back": undone})
         run = run.model_copy(update={"commit_base": Baseline(head="0")})
         given = IterationRead(left={"code": "c1"})
-        assert work_left(run, current, given, cut_short=True) == {"older": "o1"}
+        assert uncommitted_work(run, current, given, cut_short=True) == {"older": "o1"}

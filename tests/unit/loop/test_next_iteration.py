@@ -9,8 +9,8 @@ import pytest
 
 from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import HaltFiles, PendingNote, Prepared
-from ralph_ls.core.loop.next_iteration import NextIteration, foresee
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.replay.next_iteration import NextIteration, predict_next_iteration
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode
 from tests.unit.loop.play import BEGIN, Play, command, facts, play, settings
@@ -28,7 +28,7 @@ def ahead(
         return Prepared(baseline=world.baseline(), plan=plan, left_out=left_out, mode=world.mode)
 
     found = facts(world, config or settings())
-    return foresee(run, replace(found, **more), look, now=BEGIN)
+    return predict_next_iteration(run, replace(found, **more), look, now=BEGIN)
 
 
 def going_on(played: Play, **more: Any) -> NextIteration:

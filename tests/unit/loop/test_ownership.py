@@ -7,33 +7,33 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.ownership import (
-    Owner,
+from ralph_ls.core.loop.evidence.ownership import (
+    AgentEndFacts,
+    ChangedPath,
+    FileOwner,
     Ownership,
-    PathFacts,
-    Settlement,
-    Signs,
+    OwnershipOrder,
     dispute_words,
-    left_words,
+    left_to_user_words,
     owner_of,
     ownership_of,
 )
 
-AGENT, USER, BOTH, UNKNOWN = Owner.AGENT, Owner.USER, Owner.BOTH, Owner.UNKNOWN
+AGENT, USER, BOTH, UNKNOWN = FileOwner.AGENT, FileOwner.USER, FileOwner.BOTH, FileOwner.UNKNOWN
 
-LOOKED = Signs(looked_at=160.0, ended_at=100.0, alive_at=90.0)
-HEARD_OF = Signs(looked_at=160.0, ended_at=None, alive_at=90.0)
-ENDED = Signs(ended_at=100.0, alive_at=90.0)
-NO_END = Signs(alive_at=90.0)
-NOTHING = Signs()
+LOOKED = AgentEndFacts(looked_at=160.0, ended_at=100.0, alive_at=90.0)
+HEARD_OF = AgentEndFacts(looked_at=160.0, ended_at=None, alive_at=90.0)
+ENDED = AgentEndFacts(ended_at=100.0, alive_at=90.0)
+NO_END = AgentEndFacts(alive_at=90.0)
+NOTHING = AgentEndFacts()
 
 
-def path(**fields: Any) -> PathFacts:
+def path(**fields: Any) -> ChangedPath:
     """A file that was not there, and is now."""
-    return PathFacts(**{"path": "a", "before": None, "now": "new", "written_at": 80.0, **fields})
+    return ChangedPath(**{"path": "a", "before": None, "now": "new", "written_at": 80.0, **fields})
 
 
-CASES: dict[str, tuple[Signs, PathFacts, Owner]] = {
+CASES: dict[str, tuple[AgentEndFacts, ChangedPath, FileOwner]] = {
     # Somebody looked when both were gone.
     "as it was left": (LOOKED, path(left="new"), AGENT),
     "as it was left, end not recorded": (HEARD_OF, path(left="new", written_at=200.0), AGENT),
@@ -123,7 +123,7 @@ def test_what_is_as_it_was_at_the_start_is_nobodys() -> None:
     assert not ownership_of([same], NOTHING).is_disputed
 
 
-def all_four() -> list[PathFacts]:
+def all_four() -> list[ChangedPath]:
     return [
         path(path="agents", left="new"),
         path(path="users", left=None),
@@ -140,8 +140,8 @@ def test_the_paths_are_dealt_out() -> None:
 
 
 def test_the_users_order_settles_all() -> None:
-    assert ownership_of(all_four(), LOOKED, Settlement.TAKE_ALL) == Ownership()
-    left = ownership_of(all_four(), LOOKED, Settlement.LEAVE)
+    assert ownership_of(all_four(), LOOKED, OwnershipOrder.TAKE_ALL) == Ownership()
+    left = ownership_of(all_four(), LOOKED, OwnershipOrder.LEAVE)
     assert left == Ownership(users=("agents", "users", "boths"))
     assert not left.is_disputed
 
@@ -155,4 +155,4 @@ def test_the_words_name_the_paths_and_what_to_do() -> None:
         assert f"ralph run --resume {flag}" in words
     assert "again since" not in dispute_words(Ownership(unknown=("c",)), 7)
     assert "by whom" not in dispute_words(Ownership(both=("c",)), 7)
-    assert left_words("abcdefg").endswith("a, b, c, d, e and 2 more")
+    assert left_to_user_words("abcdefg").endswith("a, b, c, d, e and 2 more")

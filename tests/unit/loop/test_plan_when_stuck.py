@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.course import mode_of
 from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.loop.machine.run_flow import mode_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, TaskRef

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.profile_matrix import matrix
-from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, preset, profile_of, to_tables
+from ralph_ls.core.loop.profile_table import profile_table
+from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, preset_of, profile_of, to_tables
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.run.report import ReportKind
@@ -124,13 +124,13 @@ def value_of(config: Config, key: str) -> Any:
 @pytest.mark.parametrize("name", TABLE)
 class TestEachProfile:
     def test_is_as_the_table_says(self, name: str) -> None:
-        config = preset(profile_of(ProfileName(name)))
+        config = preset_of(profile_of(ProfileName(name)))
         assert {key: value_of(config, key) for key in TABLE[name]} == TABLE[name]
 
     def test_is_known_by_its_name(self, name: str) -> None:
         profile = profile_of(ProfileName(name))
         assert profile.name == name
-        assert preset(profile).profile == name
+        assert preset_of(profile).profile == name
 
     def test_states_each_row_also_where_it_is_the_default(self, name: str) -> None:
         rows = set(FIXPLAN.settings) - {"gate.indicators", "optional_sections"}
@@ -177,20 +177,20 @@ def config_of(name: str, **settings: Any) -> Config:
 
 class TestMatrix:
     def cells(self, row: str) -> dict[str, str]:
-        header, *rows = matrix()
+        header, *rows = profile_table()
         names = [cell.strip("`") for cell in header]
         found = {name: cells for name, *cells in rows}
         return dict(zip(names[1:], found[row], strict=True))
 
     def test_has_a_column_for_each_profile_and_no_empty_cell(self) -> None:
-        header, *rows = matrix()
+        header, *rows = profile_table()
         assert header == ("", "`spec`", "`fixplan`", "`stories`", "`beads`", "`issue`")
         assert {len(row) for row in rows} == {len(header)}
         assert all(all(row) for row in rows)
         assert len({row[0] for row in rows}) == len(rows)
 
     def test_has_no_mark_of_a_table_in_a_cell(self) -> None:
-        assert not any("|" in cell or "\n" in cell for row in matrix() for cell in row)
+        assert not any("|" in cell or "\n" in cell for row in profile_table() for cell in row)
 
     @pytest.mark.parametrize(
         ("row", "cells"),

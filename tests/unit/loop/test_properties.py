@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.evidence import Changes, judge
+from ralph_ls.core.loop.evidence.progress import Changes, judge_progress
+from ralph_ls.core.loop.evidence.repetition import RepetitionHistory
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
-    Announced,
+    AnnouncementDone,
     HaltFiles,
     Input,
     IterationRead,
@@ -21,8 +22,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.reducer import step
-from ralph_ls.core.loop.repetition import Before
+from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.protocol.config.config import EvidenceKind
 from ralph_ls.protocol.run.events import Event, RunEnded, dump_event, parse_event
@@ -84,7 +84,7 @@ def check_end(before: LoopState, given_input: Input, taken: Step) -> None:
     kinds = [event.kind for event in taken.events]
     if before.awaits is Awaits.NOTHING:
         # What came of telling those outside is told also behind the end.
-        wanted = {"warned"} if isinstance(given_input, Announced) else {"commandRejected"}
+        wanted = {"warned"} if isinstance(given_input, AnnouncementDone) else {"commandRejected"}
         assert set(kinds) <= wanted
     assert "runEnded" not in kinds[:-1]
     if not kinds or kinds[-1] != "runEnded":
@@ -128,8 +128,12 @@ def test_any_sequence_of_inputs_keeps_the_promises_of_a_step(data: st.DataObject
 def test_no_report_alone_is_ever_progress(report: Report | None, seen: list[str]) -> None:
     kinds = frozenset(EvidenceKind) - {EvidenceKind.DECLARED}
     for tasks_done in ((), ("00000001",)):
-        evidence = judge(
-            Changes(), tasks_done=tasks_done, before=Before(seen=seen), kinds=kinds, report=report
+        evidence = judge_progress(
+            Changes(),
+            tasks_done=tasks_done,
+            before=RepetitionHistory(seen=seen),
+            kinds=kinds,
+            report=report,
         )
         assert not evidence.progress
         assert evidence.why

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.recorded import simulate_journal
-from ralph_ls.core.loop.rehearsal import Simulated
+from ralph_ls.core.replay.driver import SimulatedIteration
+from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import (
     Event,
@@ -61,7 +61,7 @@ def simulated(events: Iterable[EventBase]) -> list[Decision]:
     return [_decision(one) for one in simulate_journal(events, as_recorded)]
 
 
-def _decision(one: Simulated) -> Decision:
+def _decision(one: SimulatedIteration) -> Decision:
     end = None if one.verdict is None else one.verdict.value
     return one.iteration, one.breaker.value, end, one.exit_code
 

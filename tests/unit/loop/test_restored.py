@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.commit_message import restoration_message
-from ralph_ls.core.loop.inputs import Reverted
-from ralph_ls.core.loop.restored import RULES, restored_lines
+from ralph_ls.core.loop.inputs import RevertedChange
+from ralph_ls.core.loop.rules.commits import GUARD_RULES, restoration_message, restored_lines
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
 from tests.unit.loop.play import RUN, Play, play
 from tests.unit.loop.world import World, crash, finishes, is_blocked, no_progress, promise, turn
 
-DROPPED = Reverted(
+DROPPED = RevertedChange(
     path="plan.md",
     what=Forbidden.DROPPED,
     tasks=(TaskRef(id="a", title="Write\nthe manual"),),
@@ -23,9 +22,9 @@ DROPPED = Reverted(
     text="the agent's version",
     commit="1a2b",
 )
-BROKEN = Reverted(path="tasks.json", what=Forbidden.CHANGED, why="it is no JSON\nany more")
+BROKEN = RevertedChange(path="tasks.json", what=Forbidden.CHANGED, why="it is no JSON\nany more")
 LINES = (
-    f"plan.md (Write the manual; …): {RULES[Forbidden.DROPPED]}",
+    f"plan.md (Write the manual; …): {GUARD_RULES[Forbidden.DROPPED]}",
     "tasks.json: it is no JSON any more",
 )
 DROPS = turn(STATUS="IN_PROGRESS", restores=(DROPPED, BROKEN))
@@ -62,7 +61,7 @@ class TestNextAgent:
 
 
 def test_every_kind_has_its_rule() -> None:
-    assert set(RULES) == set(Forbidden)
+    assert set(GUARD_RULES) == set(Forbidden)
 
 
 def test_the_message_of_the_commit_names_files_and_rules_and_no_stranger_s_words() -> None:
@@ -70,7 +69,7 @@ def test_the_message_of_the_commit_names_files_and_rules_and_no_stranger_s_words
     assert message == (
         "ralph: restore plan.md\n\n"
         "The agent of this iteration committed what no iteration may change:\n\n"
-        f"- plan.md: {RULES[Forbidden.DROPPED]}\n\n"
+        f"- plan.md: {GUARD_RULES[Forbidden.DROPPED]}\n\n"
         f"Ralph-Run: {RUN}\nRalph-Start: 3\n"
     )
     several = restoration_message(RUN, 3, ["plan.md", "tasks.json"], [DROPPED, BROKEN])

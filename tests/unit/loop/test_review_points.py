@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.inputs import Interrupted
-from ralph_ls.core.loop.reviewing import review_due
+from ralph_ls.core.loop.machine.run_flow import BY_TERM
+from ralph_ls.core.loop.rules.waits import parked_words, review_due
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.core.loop.waiting import waits_for
 from ralph_ls.core.plan.titles import title_id
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import LastIteration, RunState
@@ -95,7 +94,7 @@ def reviewed(*script: Turn, **fields: Any) -> Play:
 def test_a_run_that_may_wait_parks_until_it_is_approved() -> None:
     played = reviewed()
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "review")
-    assert waits_for(played.run) == "your review: 1 iteration of this run is over"
+    assert parked_words(played.run) == "your review: 1 iteration of this run is over"
     played.tell("resume")
     assert played.told("commandAccepted")[0].text == "the review is approved, the run goes on"
     played.go_on()
@@ -178,10 +177,10 @@ def test_a_task_that_was_done_at_the_usage_limit_is_looked_at_before_the_wait() 
     points = {"after_tasks": ["a"]}
     played = play(world=world, wait=True, review_points=points)
     assert played.run.phase_reason == "review"
-    assert waits_for(played.run) == "your review: done: a"
+    assert parked_words(played.run) == "your review: done: a"
     assert played.state.awaits is Awaits.PERSON
 
 
 def test_settings_that_changed_meanwhile_leave_a_plain_word() -> None:
     run = reviewed().run.model_copy(update={"config": Config()})
-    assert waits_for(run) == "your review"
+    assert parked_words(run) == "your review"

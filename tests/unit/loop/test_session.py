@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.agent_choosing import Worker
-from ralph_ls.core.loop.session import after_iteration, to_resume
+from ralph_ls.core.loop.rules.agent_choice import Worker, session_after_iteration, session_to_resume
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import AgentStarted, IterationEnded
 from ralph_ls.protocol.run.report import SessionSeen
@@ -72,13 +71,13 @@ def ended(seen: str | None = "s1", outcome: Outcome = Outcome.PROGRESS, **fields
     ],
 )
 def test_the_session_that_is_gone_on_in(state: RunState, expected: str | None) -> None:
-    known = to_resume(state, task=A, mode=Mode.BUILD, now=LATER)
+    known = session_to_resume(state, task=A, mode=Mode.BUILD, now=LATER)
     assert (known.id if known is not None else None) == expected
 
 
 def test_iterations_without_a_task_go_on_as_well() -> None:
     state = run(session(task=None), **ON)
-    assert to_resume(state, task=None, mode=Mode.BUILD, now=LATER) == state.session
+    assert session_to_resume(state, task=None, mode=Mode.BUILD, now=LATER) == state.session
 
 
 FRESH = session(cost_usd=0.5, created_at=LATER, last_used_at=LATER)
@@ -118,14 +117,14 @@ GONE_ON = session(cost_usd=0.5, last_used_at=LATER)
 def test_what_is_known_of_the_session(
     known: Session | None, event: IterationEnded, expected: Session | None
 ) -> None:
-    assert after_iteration(known, event, task=A, now=LATER) == expected
+    assert session_after_iteration(known, event, task=A, now=LATER) == expected
 
 
 def test_a_session_belongs_to_the_task_and_mode_it_was_last_used_for() -> None:
-    known = after_iteration(session(), ended(mode=Mode.PLAN), task=B, now=LATER)
+    known = session_after_iteration(session(), ended(mode=Mode.PLAN), task=B, now=LATER)
     assert known is not None
     assert (known.task, known.mode) == ("b", Mode.PLAN)
-    bare = after_iteration(None, ended(), task=None, now=LATER)
+    bare = session_after_iteration(None, ended(), task=None, now=LATER)
     assert bare is not None
     assert bare.task is None
 
@@ -150,12 +149,12 @@ def test_only_what_the_agent_reported_on_this_work_is_gone_on_in(
     for seen, outcome, is_open, task, hours in turns:
         now += timedelta(hours=hours)
         state = run(known, **ON)
-        resumed = to_resume(state, task=task, mode=Mode.BUILD, now=now)
+        resumed = session_to_resume(state, task=task, mode=Mode.BUILD, now=now)
         if resumed is not None:
             assert now - reported[resumed.id] < timedelta(days=1)
             assert resumed.task == (None if task is None else task.id)
         event = ended(seen, outcome, is_open=is_open)
-        known = after_iteration(known, event, task=task, now=now)
+        known = session_after_iteration(known, event, task=task, now=now)
         if seen:
             is_known = known is not None and known.created_at < now
             reported[seen] = reported.get(seen, now) if is_known else now
@@ -184,7 +183,7 @@ def test_a_session_is_gone_on_in_by_who_made_it(
 ) -> None:
     settings = {"session": ON, "agents": {"qwen": {"model": "q"}}}
     state = RunState(config=Config.model_validate(settings), session=session(**known))
-    found = to_resume(state, task=A, mode=Mode.BUILD, now=LATER, worker=worker)
+    found = session_to_resume(state, task=A, mode=Mode.BUILD, now=LATER, worker=worker)
     assert (found is not None) is is_resumed
 
 
@@ -200,6 +199,6 @@ def test_a_session_belongs_to_the_agent_that_told_it() -> None:
         model="m",
         process_start_time=0.0,
     )
-    known = after_iteration(None, ended(), task=A, now=LATER, agent=started)
+    known = session_after_iteration(None, ended(), task=A, now=LATER, agent=started)
     assert known is not None
     assert (known.agent, known.model) == ("codex", "m")

@@ -9,8 +9,8 @@ import pytest
 from ralph_ls.core.loop.effects import ForgetAttempts, PrepareIteration
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Prepared
-from ralph_ls.core.loop.recorded import simulate_journal
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.replay.journal import simulate_journal
 from tests.unit.loop.play import Play, settings
 from tests.unit.loop.world import Turn, World, turn
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.rehearsal import Rehearsal, Simulated, to_json
-from ralph_ls.core.loop.simulate import simulate
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.core.loop.trace import TraceLine, read_value
+from ralph_ls.core.replay.driver import ReplayDriver, SimulatedIteration, to_json
+from ralph_ls.core.replay.trace import TraceLine, read_trace_value, simulate_lines
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.run.values import EndReason
 from ralph_ls.store.project.config_file import settings_of
@@ -27,7 +26,7 @@ FAILS: dict[str, Any] = {"errors": ["error: no such file: a.py"]}
 
 
 def lines_of(*given_lines: dict[str, Any]) -> list[TraceLine]:
-    lines = [read_value(line)[0] for line in given_lines]
+    lines = [read_trace_value(line)[0] for line in given_lines]
     return [line for line in lines if line is not None]
 
 
@@ -45,9 +44,9 @@ def check(
     reason: str | None = None,
     profile: str = "fixplan",
     **overrides: Any,
-) -> list[Simulated]:
+) -> list[SimulatedIteration]:
     """Simulate; say how it ends and after which iteration, or that it goes on."""
-    told = list(simulate(lines_of(*given_lines), policy(profile, **overrides)))
+    told = list(simulate_lines(lines_of(*given_lines), policy(profile, **overrides)))
     assert [one.iteration for one in told] == list(range(1, len(told) + 1))
     last = told[-1]
     verdict = None if last.verdict is None else (last.verdict.value, last.exit_code)
@@ -242,7 +241,7 @@ class TestEnds:
 
 
 def test_an_empty_trace_says_nothing() -> None:
-    assert list(simulate([], policy())) == []
+    assert list(simulate_lines([], policy())) == []
 
 
 def test_no_more_of_a_trace_is_read_than_is_needed() -> None:
@@ -253,17 +252,17 @@ def test_no_more_of_a_trace_is_read_than_is_needed() -> None:
             read.append(number)
             yield from lines_of(WORKS)
 
-    assert len(list(simulate(endless(), policy(max_iterations=5)))) == 5
+    assert len(list(simulate_lines(endless(), policy(max_iterations=5)))) == 5
     assert read == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.slow
 def test_a_long_trace_is_not_kept() -> None:
-    rehearsal = Rehearsal()
+    rehearsal = ReplayDriver()
     rehearsal.start(policy("stories", max_iterations=10_000, max_stuck=1000))
     assert rehearsal.awaits is Awaits.PREPARED
     lines = lines_of(*[WORKS] * 300)
-    told = list(simulate(iter(lines), policy("stories", max_iterations=10_000)))
+    told = list(simulate_lines(iter(lines), policy("stories", max_iterations=10_000)))
     assert len(told) == 300
 
 
@@ -308,8 +307,8 @@ VERDICTS = {*EndReason} - {EndReason.STOPPED}
 def test_any_trace_is_told_line_by_line_until_its_end(
     values: list[Any], profile: ProfileName, overrides: dict[str, Any]
 ) -> None:
-    lines = [line for value in values if (line := read_value(value)[0]) is not None]
-    told = list(simulate(iter(lines), settings_of(profile, overrides)))
+    lines = [line for value in values if (line := read_trace_value(value)[0]) is not None]
+    told = list(simulate_lines(iter(lines), settings_of(profile, overrides)))
     assert [one.iteration for one in told] == list(range(1, len(told) + 1))
     assert len(told) <= len(lines)
     for one in told:

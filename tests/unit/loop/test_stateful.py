@@ -12,9 +12,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, Interrupted, Started
+from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.run.events import dump_event, parse_event

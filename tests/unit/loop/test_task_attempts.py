@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.attempts import in_vain
 from ralph_ls.core.loop.effects import PrepareIteration, ReadIteration, SetTaskAside
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import AgentFinished, EffectFailed
+from ralph_ls.core.loop.rules.attempts import failed_attempts
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import AgentFailure
 from tests.unit.loop.play import Play, check_loop, play, settings
@@ -190,7 +190,7 @@ class TestWrittenAtTheStart:
     def test_an_open_iteration_counts_already(self) -> None:
         played = self.begun()
         assert played.run.attempts == fold(played.events).attempts == {"paint": 1}
-        assert in_vain(played.run) == {}
+        assert failed_attempts(played.run) == {}
 
     def test_an_engine_that_dies_keeps_it(self) -> None:
         played = lose(self.begun())
@@ -255,7 +255,7 @@ class TestWrittenAtTheStart:
     def test_one_that_is_reset_meanwhile_has_this_attempt_alone(self) -> None:
         played = self.begun(**B_RULES)
         played.tell("resetTask", task="paint")
-        assert in_vain(played.run) == played.run.attempts == {}
+        assert failed_attempts(played.run) == played.run.attempts == {}
         played.go_on()
         assert played.told("iterationEnded")[0].attempts == {"paint": 1}
 

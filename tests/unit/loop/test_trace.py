@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.trace import Parsed, TraceLine, parse_line, read_value
-from ralph_ls.core.loop.trace_fields import MAX_LISTED, MAX_NUMBER, READERS
+from ralph_ls.core.replay.trace import (
+    ParsedTraceLine,
+    TraceLine,
+    parse_trace_line,
+    read_trace_value,
+)
+from ralph_ls.core.replay.trace_fields import MAX_LISTED, MAX_NUMBER, READERS
 from ralph_ls.protocol.run.report import Promise, PromiseKind, ReportKind
 from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
 
@@ -25,13 +30,13 @@ LINES = st.dictionaries(FIELDS, JSON)
 
 def line_of(**fields: Any) -> TraceLine:
     """A line without problems."""
-    line, problems = read_value(fields)
+    line, problems = read_trace_value(fields)
     assert problems == ()
     assert line is not None
     return line
 
 
-def problem_of(parsed: Parsed) -> tuple[str, str]:
+def problem_of(parsed: ParsedTraceLine) -> tuple[str, str]:
     """The only problem of a line: its code and its field."""
     (problem,) = parsed[1]
     assert not problem.message.endswith(".")
@@ -54,19 +59,19 @@ def problem_of(parsed: Parsed) -> tuple[str, str]:
     ],
 )
 def test_what_tells_of_no_iteration_is_left_out(text: str, code: str) -> None:
-    parsed = parse_line(text)
+    parsed = parse_trace_line(text)
     assert parsed[0] is None
     assert problem_of(parsed) == (code, "")
 
 
 def test_an_object_that_tells_nothing_is_an_iteration_with_a_problem() -> None:
-    assert parse_line("{}")[0] == TraceLine()
-    assert problem_of(parse_line("{}")) == ("nothing-told", "")
-    assert problem_of(parse_line('{"report": null}')) == ("nothing-told", "")
+    assert parse_trace_line("{}")[0] == TraceLine()
+    assert problem_of(parse_trace_line("{}")) == ("nothing-told", "")
+    assert problem_of(parse_trace_line('{"report": null}')) == ("nothing-told", "")
 
 
 def test_an_unknown_field_is_told_and_the_others_are_used() -> None:
-    parsed = read_value({"exitCode": 3, "nonsense": [1]})
+    parsed = read_trace_value({"exitCode": 3, "nonsense": [1]})
     assert parsed[0] == TraceLine(exit_code=3)
     assert problem_of(parsed) == ("unknown-field", "nonsense")
 
@@ -102,14 +107,14 @@ def test_an_unknown_field_is_told_and_the_others_are_used() -> None:
 def test_a_value_of_the_wrong_type_is_left_out_and_told(
     field: str, value: object, named: str
 ) -> None:
-    parsed = read_value({field: value})
+    parsed = read_trace_value({field: value})
     assert parsed[0] is not None
     assert problem_of(parsed) == ("wrong-type", named)
 
 
 @pytest.mark.parametrize("inner", ["evidence", "plan"])
 def test_unknown_fields_are_told_inside_as_well(inner: str) -> None:
-    parsed = read_value({inner: {"nonsense": 1}})
+    parsed = read_trace_value({inner: {"nonsense": 1}})
     assert problem_of(parsed) == ("unknown-field", f"{inner}.nonsense")
 
 
@@ -168,12 +173,12 @@ class TestReport:
 
     def test_a_text_without_a_block_is_none(self) -> None:
         for text in ("", "I am done"):
-            parsed = read_value({"report": text})
+            parsed = read_trace_value({"report": text})
             assert parsed[0] == TraceLine()
             assert problem_of(parsed) == ("no-report", "report")
 
     def test_half_characters_are_no_crash(self) -> None:
-        line, _ = parse_line(
+        line, _ = parse_trace_line(
             '{"report": {"A\\ud800": "\\udfff"}, "finalText": "\\ud800", "task": "\\ud800"}'
         )
         assert line is not None
@@ -290,11 +295,11 @@ def test_a_promise_is_a_text_or_a_kind_with_its_text(
     ["DONE", "BLOCKED:", {}, {"kind": "blocked"}, {"kind": 3}, {"kind": "decide", "text": " "}],
 )
 def test_what_promises_nothing_is_told(value: object) -> None:
-    assert problem_of(read_value({"promise": value})) == ("no-promise", "promise")
+    assert problem_of(read_trace_value({"promise": value})) == ("no-promise", "promise")
 
 
 def test_the_word_of_completion_is_the_policys() -> None:
-    parsed = read_value({"promise": "SHIPPED"}, complete_word="SHIPPED")
+    parsed = read_trace_value({"promise": "SHIPPED"}, complete_word="SHIPPED")
     assert parsed == (TraceLine(promises=(Promise(kind=PromiseKind.COMPLETE),)), ())
 
 
@@ -351,7 +356,7 @@ def test_short_forms_of_the_other_fields() -> None:
 
 @given(JSON | LINES)
 def test_any_json_value_gives_a_line_or_problems(value: object) -> None:
-    line, problems = read_value(value)
+    line, problems = read_trace_value(value)
     assert line is not None or problems
     if line is not None:
         assert line.changes.files >= 0
@@ -360,5 +365,5 @@ def test_any_json_value_gives_a_line_or_problems(value: object) -> None:
 
 @given(st.text() | LINES.map(json.dumps))
 def test_any_text_gives_a_line_or_problems(text: str) -> None:
-    line, problems = parse_line(text)
+    line, problems = parse_trace_line(text)
     assert line is not None or problems

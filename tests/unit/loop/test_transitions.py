@@ -8,10 +8,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ralph_ls.core.loop.course import BY_TERM
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
-    Announced,
+    AnnouncementDone,
     CommandUnreadable,
     EffectFailed,
     HaltFiles,
@@ -25,15 +24,16 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
     TaskClaimed,
-    TimeCame,
     ValidationFinished,
+    WaitElapsed,
     WorkCommitted,
     WorkPushed,
     WorkUndone,
 )
-from ralph_ls.core.loop.reducer import step
+from ralph_ls.core.loop.machine.reducer import step
+from ralph_ls.core.loop.machine.run_flow import BY_TERM
+from ralph_ls.core.loop.machine.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS, allows
 from ralph_ls.core.loop.state import Awaits, LoopState
-from ralph_ls.core.loop.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS, allows
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.values import Baseline, Phase, TaskRef
 from tests.unit.loop.play import LAUNCHED, RUN, Play, check_step, command, facts, play
@@ -69,9 +69,9 @@ ONE_OF_EACH: list[Input] = [
     command("pause"),
     CommandUnreadable(id="command-broken", code="unreadable", reason="no JSON"),
     HaltFilesChanged(halt=HaltFiles(question="a or b?")),
-    TimeCame(),
+    WaitElapsed(),
     Interrupted(by=BY_TERM),
-    Announced(code="on-pr-ready", message="done"),
+    AnnouncementDone(code="on-pr-ready", message="done"),
     EffectFailed(message="the disk is full"),
 ]
 

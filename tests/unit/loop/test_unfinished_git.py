@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.loop.unfinished_git import CODE, unfinished_words
+from ralph_ls.core.loop.rules.commits import UNFINISHED_GIT, unfinished_git_words
 from tests.unit.loop.play import play
 from tests.unit.loop.world import finishes, progress, turn
 
 
 def test_the_next_agent_is_told_and_no_later_one() -> None:
-    words = unfinished_words("rebase")
-    left = turn(files=1, commit=True, notices=(Notice(code=CODE, message=words),))
+    words = unfinished_git_words("rebase")
+    left = turn(files=1, commit=True, notices=(Notice(code=UNFINISHED_GIT, message=words),))
     played = play(left, progress, finishes)
     assert [prompt.unfinished_git for prompt in played.prompts] == ["", words, ""]
 
 
 def test_each_operation_is_aborted_in_its_own_way() -> None:
-    assert "(git merge --abort)" in unfinished_words("merge")
-    assert "(git bisect reset)" in unfinished_words("bisect")
+    assert "(git merge --abort)" in unfinished_git_words("merge")
+    assert "(git bisect reset)" in unfinished_git_words("bisect")

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.loop.validation_scripts import LINES_READ, asks_for, globs_of, may_change_of
+from ralph_ls.core.loop.rules.validation import (
+    LINES_READ,
+    changeable_globs,
+    matches_globs,
+    script_globs,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,13 +27,13 @@ from ralph_ls.core.loop.validation_scripts import LINES_READ, asks_for, globs_of
     ],
 )
 def test_a_script_names_its_globs_in_its_first_lines(text: str, globs: tuple[str, ...]) -> None:
-    assert globs_of(text) == globs
+    assert script_globs(text) == globs
 
 
 def test_it_names_what_may_change_besides() -> None:
     text = "#!/bin/sh\n# ralph: globs = a\n# ralph: may-change = src/**, b.py\n"
-    assert (globs_of(text), may_change_of(text)) == (("a",), ("src/**", "b.py"))
-    assert may_change_of("# ralph: globs = a") == ()
+    assert (script_globs(text), changeable_globs(text)) == (("a",), ("src/**", "b.py"))
+    assert changeable_globs("# ralph: globs = a") == ()
 
 
 @pytest.mark.parametrize(
@@ -58,10 +63,10 @@ def test_it_names_what_may_change_besides() -> None:
     ],
 )
 def test_a_glob_names_paths_as_gitignore_does(glob: str, path: str, is_asked: bool) -> None:
-    assert asks_for((glob,), (path,)) is is_asked
+    assert matches_globs((glob,), (path,)) is is_asked
 
 
 def test_one_glob_and_one_path_of_several_are_enough() -> None:
-    assert asks_for(("a", "b"), ("c", "b"))
-    assert not asks_for((), ("c",))
-    assert not asks_for(("a",), ())
+    assert matches_globs(("a", "b"), ("c", "b"))
+    assert not matches_globs((), ("c",))
+    assert not matches_globs(("a",), ())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.verification import SHOWN_CHECKS, checks_told, verification_of
+from ralph_ls.core.loop.rules.validation import SHOWN_CHECKS, checks_of_event, verification_of
 from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
 from ralph_ls.protocol.run.events import CriteriaVerified
 from ralph_ls.protocol.run.values import TaskRef
@@ -83,7 +83,7 @@ def test_an_event_tells_all_but_the_words_of_the_commands() -> None:
             "task": seen.task,
             "ok": seen.ok,
             "reopened": seen.reopened,
-            "checks": checks_told(seen),
+            "checks": checks_of_event(seen),
         }
     )
     again = verification_of(event)
@@ -95,7 +95,7 @@ def test_an_event_tells_which_exit_code_is_wanted() -> None:
     check = Check(criterion="`make x` exits 2", command="make x", wanted=2)
     ref = TaskRef(id=LETTER, title=LETTER)
     seen = Verification(task=ref, checked=(Checked(check=check, exit_code=2),))
-    (told,) = checks_told(seen)
+    (told,) = checks_of_event(seen)
     assert (told.wanted, seen.ok) == (2, True)
     event = CriteriaVerified.model_validate(
         {
@@ -112,6 +112,6 @@ def test_an_event_tells_which_exit_code_is_wanted() -> None:
 
 
 def test_of_many_checks_those_that_failed_are_told_first() -> None:
-    told = checks_told(verification(n_checks=SHOWN_CHECKS + 9))
+    told = checks_of_event(verification(n_checks=SHOWN_CHECKS + 9))
     assert len(told) == SHOWN_CHECKS
     assert (told[0].exit_code, told[1].exit_code) == (1, 0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.loop.inputs import AgentFinished
-from ralph_ls.core.loop.profiles import PROFILES, preset
+from ralph_ls.core.loop.profiles import PROFILES, preset_of
 from ralph_ls.protocol.config.config import Config, GateRule, OnHalt, OnValidateFail
 from ralph_ls.protocol.run.report import SessionSeen, Usage
 from ralph_ls.protocol.run.values import Again
@@ -123,7 +123,7 @@ def seldom(strategy: st.SearchStrategy[Any], *, otherwise: Any = None) -> st.Sea
 @st.composite
 def configs(draw: st.DrawFn) -> Config:
     """A profile's settings, with its gate or another one, and some said otherwise."""
-    chosen = preset(draw(st.sampled_from(list(PROFILES.values()))))
+    chosen = preset_of(draw(st.sampled_from(list(PROFILES.values()))))
     rules = st.just(chosen.gate.rule) | st.sampled_from(list(GateRule))
     gate = chosen.gate.model_copy(update={"rule": draw(rules)})
     changes: dict[str, Any] = {

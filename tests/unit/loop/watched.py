@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ralph_ls.core.loop import effects as order
-from ralph_ls.core.loop.attempts import skipped
-from ralph_ls.core.loop.course import BY_TERM, EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.inputs import Input, IterationRead, PlanFacts, Prepared
+from ralph_ls.core.loop.machine.run_flow import BY_TERM, EXIT_CODES, TERM_EXIT_CODE
+from ralph_ls.core.loop.rules.attempts import skipped_without_mark
+from ralph_ls.core.loop.rules.waits import stuck_words
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
-from ralph_ls.core.loop.waiting import is_stuck
 from ralph_ls.protocol.config.config import EvidenceKind
 from ralph_ls.protocol.run.events import (
     AttemptCounted,
@@ -121,12 +121,12 @@ class WatchedPlay(Play):
         assert started.start == run.start + 1
         assert started.iteration == run.counted + 1
         assert started.tries == (run.tries + 1 if started.iteration == run.iteration else 1)
-        assert is_stuck(run.breaker, run.stuck_count, config) is None
+        assert stuck_words(run.breaker, run.stuck_count, config) is None
         assert run.blocked is None
         assert run.question is None or run.question.answer is not None
         assert config.max_iterations is None or run.counted < config.max_iterations
         if started.task is not None:
-            assert started.task.id not in skipped(run.attempts, config.attempts)
+            assert started.task.id not in skipped_without_mark(run.attempts, config.attempts)
         assert not any(isinstance(event, RunEnded) for event in taken.events)
 
     def _check_evidence(self, event: EvidenceGathered, given: Input) -> None:

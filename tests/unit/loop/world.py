@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ralph_ls.core.agent.decode.final import Limit
 from ralph_ls.core.agent.process_end import SAID_NOTHING
 from ralph_ls.core.loop.effects import CommitWork, NoteSetAside, UndoWork
-from ralph_ls.core.loop.evidence import Changes
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     HaltFiles,
@@ -19,13 +19,13 @@ from ralph_ls.core.loop.inputs import (
     IterationRead,
     Notice,
     PlanFacts,
-    Reverted,
+    RevertedChange,
     WorkCommitted,
     WorkPushed,
     WorkUndone,
 )
 from ralph_ls.core.plan.closing.checks import Verification
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.report import (
     AgentFailure,
@@ -85,7 +85,7 @@ class Turn:
     """Takes every task out of the plan."""
     reverts: bool = False
     """Leaves the tree as it was at the very first."""
-    restores: tuple[Reverted, ...] = ()
+    restores: tuple[RevertedChange, ...] = ()
     """What the guard restores after it."""
     reviews: tuple[str, ...] = ()
     """Tasks that were set aside and that its plan iteration deals with."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.prompt.proposal import FIRST_LINE, HEADINGS, description_in, proposal_prompt
-from ralph_ls.core.setup.items import read_items
+from ralph_ls.core.setup.draft import read_plan_items
 from ralph_ls.protocol.lsp.setup import PlanItem
 from ralph_ls.protocol.plan import Priority
 
@@ -37,7 +37,7 @@ def test_a_template_is_an_example_of_the_form() -> None:
     prompt = proposal_prompt("x", example=example)
     assert "fit it to this task:\n\n```\n## High Priority (P0)\n\n- [ ] First\n" in prompt
     assert "## Standard (P1)" not in prompt
-    assert [(item.title, item.priority) for item in read_items(prompt)] == [
+    assert [(item.title, item.priority) for item in read_plan_items(prompt)] == [
         ("First", Priority.P0),
         ("Last", Priority.P2),
     ]

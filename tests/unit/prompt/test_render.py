@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.prompt.render import render as render_with
-from ralph_ls.core.prompt.render import values_of
-from ralph_ls.core.prompt.texts import MODES, Texts, mode_word, template_name
+from ralph_ls.core.prompt.template import (
+    MODES,
+    PromptContext,
+    PromptTexts,
+    mode_word,
+    template_name,
+    values_of,
+)
+from ralph_ls.core.prompt.template import render as render_with
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.state import FailedValidation
@@ -177,7 +182,7 @@ def test_a_title_of_several_lines_becomes_one() -> None:
 
 
 class TestPieces:
-    TEXTS = Texts(
+    TEXTS = PromptTexts(
         templates={"fixplan-build": "a\n\n> {{> list}}\n{{> empty}}\n  {{> list}} {{PLAN}}\n"},
         pieces={
             "list": "- {{> word}} {{RALPH_ITERATION}}\n- b\n",

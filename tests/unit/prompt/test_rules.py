@@ -12,9 +12,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from ralph_ls.core.agent.reading import read_text
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.prompt.render import PLACEHOLDER, render, values_of
-from ralph_ls.core.prompt.texts import MODES, template_name
+from ralph_ls.core.prompt.template import (
+    MODES,
+    PLACEHOLDER,
+    PromptContext,
+    render,
+    template_name,
+    values_of,
+)
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.project.prompt_texts import built_in_texts

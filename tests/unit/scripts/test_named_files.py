@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.scripts.named_files import Kind, files_named_in
+from ralph_ls.core.scripts.named_files import FileUse, files_named_in
 
-SHELL, PROGRAM = Kind.SHELL, Kind.PROGRAM
+SHELL, PROGRAM = FileUse.SHELL, FileUse.PROGRAM
 
 
 def named(text: str) -> list[tuple[str, ...]]:
@@ -103,7 +103,7 @@ def test_a_variable_that_names_itself_ends() -> None:
     ("text", "kind"),
     [(". a", SHELL), ("sh a", SHELL), ("sh <a", SHELL), ("./a", PROGRAM), ("python a", PROGRAM)],
 )
-def test_how_it_is_run_is_known(text: str, kind: Kind) -> None:
+def test_how_it_is_run_is_known(text: str, kind: FileUse) -> None:
     assert [reference.kind for reference in files_named_in(text).references] == [kind]
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.scripts.shell import DEEPEST, Word, commands_of, literal
+from ralph_ls.core.scripts.shell import DEEPEST_NESTING, ShellWord, literal_text, shell_commands
 
 
-def shown(word: Word) -> str:
+def shown(word: ShellWord) -> str:
     """A word in which what is unknown is a question mark."""
     return "".join(
         f"<{part.variable}>" if part.variable else part.text if part.is_known else "?"
@@ -20,7 +20,7 @@ def shown(word: Word) -> str:
 
 
 def read(text: str) -> list[list[str]]:
-    return [[shown(word) for word in command.words] for command in commands_of(text)]
+    return [[shown(word) for word in command.words] for command in shell_commands(text)]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_words(text: str, expected: list[list[str]]) -> None:
 
 def test_lines_are_counted() -> None:
     text = "a\n\nb c\nd $(\n e\n)\n"
-    found = [(shown(command.words[0]), command.line) for command in commands_of(text)]
+    found = [(shown(command.words[0]), command.line) for command in shell_commands(text)]
     # One within a substitution is named by the substitution's end.
     assert found == [("a", 1), ("b", 3), ("e", 7), ("d", 4)]
 
@@ -91,29 +91,29 @@ def test_lines_are_counted() -> None:
     ],
 )
 def test_what_a_command_is_given_is_known(text: str, document: str | None) -> None:
-    first, *rest = commands_of(text)
+    first, *rest = shell_commands(text)
     assert first.document == document
     assert [shown(word) for one in rest for word in one.words] in ([], ["c"])
 
 
 def test_files_that_are_read_are_inputs() -> None:
-    (command,) = commands_of('x <a <>"$B" >c')
+    (command,) = shell_commands('x <a <>"$B" >c')
     assert [shown(word) for word in command.inputs] == ["a", "<B>"]
 
 
 def test_what_is_nested_too_deep_is_left_alone() -> None:
-    text = "$(a " * (DEEPEST + 3) + ")" * (DEEPEST + 3)
-    assert len(read(text)) == DEEPEST + 1
+    text = "$(a " * (DEEPEST_NESTING + 3) + ")" * (DEEPEST_NESTING + 3)
+    assert len(read(text)) == DEEPEST_NESTING + 1
 
 
 def test_a_word_is_literal_or_not() -> None:
-    *_, command = commands_of("a'b' $C $(d)")
-    assert [literal(word) for word in command.words] == ["ab", None, None]
+    *_, command = shell_commands("a'b' $C $(d)")
+    assert [literal_text(word) for word in command.words] == ["ab", None, None]
 
 
 @given(st.text(alphabet="ab '\"\\$`(){}<>|&;#\n-=/.", max_size=60))
 def test_any_text_is_read_to_its_end(text: str) -> None:
-    for command in commands_of(text):
+    for command in shell_commands(text):
         assert command.words
         assert command.line >= 1
 

@@ -7,8 +7,13 @@ from datetime import date
 import pytest
 
 from ralph_ls.core.plan.specs import SpecStatus, read_spec
-from ralph_ls.core.setup.first_texts import is_untouched_spec, spec_skeleton, validate_example
-from ralph_ls.core.setup.request import issue_key, request_text
+from ralph_ls.core.setup.documents import (
+    is_untouched_spec,
+    issue_key,
+    request_text,
+    spec_skeleton,
+    validate_example,
+)
 from ralph_ls.protocol.lsp.setup import DraftItem
 
 SKELETON = spec_skeleton(created=date(2026, 1, 31))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.setup.hooks import (
-    COMMAND,
-    PLACES,
+    HOOK_COMMAND,
+    HOOK_PLACES,
     HookPlace,
     hook_in,
     launcher,
@@ -95,11 +95,11 @@ def test_what_cannot_be_merged_stays_and_is_told(text: str, problem: str, line: 
 
 def test_comments_stay_where_the_program_knows_them() -> None:
     text = '{\n  // mine\n  "a": 1 // and this\n}\n'
-    merged = with_stop_hook(text, PLACES["qwen"], OURS)
+    merged = with_stop_hook(text, HOOK_PLACES["qwen"], OURS)
     assert merged.problem == ""
     assert "  // mine\n" in merged.text
     assert " // and this\n}" in merged.text
-    assert with_stop_hook(merged.text, PLACES["qwen"], OURS).text == merged.text
+    assert with_stop_hook(merged.text, HOOK_PLACES["qwen"], OURS).text == merged.text
 
 
 JSONS = st.recursive(
@@ -137,7 +137,7 @@ def test_the_launcher_is_absolute_and_isolated() -> None:
 @pytest.mark.parametrize(
     ("command", "is_ours"),
     [
-        (COMMAND, True),
+        (HOOK_COMMAND, True),
         ("/usr/local/bin/ralph hook stop", True),
         ("'/a b/ralph' hook stop", True),
         ("python3 -P -m ralph_ls hook stop", True),
@@ -161,11 +161,11 @@ def test_where_there_is_no_hook_none_is_found(text: str) -> None:
     assert hook_in(text, PLACE) is None
 
 
-@pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))
+@pytest.mark.parametrize("place", HOOK_PLACES.values(), ids=list(HOOK_PLACES))
 def test_what_an_earlier_release_wrote_is_renewed_in_place(place: HookPlace) -> None:
-    old = with_stop_hook('{\n  "a": 1\n}\n', place, COMMAND).text
+    old = with_stop_hook('{\n  "a": 1\n}\n', place, HOOK_COMMAND).text
     renewed = with_stop_hook(old, place, OURS).text
-    assert renewed == old.replace(json.dumps(COMMAND), json.dumps(OURS))
+    assert renewed == old.replace(json.dumps(HOOK_COMMAND), json.dumps(OURS))
     assert with_stop_hook(renewed, place, OURS).text == renewed
     assert hook_in(renewed, place) == OURS
 

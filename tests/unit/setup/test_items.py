@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.setup.items import read_items
+from ralph_ls.core.setup.draft import read_plan_items
 from ralph_ls.protocol.plan import Priority
 
 P0, P1, P2 = Priority
 
 
 def found(text: str) -> list[tuple[str, Priority]]:
-    return [(item.title, item.priority) for item in read_items(text)]
+    return [(item.title, item.priority) for item in read_plan_items(text)]
 
 
 PLAN = """\
@@ -36,7 +36,7 @@ PLAN = """\
 
 
 def test_a_plan_as_asked_for() -> None:
-    items = read_items(PLAN)
+    items = read_plan_items(PLAN)
     assert [(item.title, item.priority) for item in items] == [
         ("Mend the login", P0),
         ("Write it down", P1),
@@ -84,12 +84,12 @@ def test_what_is_found(text: str, items: list[tuple[str, Priority]] | None) -> N
 
 
 def test_a_detail_keeps_its_lines_and_loses_its_indent() -> None:
-    (item,) = read_items("- [ ] a\n\n\t- first\n\n\t- second\n")
+    (item,) = read_plan_items("- [ ] a\n\n\t- first\n\n\t- second\n")
     assert item.detail == "- first\n\n- second"
 
 
 @given(st.text(alphabet=st.sampled_from("-*#[]xP0 \n\t`~1.ab"), max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    items = read_items(text)
+    items = read_plan_items(text)
     assert all(item.title.strip() for item in items)
     assert len({item.title.casefold() for item in items}) == len(items)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.setup.rules import TESTS_WANTED, check_draft, errors_of
+from ralph_ls.core.setup.draft import TESTS_WANTED, check_draft, errors_of
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupField, SetupSeverity
 from ralph_ls.protocol.plan import Priority
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.setup.settings import duration_text, with_values
+from ralph_ls.core.setup.settings import duration_text, with_settings
 from ralph_ls.protocol.errors import ConfigError
 
 FILE = """\
@@ -30,7 +30,7 @@ argv = ["house"]
 
 
 def test_values_come_in_and_everything_else_stays() -> None:
-    text = with_values(
+    text = with_settings(
         FILE,
         {
             ("profile",): "fixplan",
@@ -64,7 +64,7 @@ def test_values_come_in_and_everything_else_stays() -> None:
 @pytest.mark.parametrize("value", ["x\"y'\\\n", 7, 0.5, True, ["a", "b"]])
 def test_files_of_every_form(text: str, keys: tuple[str, ...], value: Any) -> None:
     before = tomllib.loads(text.removeprefix("\ufeff"))
-    after = with_values(text, {keys: value})
+    after = with_settings(text, {keys: value})
     assert after.startswith("\ufeff") == text.startswith("\ufeff")
     table = tomllib.loads(after.removeprefix("\ufeff"))
     for key in keys[:-1]:
@@ -77,7 +77,7 @@ def test_files_of_every_form(text: str, keys: tuple[str, ...], value: Any) -> No
 )
 def test_what_cannot_be_changed_is_refused(text: str, keys: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match=r"config\.toml cannot be changed: .*by hand"):
-        with_values(text, {keys: "x"})
+        with_settings(text, {keys: "x"})
 
 
 def test_a_form_that_the_two_readers_see_differently_is_refused(
@@ -85,7 +85,7 @@ def test_a_form_that_the_two_readers_see_differently_is_refused(
 ) -> None:
     monkeypatch.setattr("tomlkit.dumps", lambda _document: "lost = true\n")
     with pytest.raises(ConfigError, match="written in a way that cannot be added to"):
-        with_values("a = 1\n", {("a",): 2})
+        with_settings("a = 1\n", {("a",): 2})
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(1800.0, "30m"), (300, "5m"), (330.5, "330.5s")])

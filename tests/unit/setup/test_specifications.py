@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.specs import SpecStatus, check_specs, is_spec, read_index, read_spec
-from ralph_ls.core.setup.specifications import is_said_by, name_for, spec_text, title_of, with_entry
+from ralph_ls.core.setup.documents import (
+    is_text_of,
+    spec_file_name,
+    spec_text,
+    spec_title,
+    with_index_entry,
+)
 
 TODAY = date(2026, 1, 31)
 
@@ -33,19 +39,19 @@ TODAY = date(2026, 1, 31)
     ],
 )
 def test_title_and_name(description: str, title: str, name: str) -> None:
-    assert title_of(description) == title
-    assert name_for(description, ()) == name
+    assert spec_title(description) == title
+    assert spec_file_name(description, ()) == name
 
 
 def test_a_long_title_is_cut_between_words() -> None:
-    title = title_of("a word, " * 20)
+    title = spec_title("a word, " * 20)
     assert title.endswith("a word…")
     assert len(title) <= 80
-    assert name_for("one two three " * 9, ()) == "one-two-three-one-two-three-one-two.md"
+    assert spec_file_name("one two three " * 9, ()) == "one-two-three-one-two-three-one-two.md"
 
 
 def test_a_name_that_is_taken_gets_a_number_whatever_its_case() -> None:
-    assert name_for("Login", ["LOGIN.md", "login-2.md"]) == "login-3.md"
+    assert spec_file_name("Login", ["LOGIN.md", "login-2.md"]) == "login-3.md"
 
 
 def test_the_text_has_front_matter_and_the_description_as_it_was_given() -> None:
@@ -61,13 +67,13 @@ def test_the_text_has_front_matter_and_the_description_as_it_was_given() -> None
 
 def test_a_specification_is_known_again() -> None:
     text = spec_text("Mend it", created=TODAY)
-    assert is_said_by(text.replace("\n", "\r\n"), " Mend it\r\n")
-    assert not is_said_by(text, "Mend")
-    assert not is_said_by(text, " ")
+    assert is_text_of(text.replace("\n", "\r\n"), " Mend it\r\n")
+    assert not is_text_of(text, "Mend")
+    assert not is_text_of(text, " ")
 
 
 def test_an_index_is_made_and_fits() -> None:
-    text = with_entry(None, "login.md", "Mend [the] login (now)", today=TODAY)
+    text = with_index_entry(None, "login.md", "Mend [the] login (now)", today=TODAY)
     (entry,) = read_index(text)
     assert (entry.title, entry.name, entry.part) == (
         "Mend the login now",
@@ -76,7 +82,7 @@ def test_an_index_is_made_and_fits() -> None:
     )
     spec = read_spec("login.md", spec_text("Mend it", created=TODAY))
     assert check_specs([spec], [entry], parse("").plan, "") == {}
-    assert with_entry(text, "login.md", "Other words", today=TODAY) == text
+    assert with_index_entry(text, "login.md", "Other words", today=TODAY) == text
 
 
 @pytest.mark.parametrize(
@@ -99,12 +105,12 @@ def test_an_index_is_made_and_fits() -> None:
     ],
 )
 def test_an_index_of_somebodys_keeps_what_it_has(index: str, wanted: str) -> None:
-    assert with_entry(index, "b.md", "B", today=TODAY) == wanted
+    assert with_index_entry(index, "b.md", "B", today=TODAY) == wanted
 
 
 @given(st.text(min_size=1))
 def test_any_description_has_a_name_that_is_read(description: str) -> None:
-    name = name_for(description, ())
+    name = spec_file_name(description, ())
     assert is_spec(name)
     assert "/" not in name
     assert "\\" not in name

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ralph_ls.core.plan.stories.showing import parse
-from ralph_ls.core.setup.stories import add_stories, new_stories
+from ralph_ls.core.setup.plans import add_stories, new_stories
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.setup import DraftItem
 from ralph_ls.protocol.plan import Priority

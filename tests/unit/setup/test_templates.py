@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.setup.templates import read_template
+from ralph_ls.core.setup.draft import read_template
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.lsp.setup import MAX_ITEMS, TemplateSource
 from ralph_ls.protocol.plan import Priority

@@ -7,7 +7,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from ralph_ls.core.loop.profiles import preset, profile_of
+from ralph_ls.core.loop.profiles import preset_of, profile_of
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.values import Mode
@@ -78,7 +78,7 @@ def test_an_empty_one_is_one(root: Path, own: Path) -> None:
 
 
 def test_stories_have_theirs_in_their_own_folder_and_word(root: Path, own: Path) -> None:
-    config = preset(profile_of(ProfileName.STORIES))
+    config = preset_of(profile_of(ProfileName.STORIES))
     put(root, ".ralph/prompts/PROMPT_build.md", "elsewhere")
     assert found_in(root, own, config).source is PromptSource.BUILT_IN
     put(root, "ralph/PROMPT_build.md", "build")

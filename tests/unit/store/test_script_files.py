@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.loop.agent_choosing import names_of_run
+from ralph_ls.core.loop.rules.agent_choice import other_agents
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NotAllowed, StateUnusable
 from ralph_ls.store.project.scripts import LARGEST_FOLLOWED, MOST_FILES, ScriptFiles, files_run_by
@@ -229,7 +229,7 @@ class TestClaims:
     def test_an_agents_scripts_are_claims_of_that_agent(self, root: Path) -> None:
         put(root, {"agent.sh": ". ./lib.sh", "lib.sh": ""})
         config = Config(agent="mine")
-        assert "mine" in (config.agent, *names_of_run(config))
+        assert "mine" in (config.agent, *other_agents(config))
         claims = claims_of(root, config, {"agents": {"mine": {"argv": ["./agent.sh"]}}})
         assert {claim.agent for claim in claims} == {"mine"}
         assert [claim.key for claim in claims][-1] == "agents.mine: lib.sh"

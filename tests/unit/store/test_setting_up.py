@@ -10,8 +10,7 @@ import pytest
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.prompt.render import render
+from ralph_ls.core.prompt.template import PromptContext, render
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import (
     ConfigError,

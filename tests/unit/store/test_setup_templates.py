@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.setup.draft import check_draft
 from ralph_ls.core.setup.plans import add_items, new_plan
-from ralph_ls.core.setup.rules import check_draft
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, TemplateSource

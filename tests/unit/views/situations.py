@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.course import EXIT_CODES
+from ralph_ls.core.loop.machine.run_flow import EXIT_CODES
 from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked, RunEnded
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Phase
 from tests.unit.views.sights import CHOOSE, NOON, RUN, begins, ends, event, phase, started

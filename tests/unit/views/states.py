@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from ralph_ls.core.loop.course import EXIT_CODES
+from ralph_ls.core.loop.machine.run_flow import EXIT_CODES
 from ralph_ls.core.views.panel import panel
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.panel import Panel

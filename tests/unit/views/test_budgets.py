@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.budget import is_nearly_used, tokens_of
+from ralph_ls.core.loop.rules.budget import is_nearly_used, tokens_of
 from ralph_ls.core.views.budgets import (
     budget_words,
     cost_words,

@@ -6,9 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from ralph_ls.core.loop.budget import limit_reached
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.iteration_limits import limit_passed
+from ralph_ls.core.loop.rules.budget import iteration_limit_passed, limit_reached
 from ralph_ls.core.views.budgets import budget_words, cost_words
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.lines import line_of
@@ -120,7 +119,7 @@ class TestAnEstimate:
         config = Config(max_cost_usd=0.4, max_cost_per_iteration_usd=0.4)
         used = limit_reached(config, counted=1, seconds=0.0, usage=ESTIMATE)
         assert used == "about 0.5 of 0.4 US dollars are used up"
-        assert limit_passed(config, ESTIMATE) == "about 0.5 of 0.4 US dollars"
+        assert iteration_limit_passed(config, ESTIMATE) == "about 0.5 of 0.4 US dollars"
 
 
 def test_statistics_count_failures_and_mark_estimates() -> None:

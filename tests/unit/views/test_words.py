@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.views.words import (
     OUTCOME_WORDS,
     claims_of,
@@ -14,7 +15,6 @@ from ralph_ls.core.views.words import (
     recent_words,
     some_lines,
 )
-from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.run.report import Report, ReportKind
 from ralph_ls.protocol.run.state import IterationFacts
 from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome

@@ -40,7 +40,7 @@ def parse_decide(text: str) -> tuple[str, str | None]:
     return question, answer or None
 
 
-def asked_in(text: str) -> int | None:
+def iteration_asked_in(text: str) -> int | None:
     """The iteration that the file's heading says it is from; None where it says none."""
     origins = (_ORIGIN.match(line) for line in text.lstrip("\ufeff").splitlines())
     found = next((origin for origin in origins if origin is not None), None)

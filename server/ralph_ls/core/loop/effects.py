@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from ralph_ls.core.loop.ownership import Settlement
-from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.report import Usage
@@ -78,7 +78,7 @@ class ReadIteration(IterationEffect):
     """The engine died under this iteration: only evidence is read."""
     taken_up: bool = False
     """Another engine began it, so that others may have written in the work tree since."""
-    order: Settlement | None = None
+    order: OwnershipOrder | None = None
     """What the user ordered for all that it left."""
     skip: tuple[str, ...] = ()
     """As for ``PrepareIteration``."""
@@ -217,7 +217,7 @@ class WatchHaltFiles:
     """Tell of changes to the halt files until the next iteration."""
 
 
-class Occasion(StrEnum):
+class AnnouncementOccasion(StrEnum):
     """What those outside are told of."""
 
     QUESTION = "question"
@@ -226,7 +226,7 @@ class Occasion(StrEnum):
     """The run is complete, and the agent reports that a pull request is ready (A24)."""
 
 
-class Channel(StrEnum):
+class AnnouncementChannel(StrEnum):
     """How they are told."""
 
     COMMAND = "command"
@@ -242,8 +242,8 @@ class Announce(IterationEffect):
     It happens once at most: an engine that dies meanwhile leaves it to nobody.
     """
 
-    occasion: Occasion
-    channel: Channel
+    occasion: AnnouncementOccasion
+    channel: AnnouncementChannel
     text: str
 
 
@@ -279,7 +279,7 @@ Effect = (
     | Finish
 )
 
-WRITTEN_FIRST = (WriteDecide, WriteBlocked, SetTaskAside, TakeApprovals)
+EFFECTS_BEFORE_EVENTS = (WriteDecide, WriteBlocked, SetTaskAside, TakeApprovals)
 """Performed before the step's events are told. A missing ``blocked.txt`` means that a person
 resolved it (SPEC §7), so the journal must never tell of one that was not written; and a task that
 was told to be set aside has no attempts left that would keep it from being taken. Whoever approves

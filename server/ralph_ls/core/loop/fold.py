@@ -14,12 +14,13 @@ from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop import attempts, calls, fallback, repetition
-from ralph_ls.core.loop.commit_base import base_of
-from ralph_ls.core.loop.confirming import failing_tests_after
-from ralph_ls.core.loop.end_states import EndStates
-from ralph_ls.core.loop.fold_persons import flags_of, halt_moved, task_moved
-from ralph_ls.core.loop.session import after_iteration
+from ralph_ls.core.loop.evidence import repetition
+from ralph_ls.core.loop.evidence.repetition import EndStates
+from ralph_ls.core.loop.fold_user_events import flag_changes, halt_changes, task_changes
+from ralph_ls.core.loop.rules import attempts, budget, failure_policy
+from ralph_ls.core.loop.rules.agent_choice import session_after_iteration
+from ralph_ls.core.loop.rules.commits import next_commit_base
+from ralph_ls.core.loop.rules.gate import failing_tests_after
 from ralph_ls.core.plan.specs import UNPLANNED
 from ralph_ls.protocol.config.config import Committer, OnValidateFail
 from ralph_ls.protocol.run.events import (
@@ -70,7 +71,7 @@ from ralph_ls.protocol.run.values import EndReason, Evidence, Mode, Outcome, Pha
 IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Phases whose time counts for no budget (SPEC §7)."""
 
-UNHEARD = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOPPED})
+OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOPPED})
 """Iterations that did not come to their end: what their agent was told is told again."""
 
 KEPT_COMMANDS = 100
@@ -131,27 +132,30 @@ def active_seconds(state: RunState, at: datetime) -> float:
 def _changes(state: RunState, event: EventBase) -> dict[str, Any]:
     match event:
         case RunResumed():
-            back = {"agents_out": fallback.taken_up(state.agents_out), "overloads": 0}
-            taken_up = {**_counted_anew(state), **_taken_up(state, event), **back}
+            back = {
+                "agents_out": failure_policy.unavailable_after_resume(state.agents_out),
+                "overloads": 0,
+            }
+            taken_up = {**_reset_counters(state), **_taken_up(state, event), **back}
             return {**_run_moved(state, event), **taken_up}
         case RunStarted() | PhaseChanged() | WaitStarted() | RunEnded():
             return _run_moved(state, event)
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
             return _iteration_moved(state, event)
         case QuestionAsked() | QuestionAnswered() | BlockedRaised() | BlockedResolved():
-            return {**_told_of_iteration(state, event), **halt_moved(state, event)}
+            return {**_emitted_in_iteration(state, event), **halt_changes(state, event)}
         case CommandAccepted(command=command) | CommandRejected(command=command):
             answered = (*state.commands, command)[-KEPT_COMMANDS:]
-            return {"commands": answered, **flags_of(event), **task_moved(state, event)}
+            return {"commands": answered, **flag_changes(event), **task_changes(state, event)}
         case AttemptCounted(task=task, attempt=attempt):
             counted = {**state.attempts, task.id: attempt}
-            return {**_told_of_iteration(state, event), "attempts": counted}
+            return {**_emitted_in_iteration(state, event), "attempts": counted}
         case NoteAdded(text=text, by=by, seq=seq):
             return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
         case CircuitBreakerStateChange(breaker=breaker, start=None):
-            return {"breaker": breaker, "stuck_count": 0, **repetition.RESET}
+            return {"breaker": breaker, "stuck_count": 0, **repetition.REPETITION_RESET}
         case _:
-            return {**_told_of_iteration(state, event), **_viewed(state, event)}
+            return {**_emitted_in_iteration(state, event), **_viewed(state, event)}
 
 
 def _run_moved(
@@ -196,13 +200,13 @@ def _engine_started(event: RunStarted | RunResumed) -> dict[str, Any]:
     return changes
 
 
-def _counted_anew(state: RunState) -> dict[str, Any]:
+def _reset_counters(state: RunState) -> dict[str, Any]:
     """Whoever resumes a run wants work that is not valid mended once more, from the first try."""
     failed = state.failed_validation
     if failed is None:
-        return dict(repetition.RESET)
+        return dict(repetition.REPETITION_RESET)
     again = failed.model_copy(update={"in_a_row": 0})
-    return {"failed_validation": again, **repetition.RESET}
+    return {"failed_validation": again, **repetition.REPETITION_RESET}
 
 
 def _taken_up(state: RunState, event: RunResumed) -> dict[str, Any]:
@@ -246,7 +250,7 @@ def _iteration_moved(
                 "iteration": event.iteration,
                 "tries": event.tries,
                 "current": CurrentIteration(started=event),
-                "commit_base": base_of(state.commit_base, state.owed, event.baseline)
+                "commit_base": next_commit_base(state.commit_base, state.owed, event.baseline)
                 if is_ours
                 else None,
                 "counts": event.counts,
@@ -278,7 +282,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         "attempts": event.attempts,
         "skipped": event.skipped,
         "failed_validation": _failed_validation(state, event),
-        "session": after_iteration(
+        "session": session_after_iteration(
             state.session,
             event,
             task=_task_of(state),
@@ -287,10 +291,10 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
         ),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "usage": add_usage(state.usage, event.usage),
-        "calls": calls.after_iteration(state, event),
+        "calls": budget.calls_after_iteration(state, event),
         "crashes": event.crashes,
-        "overloads": fallback.overloads_after(state, event),
-        "agents_out": fallback.after_iteration(state.agents_out, event.agent_out),
+        "overloads": failure_policy.overloads_after(state, event),
+        "agents_out": failure_policy.unavailable_after_iteration(state.agents_out, event.agent_out),
         "recommendation": event.recommendation,
         "verdict": event.verdict,
         "last": LastIteration(
@@ -304,18 +308,20 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
     }
     reverted = () if state.current is None else state.current.reverted
     # What an agent that was cut off was told is told once more.
-    changes["reverted"] = (*state.reverted, *reverted) if event.outcome in UNHEARD else reverted
+    changes["reverted"] = (
+        (*state.reverted, *reverted) if event.outcome in OUTCOMES_WITHOUT_RESULT else reverted
+    )
     if event.counted:
         changes["counted"] = state.counted + 1
     if event.confirmed:
         changes["confirmations"] = state.confirmations + 1
     # What the agent was told is used up only by an iteration that came to its end.
-    if event.outcome in UNHEARD:
+    if event.outcome in OUTCOMES_WITHOUT_RESULT:
         return changes
     changes["failing_tests"] = failing_tests_after(state, event)
     is_own = state.evidence_start == event.start
     if is_own and state.evidence is not None:
-        changes |= repetition.after_iteration(state, state.evidence)
+        changes |= repetition.repetition_after_iteration(state, state.evidence)
     if event.mode is Mode.PLAN:
         changes["has_planned"] = True
     elif event.outcome is Outcome.PROGRESS:
@@ -335,7 +341,7 @@ def _failed_validation(state: RunState, event: IterationEnded) -> FailedValidati
     known, current, policy = state.failed_validation, state.current, state.config.on_validate_fail
     if current is None or current.validated is None:
         # Work that is still there is still invalid; what was taken back is told once.
-        is_told = policy is OnValidateFail.ROLLBACK and event.outcome not in UNHEARD
+        is_told = policy is OnValidateFail.ROLLBACK and event.outcome not in OUTCOMES_WITHOUT_RESULT
         return None if is_told else known
     if current.validated.ok or policy is OnValidateFail.STOP:
         return None
@@ -429,16 +435,16 @@ def _run_ended(state: RunState, event: RunEnded) -> dict[str, Any]:
         "until": None,
         "end": end,
         "verdict": None,
-        **attempts.after_end(state, stopped=event.reason is EndReason.STOPPED),
+        **attempts.attempts_after_run_end(state, stopped=event.reason is EndReason.STOPPED),
     }
 
 
-def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
+def _emitted_in_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
     """Remember that the open iteration has had this event."""
     current = state.current
     if current is None or event.__dict__.get("start") != current.started.start:
         return {}
-    changes: dict[str, Any] = {"told": (*current.told, told_name(event))}
+    changes: dict[str, Any] = {"told": (*current.told, event_name(event))}
     if isinstance(event, CriteriaVerified):
         changes["verified"] = (*current.verified, event)
     if isinstance(event, Validated):
@@ -455,7 +461,7 @@ def _told_of_iteration(state: RunState, event: EventBase) -> dict[str, Any]:
     return {"current": current.model_copy(update=changes)}
 
 
-def told_name(event: EventBase) -> str:
+def event_name(event: EventBase) -> str:
     """The name under which an open iteration remembers an event."""
     return (
         warning_name(event.code) if isinstance(event, Warned) else str(getattr(event, "kind", ""))

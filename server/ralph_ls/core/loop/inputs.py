@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.loop.evidence import Changes
-from ralph_ls.core.loop.ownership import Ownership, Settlement
+from ralph_ls.core.loop.evidence.ownership import Ownership, OwnershipOrder
+from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.plan.closing.checks import Verification
 from ralph_ls.core.plan.tags import TaskTraits
 from ralph_ls.protocol.config.agent import Dialect
@@ -82,7 +82,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reverted:
+class RevertedChange:
     """Something of the agent's that was put back."""
 
     path: str
@@ -155,7 +155,7 @@ class Resumed:
     by: str
     facts: EngineFacts
     orphans_ended: int = 0
-    order: Settlement | None = None
+    order: OwnershipOrder | None = None
     """What the user ordered for all that an open iteration left."""
     users: tuple[str, ...] = ()
     """Changed paths that are the user's: they were written after agent and engine were gone."""
@@ -273,7 +273,7 @@ class IterationRead:
     """Whose the changed files are, where another engine began the iteration."""
     left: Mapping[str, str] | None = None
     """The iteration's work that is in no commit: each path with a hash of what it holds."""
-    reverted: tuple[Reverted, ...] = ()
+    reverted: tuple[RevertedChange, ...] = ()
     """What was put back before anything else was looked at."""
     notices: tuple[Notice, ...] = ()
 
@@ -366,7 +366,7 @@ class HaltFilesChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeCame:
+class WaitElapsed:
     """A wait that the loop asked for is over."""
 
 
@@ -378,7 +378,7 @@ class Interrupted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announced:
+class AnnouncementDone:
     """What was seen beside the loop, such as how those outside were told; it moves no run."""
 
     code: str
@@ -411,8 +411,8 @@ Input = (
     | CommandArrived
     | CommandUnreadable
     | HaltFilesChanged
-    | TimeCame
+    | WaitElapsed
     | Interrupted
-    | Announced
+    | AnnouncementDone
     | EffectFailed
 )

@@ -218,7 +218,7 @@ def profile_of(name: ProfileName) -> Profile:
     return PROFILES[name]
 
 
-def preset(profile: Profile) -> Config:
+def preset_of(profile: Profile) -> Config:
     """The settings of a profile where nobody says otherwise."""
     tables = to_tables({"profile": profile.name, **profile.settings})
     return Config.model_validate(tables, by_alias=False, by_name=True)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from ralph_ls.core.loop.effects import (
-    WRITTEN_FIRST,
+    EFFECTS_BEFORE_EVENTS,
     ClaimTask,
     CommitWork,
     Effect,
@@ -96,14 +96,16 @@ class Step:
     @property
     def first(self) -> tuple[Effect, ...]:
         """Halt files and marks in the plan, which have to be there before the journal says so."""
-        return tuple(effect for effect in self.effects if isinstance(effect, WRITTEN_FIRST))
+        return tuple(effect for effect in self.effects if isinstance(effect, EFFECTS_BEFORE_EVENTS))
 
     @property
     def then(self) -> tuple[Effect, ...]:
-        return tuple(effect for effect in self.effects if not isinstance(effect, WRITTEN_FIRST))
+        return tuple(
+            effect for effect in self.effects if not isinstance(effect, EFFECTS_BEFORE_EVENTS)
+        )
 
 
-class Draft:
+class StepDraft:
     """One step while it is being put together; every event told is folded in at once."""
 
     def __init__(self, state: LoopState, now: datetime) -> None:

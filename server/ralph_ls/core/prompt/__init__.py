@@ -1,1 +1,4 @@
-"""What an agent is told: templates, filled from the plan, answers, recommendations and notes."""
+"""Prompts of agents: templates, filled from the plan, answers, recommendations and notes.
+
+The built-in texts are in ``wording/``; nothing here reads them or any other file.
+"""

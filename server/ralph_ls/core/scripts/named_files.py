@@ -14,7 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ralph_ls.core.scripts.shell import COMPUTED, Command, Part, Word, commands_of, literal
+from ralph_ls.core.scripts.shell import (
+    COMPUTED,
+    ShellCommand,
+    ShellPart,
+    ShellWord,
+    literal_text,
+    shell_commands,
+)
 
 MOST_ALTERNATIVES = 64
 """Values that are tried for one word."""
@@ -23,7 +30,7 @@ DEEPEST = 4
 """Scripts within the words of scripts, as in ``bash -c``."""
 
 
-class Kind(StrEnum):
+class FileUse(StrEnum):
     """How a file is run."""
 
     SHELL = "shell"
@@ -33,20 +40,20 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class FileReference:
     """A word that names a file which is run."""
 
     paths: tuple[str, ...]
     """The paths that it may stand for, relative or absolute; with the patterns of a shell."""
-    kind: Kind
+    kind: FileUse
     line: int
 
 
 @dataclass(slots=True)
-class Named:
+class NamedFiles:
     """What a script runs of the tree that it is in."""
 
-    references: list[Reference] = field(default_factory=list)
+    references: list[FileReference] = field(default_factory=list)
     package_scripts: list[str] = field(default_factory=list)
     """Scripts of ``package.json``."""
     folders: list[str] = field(default_factory=list)
@@ -57,7 +64,7 @@ class Named:
     """Lines that run a file whose name only a running shell knows."""
 
 
-def files_named_in(text: str) -> Named:
+def files_named_in(text: str) -> NamedFiles:
     """What a shell script names."""
     found = _Reading()
     found.read(text, 0)
@@ -137,40 +144,45 @@ class _Reading:
     """What was found, and the values of variables that the text gives."""
 
     def __init__(self) -> None:
-        self.named = Named()
-        self._values: dict[str, list[Word]] = {}
+        self.named = NamedFiles()
+        self._values: dict[str, list[ShellWord]] = {}
 
     def read(self, text: str, depth: int, line: int = 1) -> None:
         """Variables first: a function above may use what is set below."""
-        commands = list(commands_of(text, line=line))
+        commands = list(shell_commands(text, line=line))
         for command in commands:
             self._assign(command.words)
         for command in commands:
             self._command(command, command.words, depth)
 
-    def _assign(self, words: Sequence[Word]) -> None:
-        first = literal(words[0])
-        if first == "for" and len(words) > 3 and literal(words[2]) == "in":
-            name = literal(words[1])
+    def _assign(self, words: Sequence[ShellWord]) -> None:
+        first = literal_text(words[0])
+        if first == "for" and len(words) > 3 and literal_text(words[2]) == "in":
+            name = literal_text(words[1])
             self._values.setdefault(name or "", []).extend(words[3:])
             return
         for word in words:
             name, sign, rest = word[0].text.partition("=") if word else ("", "", "")
             if sign and re.fullmatch(r"[A-Za-z_]\w*\+?", name):
-                value = (Part(rest), *word[1:])
+                value = (ShellPart(rest), *word[1:])
                 self._values.setdefault(name.rstrip("+"), []).append(value)
 
     def _command(
-        self, command: Command, words: Sequence[Word], depth: int, *, is_started: bool = False
+        self,
+        command: ShellCommand,
+        words: Sequence[ShellWord],
+        depth: int,
+        *,
+        is_started: bool = False,
     ) -> None:
         words = list(_without_start(words))
         if not words:
             return
-        head = literal(words[0])
+        head = literal_text(words[0])
         name = "" if head is None else posixpath.basename(head)
         rest = words[1:]
         if head in _SOURCE:
-            self._refer(rest[:1], Kind.SHELL, command.line)
+            self._refer(rest[:1], FileUse.SHELL, command.line)
         elif head in _MOVES:
             self.named.folders += [path for one in rest[:1] for path in self._paths(one) or ()]
         elif head in _READS_TEXT:
@@ -180,68 +192,70 @@ class _Reading:
         elif _INTERPRETERS.fullmatch(name):
             self._interpreter(command, name, rest)
         elif name in _MAKES and (file := _value_of(rest, ("-f", "--file", "--makefile"))):
-            self._refer([file], Kind.PROGRAM, command.line)
+            self._refer([file], FileUse.PROGRAM, command.line)
         elif name in _MANAGERS and (script := _package_script(name, rest)) is not None:
             self.named.package_scripts.append(script)
         elif head is None or "/" in head or (is_started and _RUNS_SCRIPT.fullmatch(head)):
-            self._refer(words[:1], Kind.PROGRAM, command.line)
+            self._refer(words[:1], FileUse.PROGRAM, command.line)
         if name in RUNNERS:
             self.named.runners[name] = RUNNERS[name]
         if not is_started:
             self._start_others(command, name, rest, depth)
 
-    def _start_others(self, command: Command, name: str, words: Sequence[Word], depth: int) -> None:
+    def _start_others(
+        self, command: ShellCommand, name: str, words: Sequence[ShellWord], depth: int
+    ) -> None:
         """Commands among the words of another one.
 
         Which of them is the command depends on the program, so each of them may be.
         """
         is_next = False
         for at, word in enumerate(words):
-            known = literal(word) or ""
+            known = literal_text(word) or ""
             if is_next or name in _STARTERS:
                 is_program = "/" in known or _RUNS_SCRIPT.fullmatch(known)
                 if is_program or _starts(posixpath.basename(known)):
                     self._command(command, words[at:], depth, is_started=True)
             is_next = known in {"-exec", "-execdir", "-ok"}
 
-    def _shell(self, command: Command, words: Sequence[Word], depth: int) -> None:
+    def _shell(self, command: ShellCommand, words: Sequence[ShellWord], depth: int) -> None:
         at = 0
-        while at < len(words) and (flag := literal(words[at]) or "")[:1] in {"-", "+"}:
+        while at < len(words) and (flag := literal_text(words[at]) or "")[:1] in {"-", "+"}:
             if re.fullmatch(r"-\w*c", flag):
                 self._read_words(words[at + 1 : at + 2], depth, command.line)
                 return
             at += 2 if _TAKES_VALUE.fullmatch(flag) else 1
         if at < len(words):
-            self._refer(words[at : at + 1], Kind.SHELL, command.line)
+            self._refer(words[at : at + 1], FileUse.SHELL, command.line)
             return
-        self._refer(command.inputs, Kind.SHELL, command.line)
+        self._refer(command.inputs, FileUse.SHELL, command.line)
         if command.document is not None and depth < DEEPEST:
             self.read(command.document, depth + 1, command.line + 1)
 
-    def _interpreter(self, command: Command, name: str, words: Sequence[Word]) -> None:
+    def _interpreter(self, command: ShellCommand, name: str, words: Sequence[ShellWord]) -> None:
         at = 0
         takes_value = {"-W", "-X", *_LOADS}
-        while at < len(words) and (flag := literal(words[at]) or "").startswith("-"):
+        while at < len(words) and (flag := literal_text(words[at]) or "").startswith("-"):
             if flag == "-m":
                 self._module(words[at + 1 :], command)
                 return
             if flag in _CODE:
                 return
             if flag in _LOADS:
-                self._refer(words[at + 1 : at + 2], Kind.PROGRAM, command.line)
+                self._refer(words[at + 1 : at + 2], FileUse.PROGRAM, command.line)
             at += 2 if flag in takes_value else 1
-        verb = literal(words[at]) if at < len(words) else None
+        verb = literal_text(words[at]) if at < len(words) else None
         if name in {"deno", "bun"} and verb in {"run", "test", "x"}:
             at += 1
             if name == "bun" and not self._looks_like_file(words[at : at + 1]):
                 self.named.runners[name] = RUNNERS[name]
         if name in {"awk", "gawk", "jq"}:
             return
-        self._refer(words[at : at + 1] or command.inputs, Kind.PROGRAM, command.line)
+        self._refer(words[at : at + 1] or command.inputs, FileUse.PROGRAM, command.line)
 
-    def _module(self, words: Sequence[Word], command: Command) -> None:
+    def _module(self, words: Sequence[ShellWord], command: ShellCommand) -> None:
         """``python -m`` runs another program by its module's name."""
-        module = literal(words[0]) if words else None
+        module = literal_text(words[0]) if words else None
         if module is None:
             self.named.computed.append(command.line)
         else:
@@ -249,25 +263,25 @@ class _Reading:
             file = RUNNERS.get(module, f"{module.replace('.', '/')}.py")
             self.named.runners[f"python -m {module}"] = file
 
-    def _looks_like_file(self, words: Sequence[Word]) -> bool:
-        return any("." in (literal(word) or ".") for word in words)
+    def _looks_like_file(self, words: Sequence[ShellWord]) -> bool:
+        return any("." in (literal_text(word) or ".") for word in words)
 
-    def _read_words(self, words: Iterable[Word], depth: int, line: int) -> None:
+    def _read_words(self, words: Iterable[ShellWord], depth: int, line: int) -> None:
         """Text that a shell reads again; what it does not say itself stays unknown."""
         if depth < DEEPEST:
             for word in words:
                 text = "".join(_as_text(part) for part in word)
                 self.read(text, depth + 1, line)
 
-    def _refer(self, words: Iterable[Word], kind: Kind, line: int) -> None:
+    def _refer(self, words: Iterable[ShellWord], kind: FileUse, line: int) -> None:
         for word in words:
             paths = self._paths(word)
             if paths is None:
                 self.named.computed.append(line)
             elif paths and all(paths != one.paths for one in self.named.references):
-                self.named.references.append(Reference(paths, kind, line))
+                self.named.references.append(FileReference(paths, kind, line))
 
-    def _paths(self, word: Word) -> tuple[str, ...] | None:
+    def _paths(self, word: ShellWord) -> tuple[str, ...] | None:
         """What a word may stand for as a path; None where only a running shell knows."""
         found: dict[str, None] = {}
         for alternative in self._alternatives(word):
@@ -277,13 +291,13 @@ class _Reading:
             found[path] = None
         return tuple(path for path in found if path not in {"", "-", "/dev/stdin"})
 
-    def _alternatives(self, word: Word, depth: int = 0) -> list[Word]:
+    def _alternatives(self, word: ShellWord, depth: int = 0) -> list[ShellWord]:
         """The word with the values of its variables that the text gives."""
-        found: list[Word] = [()]
+        found: list[ShellWord] = [()]
         for part in word:
             values = self._values.get(part.variable) if part.variable else None
             if values is None or depth >= DEEPEST:
-                ways: list[Word] = [(COMPUTED,) if part.variable else (part,)]
+                ways: list[ShellWord] = [(COMPUTED,) if part.variable else (part,)]
             else:
                 ways = [one for value in values for one in self._alternatives(value, depth + 1)]
             found = [(*before, *way) for before in found for way in ways][:MOST_ALTERNATIVES]
@@ -299,34 +313,34 @@ def _starts(name: str) -> bool:
     )
 
 
-def _without_start(words: Sequence[Word]) -> Iterator[Word]:
+def _without_start(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
     """The words without reserved ones and assignments before them."""
     at = 0
     while at < len(words):
         first = words[at][0].text if words[at] else ""
         is_assignment = re.match(r"[A-Za-z_]\w*\+?=", first) is not None
-        if literal(words[at]) not in _RESERVED and not is_assignment:
+        if literal_text(words[at]) not in _RESERVED and not is_assignment:
             break
         at += 1
     yield from words[at:]
 
 
-def _value_of(words: Sequence[Word], flags: Sequence[str]) -> Word | None:
+def _value_of(words: Sequence[ShellWord], flags: Sequence[str]) -> ShellWord | None:
     """The value of the first of these flags, apart or joined to it."""
     for at, word in enumerate(words):
         first = word[0].text if word else ""
-        if literal(word) in flags:
+        if literal_text(word) in flags:
             return words[at + 1] if at + 1 < len(words) else None
         for flag in flags:
             joined = flag if not flag.startswith("--") else f"{flag}="
             if first.startswith(joined):
-                return (Part(first.removeprefix(joined)), *word[1:])
+                return (ShellPart(first.removeprefix(joined)), *word[1:])
     return None
 
 
-def _package_script(name: str, words: Sequence[Word]) -> str | None:
+def _package_script(name: str, words: Sequence[ShellWord]) -> str | None:
     """Which script of ``package.json`` a package manager is to run; None where none is named."""
-    known = [text for word in words if not (text := literal(word) or "-").startswith("-")]
+    known = [text for word in words if not (text := literal_text(word) or "-").startswith("-")]
     match known:
         case ["run" | "run-script", script, *_]:
             return script
@@ -338,14 +352,14 @@ def _package_script(name: str, words: Sequence[Word]) -> str | None:
             return None
 
 
-def _as_text(part: Part) -> str:
+def _as_text(part: ShellPart) -> str:
     """A part as a shell would read it once more."""
     if part.variable:
         return f"${{{part.variable}}}"
     return part.text if part.is_known else "$(:)"
 
 
-def _path_of(word: Word) -> str | None:
+def _path_of(word: ShellWord) -> str | None:
     """The path of a word; what only a shell knows may stand in front of it, as a folder."""
     at = 0
     while at < len(word) and (not word[at].is_known or word[at].text == ""):

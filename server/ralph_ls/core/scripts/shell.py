@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-DEEPEST = 8
+DEEPEST_NESTING = 8
 """Substitutions within substitutions that are read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShellPart:
     """A stretch of a word: a text, the value of a variable, or what only a shell would know."""
 
     text: str = ""
@@ -25,32 +25,32 @@ class Part:
     is_known: bool = True
 
 
-COMPUTED = Part(is_known=False)
+COMPUTED = ShellPart(is_known=False)
 
-Word = tuple[Part, ...]
+ShellWord = tuple[ShellPart, ...]
 
 
 @dataclass(slots=True)
-class Command:
+class ShellCommand:
     """The words of one simple command."""
 
     line: int
     """From 1: where it begins."""
-    words: list[Word] = field(default_factory=list)
-    inputs: list[Word] = field(default_factory=list)
+    words: list[ShellWord] = field(default_factory=list)
+    inputs: list[ShellWord] = field(default_factory=list)
     """Files that it gets as its standard input."""
     document: str | None = None
     """A here-document or here-string that it gets instead."""
 
 
-def literal(word: Word) -> str | None:
+def literal_text(word: ShellWord) -> str | None:
     """A word without anything unknown in it, as it stands; None for any other."""
     if all(part.is_known and not part.variable for part in word):
         return "".join(part.text for part in word)
     return None
 
 
-def commands_of(text: str, *, line: int = 1, depth: int = 0) -> Iterator[Command]:
+def shell_commands(text: str, *, line: int = 1, depth: int = 0) -> Iterator[ShellCommand]:
     """All simple commands, those within substitutions included."""
     return iter(_Scanner(text, line, depth).run())
 
@@ -72,12 +72,12 @@ class _Scanner:
         self._lines = (0, line)
         """How far lines were counted, and the number of the line there."""
         self._depth = depth
-        self._found: list[Command] = []
-        self._command = Command(line=line)
-        self._documents: list[tuple[Command, str, bool]] = []
+        self._found: list[ShellCommand] = []
+        self._command = ShellCommand(line=line)
+        self._documents: list[tuple[ShellCommand, str, bool]] = []
         """Here-documents whose text comes behind this line: whose, up to what, without tabs."""
 
-    def run(self) -> list[Command]:
+    def run(self) -> list[ShellCommand]:
         text = self._text
         while self._at < len(text):
             if blank := _BLANK.match(text, self._at):
@@ -109,7 +109,7 @@ class _Scanner:
     def _end_command(self) -> None:
         if self._command.words:
             self._found.append(self._command)
-        self._command = Command(line=self._line())
+        self._command = ShellCommand(line=self._line())
 
     def _redirect(self, found: re.Match[str]) -> None:
         """Take what stands behind the sign; it is no word of the command."""
@@ -118,7 +118,7 @@ class _Scanner:
             self._at = blank.end()
         sign, word = found["sign"], self._word()
         if sign in {"<<", "<<-"}:
-            self._documents.append((self._command, literal(word) or "", sign == "<<-"))
+            self._documents.append((self._command, literal_text(word) or "", sign == "<<-"))
         elif sign == "<<<":
             self._command.document = "".join(part.text for part in word)
         elif sign in {"<", "<>"}:
@@ -139,28 +139,28 @@ class _Scanner:
             command.document = "\n".join(lines)
         self._documents = []
 
-    def _word(self) -> Word:
+    def _word(self) -> ShellWord:
         """The word that begins here; empty where none does."""
-        parts: list[Part] = []
+        parts: list[ShellPart] = []
         text = self._text
         while self._at < len(text):
             if plain := _PLAIN.match(text, self._at):
-                parts.append(Part(plain[0]))
+                parts.append(ShellPart(plain[0]))
                 self._at = plain.end()
                 continue
             match text[self._at]:
                 case "'":
-                    parts.append(Part(self._until("'")))
+                    parts.append(ShellPart(self._until("'")))
                 case '"':
                     parts += self._double_quoted()
                 case "\\":
                     escaped = text[self._at + 1 : self._at + 2]
-                    parts.append(Part("" if escaped == "\n" else escaped))
+                    parts.append(ShellPart("" if escaped == "\n" else escaped))
                     self._at += 2
                 case "$" | "`":
                     parts.append(self._expansion())
                 case "#":
-                    parts.append(Part("#"))
+                    parts.append(ShellPart("#"))
                     self._at += 1
                 case "<" | ">" if parts == [] and text[self._at + 1 : self._at + 2] == "(":
                     # A process substitution: the word is a file that only a shell knows.
@@ -179,26 +179,26 @@ class _Scanner:
         self._at = end + 1
         return found
 
-    def _double_quoted(self) -> list[Part]:
+    def _double_quoted(self) -> list[ShellPart]:
         self._at += 1
         # An empty word is a word.
-        parts: list[Part] = [Part()]
+        parts: list[ShellPart] = [ShellPart()]
         text = self._text
         while self._at < len(text) and text[self._at] != '"':
             if plain := _QUOTED_PLAIN.match(text, self._at):
-                parts.append(Part(plain[0]))
+                parts.append(ShellPart(plain[0]))
                 self._at = plain.end()
             elif text[self._at] == "\\":
                 escaped = text[self._at + 1 : self._at + 2]
                 kept = escaped if escaped in '"\\$`' else f"\\{escaped}"
-                parts.append(Part("" if escaped == "\n" else kept))
+                parts.append(ShellPart("" if escaped == "\n" else kept))
                 self._at += 2
             else:
                 parts.append(self._expansion())
         self._at += 1
         return parts
 
-    def _expansion(self) -> Part:
+    def _expansion(self) -> ShellPart:
         """What begins with a dollar sign or a back-tick."""
         if self._text[self._at] == "`":
             found = _BACK_TICKS.match(self._text, self._at)
@@ -208,7 +208,7 @@ class _Scanner:
         self._at += 1
         if name := _NAME.match(self._text, self._at):
             self._at = name.end()
-            return Part(variable=name["braced"] or name["bare"])
+            return ShellPart(variable=name["braced"] or name["bare"])
         match self._text[self._at : self._at + 1]:
             case "(":
                 self._substitution(self._within("(", ")"))
@@ -217,11 +217,11 @@ class _Scanner:
                 self._within("{", "}")
                 return COMPUTED
             case "'":
-                return Part(self._until("'"))
+                return ShellPart(self._until("'"))
             case '"':
-                return Part("".join(part.text for part in self._double_quoted()))
+                return ShellPart("".join(part.text for part in self._double_quoted()))
             case _:
-                return Part("$")
+                return ShellPart("$")
 
     def _within(self, opening: str, closing: str) -> str:
         """What stands in these brackets, which begin here; quotes hide what looks like one."""
@@ -256,5 +256,5 @@ class _Scanner:
 
     def _substitution(self, text: str) -> None:
         """The commands of a substitution are commands of the script."""
-        if self._depth < DEEPEST:
-            self._found += commands_of(text, line=self._line(), depth=self._depth + 1)
+        if self._depth < DEEPEST_NESTING:
+            self._found += shell_commands(text, line=self._line(), depth=self._depth + 1)

@@ -1,1 +1,4 @@
-"""Setting a loop up: the rules of a draft, templates, proposals, and what is written at last."""
+"""Set-up of a loop: rules of a draft, task templates, and the texts of the files it writes.
+
+Nothing here asks the user or knows a folder.
+"""

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 from ralph_ls.core.plan.stories.json_text import Fault, Node, last_members, scan
 
-COMMAND = "ralph hook stop"
+HOOK_COMMAND = "ralph hook stop"
 """What earlier releases wrote, and what somebody may have written by hand."""
-Entry = dict[str, object]
+HookEntry = dict[str, object]
 _ARGUMENTS = ["hook", "stop"]
 _MODULE = ["-m", "ralph_ls"]
 
-SECONDS = 60
+HOOK_TIMEOUT = 60
 """How long the hook may take; it looks at a plan and asks git what is not committed."""
 
 
@@ -33,7 +33,7 @@ class HookPlace:
     path: str
     event: str
     """What the program calls the moment at which its agent is about to stop."""
-    timeout: int = SECONDS
+    timeout: int = HOOK_TIMEOUT
     """In the program's own unit."""
     comments: bool = False
     """Whether its file may have comments."""
@@ -41,7 +41,7 @@ class HookPlace:
     """What a person has to know besides."""
 
 
-PLACES: Mapping[str, HookPlace] = {
+HOOK_PLACES: Mapping[str, HookPlace] = {
     "claude": HookPlace(path=".claude/settings.json", event="Stop"),
     "codex": HookPlace(
         path=".codex/hooks.json",
@@ -52,16 +52,16 @@ PLACES: Mapping[str, HookPlace] = {
     "gemini": HookPlace(
         path=".gemini/settings.json",
         event="AfterAgent",
-        timeout=SECONDS * 1000,
+        timeout=HOOK_TIMEOUT * 1000,
         comments=True,
     ),
     "qwen": HookPlace(
-        path=".qwen/settings.json", event="Stop", timeout=SECONDS * 1000, comments=True
+        path=".qwen/settings.json", event="Stop", timeout=HOOK_TIMEOUT * 1000, comments=True
     ),
 }
 """By the agent's name; all four have the same shape of settings."""
 
-WITHOUT: Mapping[str, str] = {
+AGENTS_WITHOUT_HOOK: Mapping[str, str] = {
     "cline": "it has no settings of a project for one",
     "copilot": "its answer to a hook that keeps it at work is another one",
     "opencode": "it has plugins in place of hooks",
@@ -71,7 +71,7 @@ WITHOUT: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HookMerged:
+class MergedHooks:
     """The settings with the hook."""
 
     text: str
@@ -110,7 +110,7 @@ def hook_in(text: str, place: HookPlace) -> str | None:
     return next((one for one in commands if words_of_hook(one) is not None), None)
 
 
-def with_stop_hook(text: str, place: HookPlace, command: str) -> HookMerged:
+def with_stop_hook(text: str, place: HookPlace, command: str) -> MergedHooks:
     """The settings with the hook in them, once; a text without anything is a file of its own.
 
     What earlier releases wrote, and what names another ``ralph``, becomes this command.
@@ -118,7 +118,7 @@ def with_stop_hook(text: str, place: HookPlace, command: str) -> HookMerged:
     entry = _entry(place, command)
     if not text.strip("\ufeff \t\r\n"):
         whole = {"hooks": {place.event: [entry]}}
-        return HookMerged(text=json.dumps(whole, indent=2) + "\n")
+        return MergedHooks(text=json.dumps(whole, indent=2) + "\n")
     scanned = scan(text)
     faults = [fault for fault in scanned.faults if not (place.comments and _is_comment(fault))]
     root = scanned.root
@@ -139,14 +139,14 @@ def with_stop_hook(text: str, place: HookPlace, command: str) -> HookMerged:
     known = list(_command_nodes(event.node))
     ours = [one for one in known if words_of_hook(str(one.scalar)) is not None]
     if ours:
-        return HookMerged(text=_with_command(text, ours, command))
-    if any(COMMAND in str(one.scalar) for one in known):
+        return MergedHooks(text=_with_command(text, ours, command))
+    if any(HOOK_COMMAND in str(one.scalar) for one in known):
         # Somebody's own line around it.
-        return HookMerged(text=text)
+        return MergedHooks(text=text)
     return _put(text, root, event.node, "{}", entry)
 
 
-def _entry(place: HookPlace, command: str) -> Entry:
+def _entry(place: HookPlace, command: str) -> HookEntry:
     return {"hooks": [{"type": "command", "command": command, "timeout": place.timeout}]}
 
 
@@ -169,8 +169,8 @@ def _is_comment(fault: Fault) -> bool:
     return fault.message.startswith("JSON has no comments")
 
 
-def _cannot(text: str, problem: str, at: int) -> HookMerged:
-    return HookMerged(text=text, problem=problem, line=text.count("\n", 0, at) + 1)
+def _cannot(text: str, problem: str, at: int) -> MergedHooks:
+    return MergedHooks(text=text, problem=problem, line=text.count("\n", 0, at) + 1)
 
 
 def _command_nodes(node: Node) -> Iterator[Node]:
@@ -184,7 +184,7 @@ def _command_nodes(node: Node) -> Iterator[Node]:
         yield from _command_nodes(members["hooks"].node)
 
 
-def _put(text: str, root: Node, inside: Node, frame: str, entry: Entry) -> HookMerged:
+def _put(text: str, root: Node, inside: Node, frame: str, entry: HookEntry) -> MergedHooks:
     """The text with one more member or item at the end of ``inside``; ``{}`` is the hook."""
     children = [*(member.node for member in inside.members or ()), *inside.elements]
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -195,7 +195,7 @@ def _put(text: str, root: Node, inside: Node, frame: str, entry: Entry) -> HookM
     if is_one_line:
         at = children[-1].end if children else inside.start + 1
         put = f", {made}" if children else made
-        return HookMerged(text=text[:at] + put + text[at:])
+        return MergedHooks(text=text[:at] + put + text[at:])
     unit = _indent_of(text, _first_of(root)) if (root.members or root.items) else "  "
     outer = _indent_of(text, inside.start)
     deep = outer + unit
@@ -203,13 +203,13 @@ def _put(text: str, root: Node, inside: Node, frame: str, entry: Entry) -> HookM
     made = newline.join([lines[0], *(deep + line for line in lines[1:])])
     if children:
         at = children[-1].end
-        return HookMerged(text=f"{text[:at]},{newline}{deep}{made}{text[at:]}")
+        return MergedHooks(text=f"{text[:at]},{newline}{deep}{made}{text[at:]}")
     at = inside.start + 1
     rest = text[at:].lstrip(" \t\r\n")
-    return HookMerged(text=f"{text[:at]}{newline}{deep}{made}{newline}{outer}{rest}")
+    return MergedHooks(text=f"{text[:at]}{newline}{deep}{made}{newline}{outer}{rest}")
 
 
-def _laid_out(frame: str, entry: Entry, unit: str) -> str:
+def _laid_out(frame: str, entry: HookEntry, unit: str) -> str:
     """The frame with the hook in it, over several lines; the first one has no indent."""
     if frame == "{}":
         return json.dumps(entry, indent=unit)

@@ -17,7 +17,7 @@ from tomlkit.items import AbstractTable, Item
 from ralph_ls.protocol.errors import ConfigError
 
 
-def with_values(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
+def with_settings(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
     """The file's text with these values, by their keys from the outermost table in.
 
     A value that is a mapping takes the place of a whole table. Raises ``ConfigError`` where the

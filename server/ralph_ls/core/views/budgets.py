@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.loop.budget import tokens_of
+from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import RunState

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from ralph_ls.core.loop.reviewing import review_due
-from ralph_ls.core.loop.waiting import is_stuck
+from ralph_ls.core.loop.rules.waits import review_due, stuck_words
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.budgets import is_estimated
 from ralph_ls.core.views.diagnostic import Code
@@ -20,7 +20,6 @@ from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.waits import OVERLOAD, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.words import cut, one_line, some_lines
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.lsp.panel import Action, Card, PanelState, Tone, Verb
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
@@ -151,7 +150,7 @@ def _half_open(seen: Seen, state: RunState) -> Card:
 def _stuck(seen: Seen, state: RunState) -> Card:
     breaker = state.breaker
     is_open = breaker.state is BreakerState.OPEN
-    reason = tame(is_stuck(breaker, state.stuck_count, state.config) or "")
+    reason = tame(stuck_words(breaker, state.stuck_count, state.config) or "")
     lines = [reason, *(_open_lines(seen, state) if is_open else ())]
     return Card(
         kind=Code.BREAKER_OPEN if is_open else "run-stuck",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from ralph_ls.core.loop.evidence import contradiction, is_tick_alone
-from ralph_ls.core.loop.health import still_holding
-from ralph_ls.core.loop.invalid import failure_words
+from ralph_ls.core.loop.evidence.progress import contradiction, is_tick_alone
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.health import current_warnings
+from ralph_ls.core.loop.rules.validation import validation_failure_words
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.views.diagnostic import Code, Diagnostic, Severity
 from ralph_ls.core.views.reverted import put_back
@@ -272,7 +272,7 @@ def _validation(state: RunState, at: Places) -> Iterator[Diagnostic]:
     validated = at.seen.history.validated
     if validated is None or validated.ok or not _is_newest(state, validated.start):
         return
-    message = failure_words(validated)
+    message = validation_failure_words(validated)
     if (failed := state.failed_validation) is not None and failed.undone:
         kept = f", and its work is kept on {failed.backup}" if failed.backup else ""
         message += f"; the iteration was rolled back{kept}"
@@ -342,7 +342,7 @@ def _warnings(state: RunState, at: Places) -> Iterator[Diagnostic]:
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
     if state.phase is not Phase.ENDED:
-        for warned in still_holding(state.warnings):
+        for warned in current_warnings(state.warnings):
             yield _at(at.top, Severity.HINT, warned.code, warned.message)
 
 

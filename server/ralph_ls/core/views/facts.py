@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 
-from ralph_ls.core.loop.budget import is_nearly_used
-from ralph_ls.core.loop.evidence import contradiction
+from ralph_ls.core.loop.evidence.progress import contradiction
 from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.rules.budget import is_nearly_used
 from ralph_ls.core.plan.checking.remarks import Remark
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.plan.parsing import check_plan
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.budgets import cost_words, duration_words, is_estimated, tokens_words
 from ralph_ls.core.views.card import breaker_reason, environment_lines
 from ralph_ls.core.views.seen import Seen
@@ -24,7 +25,6 @@ from ralph_ls.core.views.tasks import aside_words, set_aside
 from ralph_ls.core.views.verified import refuted, verified_words
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import cut, facts_of, one_line, some_lines
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.lsp.panel import Fact, Tone
 from ralph_ls.protocol.run.report import Report, Usage

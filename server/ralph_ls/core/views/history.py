@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from ralph_ls.core.loop.evidence import new_head
-from ralph_ls.core.loop.fold_persons import RESET_TASK
-from ralph_ls.core.loop.verification import verification_of
+from ralph_ls.core.loop.evidence.progress import new_head
+from ralph_ls.core.loop.fold_user_events import RESET_TASK
+from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.views.words import claims_of, facts_of, one_line
 from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,

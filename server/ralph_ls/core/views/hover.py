@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.reviews import reviews
 from ralph_ls.core.views.seen import Places, Seen, open_blocker, places, waiting_question
 from ralph_ls.core.views.six import answers
@@ -22,7 +23,6 @@ from ralph_ls.core.views.tasks import (
     set_aside,
 )
 from ralph_ls.core.views.words import SHORT_HASH, one_line, recent_words
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import Phase
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
-from ralph_ls.core.loop.agent_choosing import worker_words
-from ralph_ls.core.loop.course import BY_CTRL_C
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.loop.gate import wanted
-from ralph_ls.core.loop.invalid import in_folder
+from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.loop.reviewing import REVIEW
+from ralph_ls.core.loop.rules.agent_choice import worker_words
+from ralph_ls.core.loop.rules.gate import gate_words
+from ralph_ls.core.loop.rules.validation import is_in_script_folder
+from ralph_ls.core.loop.rules.waits import REVIEW
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.stories.choosing import mode_word
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.tasks import aside_words
@@ -30,7 +31,6 @@ from ralph_ls.core.views.words import (
     reverted_words,
     with_mode,
 )
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config.agent import SandboxKind
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.run import events as e
@@ -222,7 +222,7 @@ def _works_on(state: RunState) -> str:
 
 def _completing(config: Config) -> str:
     """What this run ends with 0 for (SPEC §7)."""
-    gate = wanted(config.gate, config.promise.complete)
+    gate = gate_words(config.gate, config.promise.complete)
     return gate if config.task is None else f"the task {config.task} done, or {gate}"
 
 
@@ -411,7 +411,7 @@ def _checked(event: e.CriteriaVerified | e.Validated) -> Line:
         n_scripts = len(event.scripts)
         text = "Validation passed" + (f" ({n_scripts} scripts)" if n_scripts > 1 else "")
         return Line(text=text, weight=Weight.GOOD)
-    where = f" in {event.script}" if in_folder(event.script) else ""
+    where = f" in {event.script}" if is_in_script_folder(event.script) else ""
     if event.timed_out:
         text = f"Validation ran out of time after {format_duration(event.seconds)}{where}"
     elif event.exit_code is None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.run.messages import FileAction, Message, ToolState
 from ralph_ls.protocol.run.report import Usage
 

@@ -11,11 +11,11 @@ import io
 from collections.abc import Iterable, Sequence
 from datetime import UTC, tzinfo
 
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.statistics import context_share, tokens_used
 from ralph_ls.core.views.summary import format_duration
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import FAILURE_WORDS
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.report import AgentFailure

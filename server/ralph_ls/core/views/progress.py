@@ -6,7 +6,7 @@ use, nobody knows how many it will need.
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.waiting import waits_for
+from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import wait_words
 from ralph_ls.core.views.words import iteration_words, one_line, with_mode
@@ -65,4 +65,4 @@ def _doing(state: RunState, phase: Phase) -> str:
 
 
 def _awaited(state: RunState) -> str:
-    return one_line(waits_for(state), limit=SHOWN)
+    return one_line(parked_words(state), limit=SHOWN)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ralph_ls.core.loop.evidence import new_head
+from ralph_ls.core.loop.evidence.progress import new_head
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.history import History

@@ -13,8 +13,7 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.loop.reviewing import REVIEW
-from ralph_ls.core.loop.waiting import is_stuck
+from ralph_ls.core.loop.rules.waits import REVIEW, stuck_words
 from ralph_ls.core.plan.checking.remarks import words_of
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.lines import lines_of
@@ -126,7 +125,7 @@ def needs_reset(seen: Seen) -> bool:
         return False
     # A half open breaker holds nothing up, so without an engine there is nothing to reset it for.
     half_open = seen.live and state.breaker.state is BreakerState.HALF_OPEN
-    return half_open or is_stuck(state.breaker, state.stuck_count, state.config) is not None
+    return half_open or stuck_words(state.breaker, state.stuck_count, state.config) is not None
 
 
 def needs_review(seen: Seen) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ralph_ls.core.loop.budget import tokens_of
+from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.events import (
     AgentExited,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from ralph_ls.core.loop.reviewing import BY_REVIEW_POINT, REVIEW
-from ralph_ls.core.loop.waiting import waits_for
+from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.budgets import budget_words
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.tasks import attempt_words
 from ralph_ls.core.views.waits import NAMED, deadline, left_words, wait_words
 from ralph_ls.core.views.words import iteration_words, request_words, with_mode
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
@@ -136,7 +135,7 @@ def _last_change(state: RunState) -> str:
 
 def _needs_you(state: RunState, phase: Phase) -> str:
     if phase is Phase.PARKED:
-        return f"yes, it waits for {waits_for(state)}"
+        return f"yes, it waits for {parked_words(state)}"
     if phase is Phase.PAUSED:
         return "yes, it is paused"
     if phase is Phase.CRASHED:

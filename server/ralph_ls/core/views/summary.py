@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ralph_ls.core.loop.budget import used_up
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.budget import used_up_budgets
 from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.views.words import request_words
-from ralph_ls.core.words import count_of, some_of
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason
@@ -127,7 +127,7 @@ def next_step(state: RunState) -> str | None:
     if state.request is not None and text.endswith("ralph run"):
         # A new run would have to be given the request again.
         text += " --resume"
-    spent = used_up(
+    spent = used_up_budgets(
         state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
     )
     return text.format(

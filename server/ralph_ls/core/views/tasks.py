@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.attempts import COUNTED, in_vain
+from ralph_ls.core.loop.rules.attempts import COUNTED, failed_attempts
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.history import Done
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.words import SHORT_HASH, SHOWN_REASON, one_line
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.events import TaskSetAside
 from ralph_ls.protocol.run.state import RunState
@@ -49,7 +49,7 @@ def attempt_words(state: RunState) -> str:
 
 def failed_words(state: RunState, task_id: str) -> str:
     """``2 of 3 attempts failed``; empty where none has failed, or none is counted."""
-    failed, limit = in_vain(state).get(task_id, 0), state.config.attempts.limit
+    failed, limit = failed_attempts(state).get(task_id, 0), state.config.attempts.limit
     return f"{failed} of {count_of(limit, 'attempt')} failed" if failed and limit else ""
 
 

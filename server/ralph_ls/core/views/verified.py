@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.loop.verification import verification_of
+from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.plan.closing.checks import tell_failures, tell_not_run
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.visible import tame
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.events import CriteriaVerified
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.visible import tame
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.editor.convert import SOURCE, abilities_of
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.sights import Sight

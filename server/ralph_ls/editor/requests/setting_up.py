@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ralph_ls.core.setup.rules import check_draft, errors_of
+from ralph_ls.core.setup.draft import check_draft, errors_of
 from ralph_ls.editor.errors import FieldProblem, InvalidParams, invalid_field
 from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread

@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph_ls.core.plurals import some_of
 from ralph_ls.core.prompt.proposal import description_in
-from ralph_ls.core.words import some_of
 from ralph_ls.engine.demo.pace import say, tell
 from ralph_ls.engine.demo.proposing import propose
 from ralph_ls.engine.demo.repairs import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ralph_ls import __version__
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.doctor.results import problem, told_as, well
-from ralph_ls.core.words import count_of
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.git import read_head
 from ralph_ls.engine.git_locks import locked_words

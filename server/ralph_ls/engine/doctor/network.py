@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 
-from ralph_ls.core.redact import Redactor
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine import git
 from ralph_ls.engine.doctor.git_settings import LIST, transports

@@ -9,7 +9,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.core.loop.health import MAIN_BRANCH, Surroundings, bytes_words, conditions_of, is_low
+from ralph_ls.core.loop.rules.health import (
+    MAIN_BRANCH,
+    RunEnvironment,
+    bytes_words,
+    health_warnings,
+    is_low,
+)
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine import git
 from ralph_ls.engine.handing_over import require_branch_to_push, require_identity
@@ -81,7 +87,7 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
     head = git.read_head(worktree.git_dir, worktree.common_dir)
     pushes = config is not None and config.push
     remote = find_remote(worktree.root, head.branch) if pushes and head.branch else None
-    seen = Surroundings(
+    seen = RunEnvironment(
         disks=disks_of(worktree.root, _existing(state.folder)),
         branch=head.branch,
         remote=None if remote is None else remote.name,
@@ -97,7 +103,7 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
                 "add one: git remote add origin URL, or say that you want none: push = false",
             )
         )
-    told = conditions_of(seen)
+    told = health_warnings(seen)
     if head.branch is not None and MAIN_BRANCH not in {one.code for one in told}:
         found.insert(0, well("branch", f"on {head.branch}"))
     return found + [told_as(one.code, one.message, status=CheckStatus.WARNING) for one in told]

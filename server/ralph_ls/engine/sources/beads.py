@@ -36,8 +36,8 @@ from ralph_ls.core.plan.closing.beads import closings, commands_for
 from ralph_ls.core.plan.closing.checks import Closing, Verification, commands_of
 from ralph_ls.core.plan.model import Parsed, Task
 from ralph_ls.core.plan.tags import traits_of
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_plan_or_task, require_task
 from ralph_ls.engine.sources.beads_powers import (
     SHOWN,

@@ -14,8 +14,8 @@ from pathlib import Path
 from ralph_ls.core.loop.effects import SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.plan.model import Parsed, Plan
-from ralph_ls.core.prompt.context import PromptContext
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.sources.source import NOBODY, Guarded, PlanFound, PlanSource, Watched
 from ralph_ls.protocol.config.config import Config, FirstMode, GateRule
 from ralph_ls.protocol.errors import ConfigError, PlanMissing, UsageError

@@ -20,7 +20,7 @@ from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.plan.closing.checks import Closing, Verification
 from ralph_ls.core.plan.model import Parsed, Plan
 from ralph_ls.core.plan.select import newly_done
-from ralph_ls.core.prompt.context import PromptContext
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.iteration_events import Forbidden

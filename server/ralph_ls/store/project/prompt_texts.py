@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ralph_ls.core import prompt
-from ralph_ls.core.prompt.texts import Texts, mode_word
+from ralph_ls.core.prompt.template import PromptTexts, mode_word
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.files import read_regular
@@ -55,9 +55,9 @@ class FoundTemplate:
 
 
 @functools.cache
-def built_in_texts() -> Texts:
+def built_in_texts() -> PromptTexts:
     """All templates and pieces; read once."""
-    return Texts(templates=_read(_FOLDER / "templates"), pieces=_read(_FOLDER / "pieces"))
+    return PromptTexts(templates=_read(_FOLDER / "templates"), pieces=_read(_FOLDER / "pieces"))
 
 
 def find_template(

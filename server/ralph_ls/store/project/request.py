@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ralph_ls.core.plan.request import put_together, title_of
-from ralph_ls.core.redact import Redactor, secrets_of
+from ralph_ls.core.redaction.redactor import Redactor, secrets_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError, RequestMissing, StateUnusable
 from ralph_ls.protocol.plan import STDIN, IssueReference, Request, RequestKind, read_reference

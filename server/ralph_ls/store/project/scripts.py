@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from ralph_ls.core.loop.validation_scripts import asks_for, may_change_of
-from ralph_ls.core.scripts.named_files import Kind, Named, files_named_in
+from ralph_ls.core.loop.rules.validation import changeable_globs, matches_globs
+from ralph_ls.core.scripts.named_files import FileUse, NamedFiles, files_named_in
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.external.git_command import run_git
@@ -105,10 +105,10 @@ class _Following:
         self._root = Path(os.path.realpath(root))
         self._limit = limit
         self._approved = approved
-        self._open = may_change_of(data.decode("utf-8", errors="replace"))
+        self._open = changeable_globs(data.decode("utf-8", errors="replace"))
         self._found = ScriptFiles()
         self._seen = {posixpath.normpath(path)}
-        self._waiting = [(posixpath.normpath(path), data, Kind.PROGRAM)]
+        self._waiting = [(posixpath.normpath(path), data, FileUse.PROGRAM)]
 
     def run(self) -> ScriptFiles:
         while self._waiting:
@@ -125,9 +125,9 @@ class _Following:
     def _say(self, words: str) -> None:
         self._found.not_covered[words] = None
 
-    def _follow(self, path: str, named: Named) -> None:
+    def _follow(self, path: str, named: NamedFiles) -> None:
         folders = self._folders(path, named.folders)
-        wanted: dict[str, Kind] = {}
+        wanted: dict[str, FileUse] = {}
         for reference in named.references:
             for one in reference.paths:
                 for found in self._candidates(folders, one):
@@ -170,19 +170,19 @@ class _Following:
                 if match.is_file():
                     yield match.relative_to(self._root).as_posix()
 
-    def _take(self, wanted: dict[str, Kind]) -> None:
+    def _take(self, wanted: dict[str, FileUse]) -> None:
         fresh = {path: kind for path, kind in wanted.items() if path not in self._seen}
         self._seen |= fresh.keys()
         ignored = self._ignored(fresh)
         for path, kind in fresh.items():
-            if asks_for(self._open, [path]):
+            if matches_globs(self._open, [path]):
                 self._say(f"{path}: the script says that it may change")
             elif len(self._found.files) >= MOST_FILES:
                 self._say(f"more than {MOST_FILES} files")
             else:
                 self._take_one(path, kind, is_ignored=path in ignored)
 
-    def _take_one(self, path: str, kind: Kind, *, is_ignored: bool) -> None:
+    def _take_one(self, path: str, kind: FileUse, *, is_ignored: bool) -> None:
         target = Path(os.path.realpath(self._root / path))
         if not target.is_relative_to(self._root):
             # Where a link of the repository leads is the repository's to say, and to change.
@@ -190,7 +190,7 @@ class _Following:
             self._found.files[path] = ScriptFile(path, data, path)
             return
         data = read_regular(target, self._limit) or b""
-        is_built = kind is Kind.PROGRAM and (is_ignored or b"\0" in data[:8192])
+        is_built = kind is FileUse.PROGRAM and (is_ignored or b"\0" in data[:8192])
         if is_built and path not in self._approved:
             what = "git ignores it" if is_ignored else "it is no text"
             self._say(f"{path}: {what}, so it is taken for something that the project builds")
@@ -237,13 +237,13 @@ class _Following:
         for word in words[:2]:
             if not posixpath.isabs(word) and "/" in word:
                 folders = self._folders(path, [])
-                self._take(dict.fromkeys(self._candidates(folders, word), Kind.PROGRAM))
+                self._take(dict.fromkeys(self._candidates(folders, word), FileUse.PROGRAM))
 
 
-def _is_shell(path: str, data: bytes, kind: Kind) -> bool:
+def _is_shell(path: str, data: bytes, kind: FileUse) -> bool:
     """Whether a shell reads this file."""
     found = _SHEBANG.match(data)
-    if kind is Kind.SHELL:
+    if kind is FileUse.SHELL:
         return True
     if found is None:
         # Without one the shell that starts it reads it; an interpreter's file has its ending.

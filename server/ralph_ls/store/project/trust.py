@@ -27,8 +27,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from ralph_ls.core.loop.agent_choosing import names_of_run
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.agent_choice import other_agents
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.config.config import Config
@@ -120,7 +120,7 @@ def claims_of_run(
 ) -> tuple[Claim, ...]:
     """Those claims that a run would use; an agent that came with the run needs no leave."""
     given = set(overrides)
-    used = {name for name in (config.agent, *names_of_run(config)) if f"agents.{name}" not in given}
+    used = {name for name in (config.agent, *other_agents(config)) if f"agents.{name}" not in given}
     return tuple(claim for claim in claims if claim.agent is None or claim.agent in used)
 
 

@@ -8,7 +8,12 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.decide_file import asked_in, format_decide, parse_decide, read_halt_files
+from ralph_ls.core.loop.decide_file import (
+    format_decide,
+    iteration_asked_in,
+    parse_decide,
+    read_halt_files,
+)
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.protocol.config.config import PathsConfig
 from ralph_ls.protocol.errors import StateUnusable
@@ -109,7 +114,7 @@ def _make_folder_of(path: Path, root: Path) -> None:
 
 def _holds(data: bytes, question: str, iteration: int | None) -> bool:
     text = _text(data) or ""
-    origin = asked_in(text)
+    origin = iteration_asked_in(text)
     is_older = None not in {origin, iteration} and origin != iteration
     return not is_older and parse_decide(text)[0].split() == question.split()
 

@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.loop.ownership import Settlement
+from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.protocol.config.config import Config, OnHalt, ProfileName
 from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
 from ralph_ls.protocol.plan import STDIN
@@ -207,7 +207,7 @@ class StartOrder:
     """Dotted snake_case key to value: what was given for this run alone."""
     resume: bool = False
     """Go on with the last run that did not end with 0."""
-    settle: Settlement | None = None
+    settle: OwnershipOrder | None = None
     """What is to be done with all that an open iteration of it left."""
     by: str | None = None
     """Who resumes it, where that is not the terminal."""
@@ -217,7 +217,7 @@ class StartOrder:
     """Iterations, where neither the order nor the settings have a limit; None: refuse that."""
 
 
-_FLAGS = {Settlement.TAKE_ALL: "--take-all", Settlement.LEAVE: "--leave"}
+_FLAGS = {OwnershipOrder.TAKE_ALL: "--take-all", OwnershipOrder.LEAVE: "--leave"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,18 +22,22 @@ from ralph_ls.core.loop.profiles import SPEC, Profile
 from ralph_ls.core.plan.kinds import PlanKind
 from ralph_ls.core.plan.skeleton import spec_index_skeleton
 from ralph_ls.core.plan.specs import FOLDER, INDEX
-from ralph_ls.core.setup.first_texts import (
+from ralph_ls.core.setup.documents import (
     PROGRESS_NOTES,
+    REQUEST_FILE,
     REQUIREMENTS,
     SPEC_NAME,
     WRAPPER,
+    is_text_of,
+    request_text,
+    spec_file_name,
     spec_skeleton,
+    spec_text,
+    spec_title,
     validate_example,
+    with_index_entry,
 )
-from ralph_ls.core.setup.plans import PlanWritten, add_items, new_plan
-from ralph_ls.core.setup.request import REQUEST_FILE, request_text
-from ralph_ls.core.setup.specifications import is_said_by, name_for, spec_text, title_of, with_entry
-from ralph_ls.core.setup.stories import add_stories, new_stories
+from ralph_ls.core.setup.plans import PlanText, add_items, add_stories, new_plan, new_stories
 from ralph_ls.protocol.config.config import PathsConfig
 from ralph_ls.protocol.errors import IssuesMissing, StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupFile, SetupFileAction, SetupParams
@@ -234,12 +238,12 @@ def _specification(
         (
             one
             for one in names
-            if is_said_by(read_existing_text(root, f"{FOLDER}/{one}") or "", description)
+            if is_text_of(read_existing_text(root, f"{FOLDER}/{one}") or "", description)
         ),
         None,
     )
     if name is None:
-        name = name_for(description, names)
+        name = spec_file_name(description, names)
         text = spec_text(description, created=today)
     else:
         text = read_existing_text(root, f"{FOLDER}/{name}") or ""
@@ -247,7 +251,7 @@ def _specification(
     files = [file_to_write(root, path, text)]
     index = read_existing_text(root, f"{FOLDER}/{INDEX}")
     if with_index or index is not None:
-        text = with_entry(index, name, description, today=today)
+        text = with_index_entry(index, name, description, today=today)
         files.append(file_to_write(root, f"{FOLDER}/{INDEX}", text))
     return files, path
 
@@ -279,7 +283,7 @@ def _supporting_files(root: Path, paths: PathsConfig) -> tuple[list[FileToWrite]
 
 def _plan(
     root: Path, path: str, order: SetupParams, profile: Profile, *, spec: str | None
-) -> PlanWritten:
+) -> PlanText:
     text = read_existing_text(root, path)
     if text is None or (not text.strip() and order.items):
         return new_plan(profile.name, order.items, spec=spec)
@@ -294,8 +298,8 @@ def _of_stories(
     text = read_existing_text(root, plan_path)
     is_ours = text is None or Path(plan_path).parent == Path(paths.progress).parent
     if text is None or not text.strip():
-        written = PlanWritten(
-            text=new_stories(root.name, title_of(order.description), order.items), notes=()
+        written = PlanText(
+            text=new_stories(root.name, spec_title(order.description), order.items), notes=()
         )
     else:
         written = add_stories(text, order.items)
@@ -311,7 +315,7 @@ def _of_stories(
 def _requirements(root: Path, path: str, description: str) -> FileToWrite:
     text = read_existing_text(root, path)
     body = description.replace("\r\n", "\n").strip()
-    if not body or (text is not None and is_said_by(text, description)):
+    if not body or (text is not None and is_text_of(text, description)):
         return new_file(root, path, REQUIREMENTS)
     if text is None:
         return file_to_write(root, path, f"{REQUIREMENTS}\n{body}\n")

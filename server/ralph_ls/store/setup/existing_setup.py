@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
-from ralph_ls.core.prompt.render import PLACEHOLDER
+from ralph_ls.core.prompt.template import PLACEHOLDER
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import read_regular, resolve_inside

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.core.setup.hooks import PLACES, hook_in, launcher, words_of_hook
+from ralph_ls.core.setup.hooks import HOOK_PLACES, hook_in, launcher, words_of_hook
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.external.programs import find_trusted_program, run_program
 from ralph_ls.store.files import read_regular
@@ -34,7 +34,7 @@ def check_hook(root: Path, agent: str, environment: Mapping[str, str]) -> str | 
 
     ``environment`` is the agent's own, since its program starts the hook.
     """
-    place = PLACES.get(agent)
+    place = HOOK_PLACES.get(agent)
     if place is None:
         return None
     try:

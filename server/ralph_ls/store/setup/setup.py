@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.loop.profiles import BEADS, FIXPLAN, ISSUE, Profile, profile_of
-from ralph_ls.core.setup.request import REQUEST_FILE, issue_key
-from ralph_ls.core.setup.rules import check_draft, errors_of
-from ralph_ls.core.setup.settings import duration_text, with_values
+from ralph_ls.core.setup.documents import REQUEST_FILE, issue_key
+from ralph_ls.core.setup.draft import check_draft, errors_of
+from ralph_ls.core.setup.settings import duration_text, with_settings
 from ralph_ls.protocol.config.agent import Adapter, PromptBy
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, PathsConfig, ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
@@ -268,13 +268,13 @@ def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str,
 def _config_text(text: str | None, values: Mapping[tuple[str, ...], Any], starter: str) -> str:
     """The settings with these values; in a new file ``starter`` follows those of no table."""
     if text is not None:
-        return with_values(text, values)
+        return with_settings(text, values)
     top: dict[tuple[str, ...], Any] = {
         keys: value for keys, value in values.items() if len(keys) == 1
     }
     tables = {keys: value for keys, value in values.items() if len(keys) > 1}
     gap = "\n" if starter and tables else ""
-    return with_values(with_values(f"{HEAD}\n", top) + starter + gap, tables)
+    return with_settings(with_settings(f"{HEAD}\n", top) + starter + gap, tables)
 
 
 def _request_of(root: Path, order: SetupParams, config: Config) -> dict[tuple[str, ...], str]:

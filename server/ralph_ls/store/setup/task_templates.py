@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.core.setup.templates import OWN_PREFIX, read_template
+from ralph_ls.core.setup.draft import OWN_TEMPLATE_PREFIX, read_template
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import TemplateChoice, TemplateSource
 from ralph_ls.store.files import names_in, read_regular
@@ -74,7 +74,7 @@ def find_template(templates: TaskTemplates, wanted: str) -> TemplateChoice:
     Raises ``UsageError`` which names those that there are.
     """
     by_id = {choice.id: choice for choice in templates.choices}
-    found = by_id.get(wanted) or by_id.get(f"{OWN_PREFIX}{wanted}")
+    found = by_id.get(wanted) or by_id.get(f"{OWN_TEMPLATE_PREFIX}{wanted}")
     if found is None:
         raise UsageError(
             f"there is no template {wanted!r}; there is: {', '.join(by_id)}. "

@@ -34,7 +34,7 @@ from ralph_ls.core.plan.checking.remarks import UNFINISHED, CheckCode, Place, Re
 from ralph_ls.core.plan.command_matching import proves
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.programs import AnyProgram
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

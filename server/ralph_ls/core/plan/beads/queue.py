@@ -23,7 +23,7 @@ from ralph_ls.core.plan.beads.reading import blocked_by, read_plan, state_of
 from ralph_ls.core.plan.beads.snapshot import Snapshot, parts_of
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.titles import fold
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import TaskState
 
 

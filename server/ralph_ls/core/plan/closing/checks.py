@@ -23,7 +23,7 @@ from ralph_ls.core.plan.beads.criteria import (
 )
 from ralph_ls.core.plan.command_line import words_of_command
 from ralph_ls.core.plan.titles import fold, make_sayable
-from ralph_ls.core.words import count_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.values import TaskRef
 
 NOT_ALLOWED = "it was never allowed: ralph allow"

@@ -28,7 +28,7 @@ from ralph_ls.core.plan.stories.choosing import mode_named
 from ralph_ls.core.plan.stories.invariants import check_invariants
 from ralph_ls.core.plan.stories.moves import Rules, check_moves
 from ralph_ls.core.plan.stories.reading import Finding, StoriesRead, is_unusable, new_findings, read
-from ralph_ls.core.words import count_of, some_of
+from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.run.stop_hook import HookAnswer, HookInput, RalphActive
 
 LETS_GO_AFTER = 2

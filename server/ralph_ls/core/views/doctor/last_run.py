@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeVar
 
-from ralph_ls.core.loop.waiting import waits_for
+from ralph_ls.core.loop.rules.waits import parked_words
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.budgets import dollars
 from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.core.views.summary import next_step
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.json_output import CheckResult
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.state import RunState
@@ -73,7 +73,7 @@ def _standing(run: LastRun) -> CheckResult:
             message = f"{name} has no engine any more and no end: its engine was killed"
             return problem("engine", message, "go on with it: ralph run --resume")
         case Phase.PARKED:
-            message = f"{name} waits for {one_line(waits_for(state), limit=400)}"
+            message = f"{name} waits for {one_line(parked_words(state), limit=400)}"
             return problem("parked", message, _HOW_TO_GO_ON.get(state.phase_reason or "", _RESET))
         case Phase.ENDED:
             return _ended(run)

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
 from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.core.views.words import one_line
-from ralph_ls.core.words import count_of
 from ralph_ls.protocol.config.config import Config, GateRule
 from ralph_ls.protocol.json_output import CheckResult
 

@@ -1,0 +1,137 @@
+"""Whom the loop tells outside of itself, and when: questions, and a pull request that is ready.
+
+A run never depends on it: what is told goes one way, happens beside the loop, and its failure is
+told and changes nothing (SPEC §7: PR_READY never pushes). Nothing here knows how it is done.
+
+Raising what an iteration's agent needs the user for: a question, or what blocks it.
+
+An iteration raises one of them at most, so that one answer or one resolved blocker is all that the
+next start needs: where it has both, the one that the gate's order looks at first. Each is reported
+once, whatever engine died, and its file is written before the journal says so. It must never know
+whether the run parks or ends for it.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.loop.effects import (
+    Announce,
+    AnnouncementChannel,
+    AnnouncementOccasion,
+    WriteBlocked,
+    WriteDecide,
+)
+from ralph_ls.core.loop.machine.iteration_events import warn_once
+from ralph_ls.core.loop.machine.verdict import SettledIteration, blocker_of, question_of
+from ralph_ls.core.loop.rules.gate import ORDERS
+from ralph_ls.core.loop.state import StepDraft
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestKind
+from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked
+from ralph_ls.protocol.run.values import EndReason
+
+
+def announce_question(draft: StepDraft, asked: QuestionAsked) -> None:
+    """A question that the agent has just asked goes out where the settings say so (A20)."""
+    config, request = draft.config, draft.run.request
+    ways = {
+        AnnouncementChannel.COMMAND: bool(config.on_question),
+        AnnouncementChannel.COMMENT: config.issue.comment
+        and request is not None
+        and request.kind is RequestKind.GITHUB,
+    }
+    for channel, is_wanted in ways.items():
+        if is_wanted:
+            draft.order(
+                Announce(
+                    occasion=AnnouncementOccasion.QUESTION,
+                    channel=channel,
+                    start=asked.start or 0,
+                    iteration=asked.iteration or 0,
+                    text=asked.question,
+                )
+            )
+
+
+def announce_end(draft: StepDraft, reason: EndReason) -> None:
+    """A complete run whose last report says PR_READY hands its work on (A24)."""
+    run = draft.run
+    is_last = run.report is not None and run.report_start == run.start
+    if reason is not EndReason.COMPLETE or not draft.config.on_pr_ready or not is_last:
+        return
+    if run.report is not None and run.report.pr_ready:
+        draft.order(
+            Announce(
+                occasion=AnnouncementOccasion.PR_READY,
+                channel=AnnouncementChannel.COMMAND,
+                start=run.start,
+                iteration=run.iteration,
+                text=run.report.work_summary or run.report.recommendation,
+            )
+        )
+
+
+SECOND_HALT = "second-halt"
+"""The code of the warning that an agent both asked and was blocked."""
+
+
+def is_halt_raised(config: Config, settlement: SettledIteration) -> bool:
+    """Whether the iteration's agent asked the user something, or named what blocks it."""
+    is_blocked = blocker_of(config, settlement) is not None
+    return not _was_cut_off(settlement) and (is_blocked or question_of(settlement.read) is not None)
+
+
+def raise_promises(draft: StepDraft, settlement: SettledIteration) -> None:
+    """Report what the agent asked or what blocks it, and have that written to its file."""
+    if _was_cut_off(settlement):
+        return
+    question, blocker = question_of(settlement.read), blocker_of(draft.config, settlement)
+    if question is not None and blocker is not None:
+        order = ORDERS[draft.config.gate.rule]
+        if order.index(EndReason.BLOCKED) < order.index(EndReason.DECIDE):
+            _warn_of_second(draft, settlement, f"is blocked, and asks as well: {question}")
+            question = None
+        else:
+            _warn_of_second(draft, settlement, f"asks, and is blocked as well: {blocker}")
+            blocker = None
+    if question is not None:
+        _ask(draft, settlement, question)
+    if blocker is not None:
+        _raise_blocker(draft, settlement, blocker)
+
+
+def _warn_of_second(draft: StepDraft, settlement: SettledIteration, both: str) -> None:
+    message = f"the agent {both}; only the first is raised now"
+    warn_once(draft, settlement.current.started.start, SECOND_HALT, message)
+
+
+def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
+    number, asked = settlement.current.started.start, draft.run.question
+    if asked is None or asked.start != number:
+        told = draft.tell(
+            QuestionAsked,
+            start=number,
+            question=question,
+            path=draft.config.paths.decide,
+            asked_at=draft.now.replace(microsecond=0),
+        )
+        announce_question(draft, told)
+    asked = draft.run.question
+    if asked is not None and asked.start == number and asked.answer is None:
+        draft.order(
+            WriteDecide(question=asked.question, iteration=asked.iteration, asked_at=asked.asked_at)
+        )
+
+
+def _raise_blocker(draft: StepDraft, settlement: SettledIteration, reason: str) -> None:
+    was_raised = "blockedRaised" in settlement.current.told
+    if draft.run.blocked is None and not was_raised:
+        number, path = settlement.current.started.start, draft.config.paths.blocked
+        draft.tell(BlockedRaised, start=number, reason=reason, path=path)
+    if draft.run.blocked is not None:
+        draft.order(WriteBlocked(reason=draft.run.blocked.reason))
+
+
+def _was_cut_off(settlement: SettledIteration) -> bool:
+    """Whether what the agent said last is not its last word."""
+    exit_event = settlement.current.exit
+    return exit_event is None or exit_event.stopped

@@ -1,0 +1,246 @@
+"""Handing an iteration's work over to git: whether it is committed and pushed, and what is told.
+
+SPEC §9.4: after the validation, before attempts, breaker and gate, so that the finishing iteration
+is committed and pushed too. What did not come to its end is not committed: it stays in the work
+tree, and the next commit takes it along. There are two exceptions. An agent whose timeout ends the
+run: its work is evidence, so it is committed, though nobody validates or pushes what is half done.
+And an iteration that lost its engine: what is known to be its own is validated and committed under
+its own task, and pushed with the next iteration that is valid.
+
+It must never know how git is called.
+
+Closing an iteration: its end told with all its counters, and why its agent failed.
+
+One event carries everything that the next iteration is counted from, so that an engine which dies
+beside it leaves nothing half counted.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.agent.failure import WORDS
+from ralph_ls.core.loop.effects import CloseIteration, CommitWork, PushWork
+from ralph_ls.core.loop.fold import warning_name
+from ralph_ls.core.loop.inputs import IterationRead, WorkCommitted, WorkPushed
+from ralph_ls.core.loop.machine import unfinished_tasks
+from ralph_ls.core.loop.machine.iteration_events import warn_once
+from ralph_ls.core.loop.machine.verdict import (
+    COMMIT_FAILED,
+    CRASHES_TO_FATAL,
+    SettledIteration,
+    is_confirmation,
+    limit_of,
+    verdict,
+)
+from ralph_ls.core.loop.rules.commits import commit_message
+from ralph_ls.core.loop.rules.failure_policy import (
+    AGENT_FAILURE_WORDS,
+    FALLBACK,
+    agent_crash_words,
+    agent_hold_words,
+)
+from ralph_ls.core.loop.rules.validation import is_invalid
+from ralph_ls.core.loop.state import StepDraft
+from ralph_ls.protocol.config.config import Committer, EvidenceKind, OnTimeout
+from ralph_ls.protocol.run.events import Committed, IterationEnded, Pushed
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Evidence
+
+
+def kinds_of_evidence(run: RunState) -> tuple[EvidenceKind, ...]:
+    """What counts as progress; where the loop commits, what it will commit is a new HEAD."""
+    kinds = run.config.progress.evidence
+    if run.config.commits is Committer.LOOP and EvidenceKind.HEAD in kinds:
+        return (*kinds, EvidenceKind.WORKTREE)
+    return kinds
+
+
+def ends_by_timeout(run: RunState, current: CurrentIteration) -> bool:
+    """Whether the agent ran out of time, and the run ends for it."""
+    exit_event = current.exit
+    timed_out = exit_event is not None and exit_event.timed_out
+    return timed_out and run.config.on_timeout is OnTimeout.STOP
+
+
+def commit_due(
+    run: RunState,
+    current: CurrentIteration,
+    given: IterationRead,
+    evidence: Evidence,
+    *,
+    stopped: bool,
+) -> CommitWork | None:
+    """The order to commit what the iteration changed; None where it is not the loop's to commit."""
+    is_ours = run.config.commits is Committer.LOOP and run.commit_base is not None
+    if not is_ours or current.committed is not None or not _may_commit(current, given, stopped):
+        return None
+    return CommitWork(
+        start=current.started.start,
+        iteration=current.started.iteration,
+        base=run.commit_base or current.started.baseline,
+        since=current.started.baseline.head,
+        message=commit_message(run, current, given, evidence),
+    )
+
+
+def push_due(
+    run: RunState, current: CurrentIteration, given: IterationRead, *, stopped: bool
+) -> PushWork | None:
+    """The order to push; None where nothing is to be pushed."""
+    wanted = run.config.push and current.pushed is None and not ends_by_timeout(run, current)
+    if current.exit is None:
+        # Nobody saw how its agent ended: it is pushed with the next iteration that is valid.
+        return None
+    if not wanted or not _may_commit(current, given, stopped):
+        return None
+    started = current.started
+    return PushWork(start=started.start, iteration=started.iteration, held=run.held or ())
+
+
+def emit_commit(draft: StepDraft, current: CurrentIteration, given: WorkCommitted) -> None:
+    """Tell of the commit, or of what kept it from being made; the work is there all the same."""
+    number, iteration = current.started.start, current.started.iteration
+    for notice in given.notices:
+        warn_once(draft, number, notice.code, notice.message)
+    if given.commit is not None:
+        draft.tell(
+            Committed,
+            start=number,
+            commit=given.commit,
+            subject=given.subject,
+            files=given.files,
+        )
+        if current.exit is None and draft.config.push:
+            message = (
+                f"the commit of iteration {iteration}, which lost its engine, is not pushed by "
+                "itself; it goes with the next iteration's that is valid, or with your git push"
+            )
+            warn_once(draft, number, "lost-not-pushed", message)
+    elif given.problem and not draft.state.stopping_agent:
+        message = (
+            f"the work of iteration {iteration} is not committed, it is still in the work tree"
+        )
+        warn_once(draft, number, COMMIT_FAILED, f"{message}: {given.problem}")
+
+
+def emit_push(draft: StepDraft, current: CurrentIteration, given: WorkPushed) -> None:
+    """Tell of the push, if there was one; one that a person ended says nothing of the remote."""
+    number = current.started.start
+    for notice in given.notices:
+        warn_once(draft, number, notice.code, notice.message)
+    if not given.tries or (not given.ok and draft.state.stopping_agent):
+        return
+    draft.tell(
+        Pushed,
+        start=number,
+        ok=given.ok,
+        remote=given.remote,
+        branch=given.branch,
+        commit=given.commit,
+        tries=given.tries,
+        created=given.created,
+        rejected=given.rejected,
+        tail=given.problem,
+    )
+
+
+def is_uncommitted(run: RunState, current: CurrentIteration, *, cut_short: bool) -> bool:
+    """Whether there may be work of the iteration that the loop was to commit and did not."""
+    if run.config.commits is not Committer.LOOP or current.committed is not None:
+        return False
+    undone = current.rolled_back
+    if undone is not None and undone.ok:
+        # Nothing of this iteration is left, but there may be something of earlier ones.
+        return run.commit_base != current.started.baseline
+    return cut_short or is_invalid(current) or warning_name(COMMIT_FAILED) in current.told
+
+
+def uncommitted_work(
+    run: RunState, current: CurrentIteration, given: IterationRead, *, cut_short: bool
+) -> dict[str, str] | None:
+    """The work that the next commit takes along, by path; None where there is none, or nobody
+    knows which it is.
+    """
+    if not is_uncommitted(run, current, cut_short=cut_short):
+        return None
+    undone = current.rolled_back
+    if undone is not None and undone.ok:
+        return run.owed
+    return None if given.left is None else dict(given.left)
+
+
+def _may_commit(current: CurrentIteration, given: IterationRead, stopped: bool) -> bool:  # noqa: FBT001
+    """A lost iteration is committed as far as its work is known to be its own."""
+    is_over = not stopped and limit_of(given) is None
+    return is_over and not is_invalid(current)
+
+
+KEPT_ERROR_LINES = 5
+
+
+def emit_failure(draft: StepDraft, settlement: SettledIteration) -> None:
+    """Warn of what keeps the agent from its work, and of who works on in its place."""
+    run, given, number = draft.run, settlement.read, settlement.current.started.start
+    hold, replaced, kind = settlement.hold, settlement.replaced, given.failure_kind
+    told = None if hold is None else agent_hold_words(run, hold, given)
+    if told is not None:
+        warn_once(draft, number, *told)
+    elif replaced is not None:
+        message = agent_crash_words(replaced, given, times=CRASHES_TO_FATAL)
+        warn_once(draft, number, FALLBACK, message)
+    elif kind is not None and kind in AGENT_FAILURE_WORDS:
+        code, advice = AGENT_FAILURE_WORDS[kind]
+        said = f": {given.failure}" if given.failure else ""
+        warn_once(draft, number, code, f"the agent {WORDS[kind]}{said}; {advice}")
+
+
+def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
+    """Tell that the iteration is over, with all that the next one is to be counted from."""
+    run, given, current = draft.run, settlement.read, settlement.current
+    cut_short = settlement.cut_short
+    recommendation, missing = run.recommendation, run.missing_reports
+    if given.report is not None and settlement.hold is None:
+        recommendation, missing = given.report.recommendation, 0
+    elif not cut_short:
+        recommendation, missing = "", run.missing_reports + 1
+    crashes = run.crashes if cut_short else 0
+    if settlement.works_on:
+        crashes = 0
+    elif settlement.failed:
+        crashes = run.crashes + 1
+    denied = given.denied_tools
+    # Nobody knows how long an iteration ran before its engine died. Where the clock was set back
+    # meanwhile, it took as long as its agent at least, which was timed otherwise.
+    seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
+    seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)
+    ended = draft.tell(
+        IterationEnded,
+        start=current.started.start,
+        mode=current.started.mode,
+        outcome=settlement.outcome,
+        counted=settlement.counted,
+        seconds=round(seconds, 3),
+        commit=settlement.commit,
+        uncommitted=is_uncommitted(run, current, cut_short=cut_short),
+        left=uncommitted_work(run, current, given, cut_short=cut_short),
+        fingerprint=settlement.evidence.fingerprint,
+        breaker=settlement.breaker,
+        stuck_count=settlement.stuck_count,
+        indicators=settlement.gate.indicators,
+        missing_reports=missing,
+        crashes=crashes,
+        recommendation=recommendation,
+        counts=given.plan.counts,
+        usage=given.usage,
+        failure=given.failure_kind if settlement.hold is None else settlement.hold.kind,
+        agent_out=settlement.agent_out,
+        permission_denials=None if denied is None else len(denied),
+        denied_tools=tuple(dict.fromkeys(denied or ())),
+        completion_words=given.completion_words,
+        confirmed=is_confirmation(run, settlement) or None,
+        attempts=dict(settlement.attempts),
+        skipped=unfinished_tasks.skipped_after(run, settlement),
+        session=given.session,
+        errors=given.errors[:KEPT_ERROR_LINES],
+        verdict=verdict(run, settlement, draft.now),
+    )
+    draft.order(CloseIteration(ended=ended))

@@ -1,0 +1,399 @@
+"""The course of a run between iterations: go on, hold, park, or end for one named reason."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from math import ceil
+
+from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.loop.effects import (
+    Finish,
+    PrepareIteration,
+    ReadIteration,
+    WaitUntil,
+    WatchHaltFiles,
+)
+from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
+from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.loop.machine.blockers import announce_end
+from ralph_ls.core.loop.rules import attempts, budget, gate
+from ralph_ls.core.loop.rules import breaker as breaker_rules
+from ralph_ls.core.loop.rules import budget as calls
+from ralph_ls.core.loop.rules.commits import restored_lines, unfinished_git_of_last_start
+from ralph_ls.core.loop.rules.failure_policy import AgentHold, retry_wait
+from ralph_ls.core.loop.rules.gate import gate_words, queue_is_empty
+from ralph_ls.core.loop.rules.validation import is_repair_iteration
+from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words, stuck_words
+from ralph_ls.core.loop.state import Awaits, StepDraft
+from ralph_ls.core.prompt.template import PromptContext
+from ralph_ls.protocol.config.config import GateRule, OnHalt
+from ralph_ls.protocol.run.events import (
+    CircuitBreakerStateChange,
+    IterationStarted,
+    PhaseChanged,
+    RunEnded,
+    WaitStarted,
+)
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase, Verdict
+
+BY_TERM = "a TERM signal"
+"""Who ended a run that a TERM signal ended; it has a code of its own."""
+
+BY_CTRL_C = "Ctrl-C"
+"""Who stopped a run from its terminal: after this iteration first, at once when it comes again."""
+
+EXIT_CODES = {
+    EndReason.COMPLETE: 0,
+    EndReason.LIMIT: 1,
+    EndReason.BLOCKED: 2,
+    EndReason.DECIDE: 3,
+    EndReason.STUCK: 4,
+    EndReason.FATAL: 5,
+    EndReason.STOPPED: 130,
+}
+"""SPEC §7; R, exit code table, for the first five."""
+
+TERM_EXIT_CODE = 143
+
+REASONS_FOR_USER = frozenset({EndReason.BLOCKED, EndReason.DECIDE, EndReason.STUCK})
+"""Ends for which a run parks instead, where it may wait (SPEC §7)."""
+
+REASONS_THAT_PERSIST = frozenset({EndReason.FATAL, EndReason.STUCK})
+"""Verdicts that an engine which takes up the run carries out before anything else."""
+
+
+def end_run(draft: StepDraft, reason: EndReason, message: str, *, by: str = "") -> None:
+    """End the run."""
+    code = EXIT_CODES[reason]
+    if reason is EndReason.STOPPED and by == BY_TERM:
+        code = TERM_EXIT_CODE
+    run = draft.run
+    draft.tell(
+        RunEnded,
+        reason=reason,
+        exit_code=code,
+        message=message,
+        by=by,
+        iterations=run.iterations,
+        seconds=round(run.active_seconds, 3),
+    )
+    announce_end(draft, reason)
+    draft.order(Finish(exit_code=code))
+
+
+def halt_for_user(draft: StepDraft, reason: EndReason, message: str) -> None:
+    """A person is needed: park the run or end it, as ``on_halt`` says (SPEC §7)."""
+    if draft.config.on_halt is OnHalt.WAIT:
+        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
+        draft.order(WatchHaltFiles())
+    else:
+        end_run(draft, reason, message)
+
+
+def halt_for_review(draft: StepDraft, why: str) -> None:
+    """Park until a person approves; a run that waits for nobody ends, to be taken up again."""
+    if draft.config.on_halt is OnHalt.WAIT:
+        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=REVIEW)
+        draft.order(WatchHaltFiles())
+    else:
+        message = f"a review is due: {why}; look at it, then go on with: ralph run --resume"
+        end_run(draft, EndReason.STOPPED, message, by=BY_REVIEW_POINT)
+
+
+def apply_verdict(draft: StepDraft, verdict: Verdict) -> None:
+    """Carry out what the last iteration meant for the run."""
+    if verdict.reason in REASONS_FOR_USER:
+        halt_for_user(draft, verdict.reason, verdict.message)
+    else:
+        stopped = verdict.reason is EndReason.STOPPED
+        by = draft.run.stop_requested if stopped else None
+        end_run(draft, verdict.reason, verdict.message, by=by or "")
+
+
+def stop_run(draft: StepDraft, by: str) -> None:
+    """End a run that has no agent; a parked one ends with the code of what it waited for."""
+    run = draft.run
+    is_halted = run.phase is Phase.PARKED and run.phase_reason != REVIEW
+    if is_halted and run.phase_reason is not None:
+        reason = EndReason(run.phase_reason)
+        end_run(draft, reason, f"stopped while waiting: {parked_words(run)}", by=by)
+    else:
+        end_run(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
+
+
+def begin_run(draft: StepDraft) -> None:
+    """After a start: halt on what an earlier iteration left open, else begin (SPEC §7)."""
+    run = draft.run
+    if run.blocked is not None:
+        halt_for_user(draft, EndReason.BLOCKED, f"still blocked: {run.blocked.reason}")
+    elif run.question is not None and run.question.answer is None:
+        halt_for_user(draft, EndReason.DECIDE, f"still unanswered: {run.question.question}")
+    else:
+        prepare_iteration(draft, reuse=False)
+
+
+def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = False) -> None:
+    """To the next iteration, unless somebody wants the run held.
+
+    ``reuse``: an iteration has just ended. ``look_again``: what it left was changed since.
+    """
+    if hold_if_wanted(draft):
+        return
+    cooldown = draft.config.cooldown
+    if cooldown > 0 and reuse:
+        wait_until(draft, "cooldown", draft.now + _seconds(cooldown))
+    else:
+        prepare_iteration(draft, reuse=reuse and not look_again)
+
+
+def wait_for_limit(draft: StepDraft, limit: Limit, *, since: datetime) -> None:
+    """Wait until the agent's usage limit is reset, unless somebody wants the run held (SPEC §5).
+
+    ``since``: when the iteration began. A reset that came while the agent was still ending is
+    waited for no more; one from before it is a stale word, which must not start agents in a row.
+    """
+    if hold_if_wanted(draft):
+        return
+    until = limit.resets_at
+    if until is None or until <= since:
+        until = draft.now + _seconds(draft.config.limit_wait)
+    wait_until(draft, "limit", until)
+
+
+def wait_for_agent(draft: StepDraft, held: AgentHold, *, since: datetime) -> None:
+    """Wait until the agent can be had, or the first that was left out, unless the run is held."""
+    if held.limit is not None and held.back_at is None:
+        wait_for_limit(draft, held.limit, since=since)
+    elif not hold_if_wanted(draft):
+        retry = draft.now + retry_wait(draft.config, held.retry)
+        reason = "retry" if held.back_at is None else "limit"
+        wait_until(draft, reason, held.back_at or retry)
+
+
+def wait_until(draft: StepDraft, reason: str, until: datetime) -> None:
+    """Wait by itself, visibly."""
+    draft.tell(WaitStarted, reason=reason, until=until)
+    draft.tell(PhaseChanged, phase=Phase.WAITING, reason=reason, until=until)
+    draft.order(WaitUntil(until=until))
+
+
+def reread_iteration(
+    draft: StepDraft, current: CurrentIteration, *, order: OwnershipOrder | None = None
+) -> None:
+    """Read an open iteration that an earlier engine began, or that was disputed."""
+    draft.tell(PhaseChanged, phase=Phase.SETTLING)
+    draft.order(
+        ReadIteration(
+            start=current.started.start,
+            iteration=current.started.iteration,
+            attempt=1 if current.agent is None else current.agent.attempt,
+            baseline=current.started.baseline,
+            lost=current.exit is None,
+            taken_up=True,
+            order=order,
+            skip=skipped(draft.run),
+            skipped=draft.run.skipped,
+        )
+    )
+
+
+def prepare_iteration(draft: StepDraft, *, reuse: bool) -> None:
+    """Look at the tree and the plan for the next iteration, as soon as an agent may start."""
+    run, now = draft.run, draft.now
+    start = calls.next_agent_start(run.calls, run.config.max_calls_per_minute, now)
+    if start is not None:
+        wait_until(draft, "calls", start)
+        return
+    draft.tell(PhaseChanged, phase=Phase.PREPARING)
+    draft.order(PrepareIteration(reuse=reuse, skip=skipped(run), skipped=run.skipped))
+
+
+def skipped(run: RunState) -> tuple[str, ...]:
+    """Ids of the tasks that are set aside without a mark in the plan (B, Stuck Detection)."""
+    return attempts.skipped_without_mark(attempts.failed_attempts(run), run.config.attempts)
+
+
+def untaken_tasks(run: RunState) -> tuple[str, ...]:
+    """Ids of all tasks that are open in the plan and not to be taken."""
+    return (*skipped(run), *run.skipped)
+
+
+def hold_if_wanted(draft: StepDraft) -> bool:
+    """Whether a wish to pause was fulfilled here."""
+    if draft.run.pause_requested:
+        pause_run(draft)
+        return True
+    return False
+
+
+def pause_run(draft: StepDraft) -> None:
+    """Hold the run until somebody resumes or stops it."""
+    draft.tell(PhaseChanged, phase=Phase.PAUSED)
+    draft.expect(Awaits.PERSON)
+
+
+def mode_of(run: RunState, plan: PlanFacts, gate_words: Mode) -> Mode:
+    """What the next iteration is for; ``wanted`` is what settings and plan ask for (SPEC §8).
+
+    A plan with nothing left but tasks that were set aside is planned anew, once between two build
+    iterations that made progress: planning that helped nothing helps no better a second time.
+    """
+    may_plan = run.config.plan_when_stuck and run.config.task is None and not run.has_planned
+    return Mode.PLAN if may_plan and plan.is_stuck and gate_words is Mode.BUILD else gate_words
+
+
+def end_before_iteration(
+    draft: StepDraft, plan: PlanFacts, mode: Mode = Mode.BUILD, *, owes: bool = False
+) -> bool:
+    """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
+
+    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run;
+    neither does it where one has to be mended that is ticked already. ``owes``: work of the loop
+    is in no commit, so that no run is complete before an iteration has validated and committed it.
+    """
+    run, all_done = draft.run, plan.counts.open_required == 0
+    if mode is Mode.PLAN or is_repair_iteration(run):
+        if message := _budget_used_up(draft):
+            end_run(draft, EndReason.LIMIT, message)
+        return bool(message)
+    if run.config.task is not None and plan.counts.total == 0:
+        end_run(draft, EndReason.FATAL, f"the task {run.config.task} is no longer in the plan")
+    elif run.config.task is not None and all_done and not run.failing_tests:
+        _complete(draft, plan, f"the task {run.config.task} is done")
+    elif run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
+        _complete(draft, plan, run.verdict.message)
+    elif not owes and (message := complete_without_agent(run, plan)):
+        _complete(draft, plan, message)
+    elif plan.without_tasks and not run.had_tasks:
+        end_run(draft, EndReason.FATAL, plan.without_tasks)
+    elif plan.next_task is None and not all_done:
+        halt_for_user(draft, EndReason.BLOCKED, _nothing_ready(run, plan))
+    elif message := _budget_used_up(draft):
+        end_run(draft, EndReason.LIMIT, message)
+    else:
+        return False
+    return True
+
+
+def _complete(draft: StepDraft, plan: PlanFacts, message: str) -> None:
+    """End as complete, unless the user has to look at what is committed first."""
+    if plan.committed_offence:
+        halt_for_user(draft, EndReason.BLOCKED, plan.committed_offence)
+    else:
+        end_run(draft, EndReason.COMPLETE, message)
+
+
+def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
+    """Why no agent is needed to see that the run is complete; None: one is.
+
+    Where the completion marker is in the plan, its tasks may all have been moved elsewhere. A run
+    that was confirmed needs no other agent, unless tests failed or an answer has to be given.
+    """
+    rule, counts = run.config.gate.rule, plan.counts
+    if rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
+        return "nothing in the plan is open"
+    if counts.open_required:
+        return None
+    is_early = run.counted < run.config.min_iterations
+    if rule is GateRule.VERIFIED and counts.total and not is_early:
+        return "every required task is done"
+    if rule is GateRule.MARKER and counts.marker and run.counted == 0:
+        return f"the plan says {run.config.gate.marker}, and no required task is open"
+    is_owed = run.failing_tests or run.question is not None
+    if gate.confirmations_used_up(run) and plan.next_task is None and not is_early and not is_owed:
+        return gate.confirmation_words(run)
+    return None
+
+
+def _budget_used_up(draft: StepDraft) -> str | None:
+    """Which budget is used up; a run that is resumed with one names the flags that raise them."""
+    run = draft.run
+    message = budget.limit_reached(
+        run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
+    )
+    if message is None or draft.state.has_begun or not run.start:
+        return message
+    raised = budget.used_up_budgets(
+        run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
+    )
+    flags = " ".join(one.flag for one in raised)
+    return f"{message} already, so no agent was started; give a higher total: {flags}"
+
+
+def reset_breaker(draft: StepDraft, *, by: str) -> None:
+    """Close the breaker and zero the stuck count, on a person's order."""
+    before = draft.run.breaker
+    after = breaker_rules.close_by_reset(before, by=by, now=draft.now)
+    draft.tell(
+        CircuitBreakerStateChange,
+        from_state=before.state,
+        to_state=after.state,
+        reason=after.reason,
+        breaker=after,
+    )
+
+
+def reset_if_stuck(draft: StepDraft, *, by: str) -> None:
+    """``--resume`` counts as a reset by that person (SPEC §2)."""
+    if stuck_words(draft.run.breaker, draft.run.stuck_count, draft.config):
+        reset_breaker(draft, by=by)
+
+
+def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
+    """What the agent of the iteration is told; a note that came after it began waits."""
+    question, task = run.question, started.task
+    return PromptContext(
+        iteration=started.iteration,
+        profile=run.config.profile,
+        mode=started.mode,
+        max_iterations=run.config.max_iterations,
+        plan_path=run.plan,
+        decide_path=run.config.paths.decide,
+        blocked_path=run.config.paths.blocked,
+        progress_path=run.config.paths.progress,
+        complete_word=run.config.promise.complete,
+        completion=gate_words(run.config.gate, run.config.promise.complete),
+        task=task.title if task is not None else None,
+        task_id=task.id if task is not None else None,
+        confirming=started.confirming,
+        skip_review=run.config.skip_review,
+        review_cap=run.config.review_cap,
+        question=question.question if question is not None else None,
+        answer=question.answer if question is not None else None,
+        answered_by=question.answered_by if question is not None else None,
+        recommendation=run.recommendation,
+        failed_validation=run.failed_validation,
+        failing_tests=run.failing_tests,
+        restored=restored_lines(run.reverted),
+        unfinished_git=unfinished_git_of_last_start(run, started.start),
+        notes=tuple(note.text for note in run.notes if note.seq < started.seq),
+    )
+
+
+SHOWN_TASKS = 3
+"""How many of the tasks that keep a run from going on its end names."""
+
+
+def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
+    """That nothing is left which could be taken, and what keeps each task (B, Exit Condition 1)."""
+    if plan.left:
+        return f"nothing is ready; {plan.left}"
+    if run.config.task is not None:
+        was_skipped = run.config.task in run.skipped
+        waits = [one.why for one in plan.held if one.why.startswith("waiting for ")]
+        why = "is skipped on your order" if was_skipped else "is blocked in the plan"
+        return f"the task {run.config.task} {f'is {waits[0]}' if waits else why}"
+    n_open, n_blocked = plan.counts.open_required, plan.counts.blocked_required
+    how = "blocked" if n_blocked == n_open else "blocked or set aside"
+    if run.skipped and n_blocked != n_open:
+        how = "blocked, set aside or skipped"
+    several = f"all {n_open} open tasks in the plan are {how}"
+    said = several if n_open > 1 else f"the only open task in the plan is {how}"
+    held = [f"{one.task.title} ({one.why})" for one in plan.held[:SHOWN_TASKS]]
+    more = ["…"] if held and n_open > len(held) else []
+    return ": ".join(filter(None, (said, "; ".join(held + more))))
+
+
+def _seconds(duration: float) -> timedelta:
+    return timedelta(milliseconds=ceil(duration * 1000))

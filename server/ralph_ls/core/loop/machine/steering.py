@@ -1,0 +1,356 @@
+"""Steering: commands, signals, and the halt files that people edit by hand.
+
+Every command is answered, accepted or rejected with a reason, however late it comes (SPEC §2).
+It is answered after what it did was told, so that an engine which dies in between loses nothing
+that a person was promised.
+Never is an answer invented: a question is answered by a person's text, or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ralph_ls.core.loop.effects import (
+    ForgetAttempts,
+    RemoveBlocked,
+    RemoveDecide,
+    StopAgent,
+    TakeApprovals,
+    WriteDecide,
+)
+from ralph_ls.core.loop.fold_user_events import RESET_TASK
+from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
+from ralph_ls.core.loop.machine import run_flow
+from ralph_ls.core.loop.rules import attempts
+from ralph_ls.core.loop.rules.waits import REVIEW, parked_words, stuck_words
+from ralph_ls.core.loop.state import StepDraft
+from ralph_ls.protocol.run.commands import (
+    Allow,
+    Answer,
+    Command,
+    Note,
+    Pause,
+    Reset,
+    ResetTask,
+    Resume,
+    Skip,
+    Stop,
+)
+from ralph_ls.protocol.run.events import (
+    BlockedRaised,
+    BlockedResolved,
+    CommandAccepted,
+    CommandRejected,
+    NoteAdded,
+    PhaseChanged,
+    QuestionAnswered,
+    QuestionAsked,
+)
+from ralph_ls.protocol.run.state import Blocker, Question
+from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
+
+
+def handle_command(draft: StepDraft, command: Command) -> None:
+    """Accept or reject one command; the same id a second time changes nothing."""
+    run = draft.run
+    if command.id in run.commands:
+        draft.ignore("this command was answered already")
+    elif command.run != run.run:
+        _reject(draft, command, "other-run", f"this is run {run.run}, not {command.run}")
+    elif run.phase is Phase.ENDED:
+        _reject(draft, command, "ended", f"the run has ended: {run.phase_reason}")
+    else:
+        _obey(draft, command)
+
+
+def reject_unreadable(draft: StepDraft, given: CommandUnreadable) -> None:
+    """Answer what lay in the inbox and could not be taken."""
+    if given.id in draft.run.commands:
+        draft.ignore("this command was answered already")
+        return
+    draft.tell(CommandRejected, command=given.id, code=given.code, reason=given.reason)
+
+
+def handle_signal(draft: StepDraft, by: str) -> None:
+    """Stop the run because a signal asks for it: at once, but for the first Ctrl-C.
+
+    While an iteration is open, the first Ctrl-C stops the run after it, as a graceful stop does;
+    where a stop is pending already, whoever asked for it, Ctrl-C stops the run at once.
+    """
+    run = draft.run
+    if run.current is None or run.phase is Phase.PARKED:
+        run_flow.stop_run(draft, by)
+        return
+    is_pending = run.phase is Phase.STOPPING
+    at_once = is_pending or by != run_flow.BY_CTRL_C
+    if run.stop_requested != by or not is_pending or not draft.state.stopping_agent:
+        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
+    if at_once:
+        draft.mark_agent(stopping=True)
+        draft.order(StopAgent())
+
+
+def find_halt_files(draft: StepDraft, halt: HaltFiles) -> None:
+    """At a start: take over what stands in the halt files (SPEC §7).
+
+    An open iteration may have asked already, and a person may have answered meanwhile; a file
+    that the journal knows nothing of is then that iteration's, whose engine died on writing it.
+    """
+    run, paths = draft.run, draft.config.paths
+    start = None if run.current is None else run.current.started.start
+    if halt.blocked is not None and _same(halt.blocked, run.resolved_blocker):
+        draft.order(RemoveBlocked())
+    elif halt.blocked is not None and run.blocked is None:
+        draft.tell(BlockedRaised, start=start, reason=halt.blocked, path=paths.blocked)
+    elif halt.blocked is None and run.blocked is not None:
+        draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
+    question = draft.run.question
+    if halt.answer is not None and _same(halt.question, run.settled_question):
+        draft.order(RemoveDecide())
+    elif halt.question is not None and question is None:
+        asked_at = draft.now.replace(microsecond=0)
+        draft.tell(
+            QuestionAsked,
+            start=start,
+            question=halt.question,
+            path=paths.decide,
+            asked_at=asked_at,
+        )
+    question = draft.run.question
+    if question is None or question.answer is not None:
+        return
+    if halt.answer is not None:
+        _answered(draft, question, halt.answer, by=paths.decide)
+    elif halt.question is None:
+        _write_decide(draft, question)
+
+
+def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
+    """While parked: an answer written by hand counts, a question that vanished is written again."""
+    run, paths = draft.run, draft.config.paths
+    if run.phase is not Phase.PARKED:
+        draft.ignore(f"the run does not wait for a person while {run.phase}")
+        return
+    n_before, question, vanished = run.seq, run.question, False
+    if question is not None and question.answer is None:
+        vanished = halt.question is None
+        if halt.answer is not None:
+            _answered(draft, question, halt.answer, by=paths.decide)
+        elif vanished:
+            _write_decide(draft, question)
+    if run.blocked is not None and halt.blocked is None:
+        _resolved(draft, run.blocked, by=f"removing {paths.blocked}")
+    if draft.run.seq > n_before:
+        _leave_if_settled(draft)
+    elif not vanished:
+        draft.ignore("nothing that the run waits for has changed")
+
+
+def reset_task(draft: StepDraft, task: str, *, command: str, by: str) -> None:
+    """Count no attempts at a task any more, and skip it no more (SPEC §9)."""
+    draft.tell(
+        CommandAccepted,
+        command=command,
+        command_kind=RESET_TASK,
+        by=by,
+        text="no attempts are counted for the task any more, and it is not skipped",
+        task=task,
+    )
+    if not attempts.is_marked_in_plan(draft.config.attempts):
+        draft.order(ForgetAttempts(task=task))
+
+
+def _obey(draft: StepDraft, command: Command) -> None:
+    match command:
+        case Stop():
+            _stop(draft, command)
+        case Pause():
+            _pause(draft, command)
+        case Resume():
+            _resume(draft, command)
+        case Reset():
+            run_flow.reset_breaker(draft, by=command.by)
+            _accept(draft, command, "the breaker is closed, its counters are zero")
+            _leave_if_settled(draft)
+        case Answer():
+            _answer(draft, command)
+        case Note():
+            draft.tell(NoteAdded, text=command.text, by=command.by)
+            _accept(draft, command, "the next iteration will be told")
+        case Skip():
+            _skip(draft, command)
+        case ResetTask():
+            reset_task(draft, command.task, command=command.id, by=command.by)
+            _leave_if_only_blocked_by_plan(draft)
+        case Allow():
+            draft.order(TakeApprovals(approvals=command.approvals))
+            _accept(draft, command, "the run may use what you have approved")
+        case _:  # pragma: no cover
+            assert_never(command)
+
+
+def _skip(draft: StepDraft, command: Skip) -> None:
+    run, task = draft.run, command.task
+    if task in run.skipped:
+        _reject(draft, command, "skipped", "the task is skipped already")
+        return
+    assigned = None if run.current is None else run.current.started.task
+    is_in_work = assigned is not None and assigned.id == task
+    after = " after this iteration" if is_in_work else ""
+    text = f"the task is not taken any more{after}, for as long as the run lasts"
+    _accept(draft, command, text, task=task)
+
+
+def _leave_if_only_blocked_by_plan(draft: StepDraft) -> None:
+    """Look at the plan again, where the run waits for a task in it that can be taken."""
+    run = draft.run
+    is_parked = run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value
+    if is_parked and run.blocked is None:
+        _leave_if_settled(draft)
+
+
+def _stop(draft: StepDraft, command: Stop) -> None:
+    if draft.run.current is None or draft.run.phase is Phase.PARKED:
+        _accept(draft, command, "the run ends")
+        run_flow.stop_run(draft, command.by)
+        return
+    at_once = command.now or draft.state.stopping_agent
+    text = "the agent is ended now" if at_once else "the run ends after this iteration"
+    _accept(draft, command, text)
+    if draft.run.phase is not Phase.STOPPING:
+        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=command.by)
+    if command.now:
+        draft.mark_agent(stopping=True)
+        draft.order(StopAgent())
+
+
+def _pause(draft: StepDraft, command: Pause) -> None:
+    phase = draft.run.phase
+    if phase is Phase.PARKED:
+        reason = f"the run waits for you already: {parked_words(draft.run)}"
+        _reject(draft, command, "parked", reason)
+    elif phase is Phase.STOPPING:
+        _reject(draft, command, "stopping", "the run is about to end")
+    elif phase is Phase.PAUSED:
+        _reject(draft, command, "paused", "the run is paused already")
+    else:
+        _accept(draft, command, "the run pauses before the next iteration")
+        if phase is Phase.WAITING:
+            run_flow.pause_run(draft)
+
+
+def _resume(draft: StepDraft, command: Resume) -> None:
+    run = draft.run
+    if run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value:
+        if run.blocked is not None:
+            _resolved(draft, run.blocked, by=command.by)
+            draft.order(RemoveBlocked())
+        _accept(draft, command, "the blocker counts as resolved")
+        _leave_if_settled(draft)
+    elif run.phase is Phase.PARKED and run.phase_reason == REVIEW:
+        _accept(draft, command, "the review is approved, the run goes on")
+        run_flow.next_or_hold(draft)
+    elif run.phase is Phase.PARKED:
+        reason = f"the run waits for something else: {parked_words(run)}"
+        _reject(draft, command, "parked", reason)
+    elif run.phase is Phase.PAUSED:
+        _accept(draft, command, "the run goes on")
+        run_flow.next_or_hold(draft)
+    elif run.pause_requested:
+        _accept(draft, command, "the run will not pause")
+    else:
+        _reject(draft, command, "not-paused", f"the run is not paused, it is {run.phase}")
+
+
+def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
+    """A person dealt with a blocker, and so with the breaker that opened for the same report.
+
+    One thing happened, and one gesture settles it. A breaker that opened for anything else waits
+    for a reset of its own.
+    """
+    run = draft.run
+    draft.tell(BlockedResolved, by=by)
+    reported = run.report is not None and run.report.status == "BLOCKED"
+    is_last = run.last is not None and blocker.start == run.last.start
+    same = is_last and run.report_start == blocker.start
+    if run.breaker.state is BreakerState.OPEN and reported and same:
+        run_flow.reset_breaker(draft, by=by)
+
+
+def _answer(draft: StepDraft, command: Answer) -> None:
+    question = draft.run.question
+    if question is None:
+        _reject(draft, command, "no-question", "no question waits for an answer")
+    elif question.answer is not None:
+        who = question.answered_by or "somebody"
+        _reject(draft, command, "answered", f"it was answered already, by {who}")
+    else:
+        _answered(draft, question, command.text.strip(), by=command.by)
+        _accept(draft, command, "the next iteration gets your answer")
+        _write_decide(draft, question, command.text.strip())
+        _leave_if_settled(draft)
+
+
+def _answered(draft: StepDraft, question: Question, answer: str, *, by: str) -> None:
+    draft.tell(QuestionAnswered, question=question.question, answer=answer, by=by)
+
+
+def _write_decide(draft: StepDraft, question: Question, answer: str | None = None) -> None:
+    draft.order(
+        WriteDecide(
+            question=question.question,
+            iteration=question.iteration,
+            asked_at=question.asked_at,
+            answer=answer,
+        )
+    )
+
+
+def _leave_if_settled(draft: StepDraft) -> None:
+    """Leave the parked phase once nothing that it waits for is left."""
+    run = draft.run
+    # A review is over when somebody says so, whatever else is settled meanwhile.
+    if run.phase is not Phase.PARKED or run.phase_reason == REVIEW:
+        return
+    if run.blocked is not None:
+        _wait_for(draft, EndReason.BLOCKED)
+    elif run.question is not None and run.question.answer is None:
+        _wait_for(draft, EndReason.DECIDE)
+    elif stuck_words(run.breaker, run.stuck_count, run.config):
+        _wait_for(draft, EndReason.STUCK)
+    elif run.current is not None:
+        run_flow.reread_iteration(draft, run.current)
+    else:
+        run_flow.next_or_hold(draft)
+
+
+def _wait_for(draft: StepDraft, reason: EndReason) -> None:
+    if draft.run.phase_reason != reason.value:
+        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two texts say the same, whatever white space a file gave them."""
+    return one is not None and other is not None and one.split() == other.split()
+
+
+def _accept(draft: StepDraft, command: Command, text: str, *, task: str | None = None) -> None:
+    draft.tell(
+        CommandAccepted,
+        command=command.id,
+        command_kind=command.kind,
+        by=command.by,
+        text=text,
+        task=task,
+    )
+
+
+def _reject(draft: StepDraft, command: Command, code: str, reason: str) -> None:
+    draft.tell(
+        CommandRejected,
+        command=command.id,
+        command_kind=command.kind,
+        by=command.by,
+        code=code,
+        reason=reason,
+    )

@@ -1,0 +1,202 @@
+"""What each input may lead to in each phase: the reducer's table, as data.
+
+The reducer decides; this says what it may decide. A script can draw it, a test counts it: every
+(phase, input) pair has an answer, a set of phases or the reason why the input is ignored, and no
+generated run ever leaves the table. A phase in its own set means that the run may stay in it.
+
+Three things are true of every row and are easily forgotten. ``starting`` is where a run is between
+two engines: only ``Started`` and ``Resumed`` find it there, and whatever phase an engine died in,
+``Resumed`` goes on from it. Any failing effect ends a run. And an ended run still answers commands,
+so its row is not empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    AgentLaunched,
+    AnnouncementDone,
+    CommandArrived,
+    CommandUnreadable,
+    EffectFailed,
+    HaltFilesChanged,
+    Input,
+    Interrupted,
+    IterationRead,
+    Prepared,
+    Resumed,
+    Started,
+    TaskClaimed,
+    ValidationFinished,
+    WaitElapsed,
+    WorkCommitted,
+    WorkPushed,
+    WorkUndone,
+)
+from ralph_ls.protocol.run.values import Phase
+
+LeadsTo = frozenset[Phase]
+"""Phases the run may be in afterwards."""
+
+Ignored = str
+"""Why the input moves nothing: it follows "ignored, because"."""
+
+INPUTS: tuple[type[Input], ...] = Input.__args__
+"""Every kind of input."""
+
+LIVE_PHASES: tuple[Phase, ...] = (
+    Phase.PREPARING,
+    Phase.RUNNING,
+    Phase.SETTLING,
+    Phase.WAITING,
+    Phase.PAUSED,
+    Phase.PARKED,
+    Phase.STOPPING,
+    Phase.ENDED,
+)
+"""Phases that a run under a living engine can be found in; ``crashed`` is for viewers alone."""
+
+_SETTLED = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PAUSED, Phase.PARKED, Phase.ENDED})
+"""Where a closed iteration can lead."""
+
+_SET_OUT = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PARKED, Phase.ENDED})
+"""Where the start of an engine can lead, with no iteration open."""
+
+_HAS_ENGINE = "the run has an engine already"
+_NOT_CLAIMING = "no task is being claimed"
+_NO_AGENT_DUE = "no agent is being started"
+_NO_AGENT = "no agent runs"
+_NOTHING_TO_READ = "no iteration waits to be read"
+_NOT_VALIDATING = "nothing is being validated"
+_NOT_UNDOING = "nothing is being taken back"
+_NOT_COMMITTING = "nothing is being committed"
+_NOT_PUSHING = "nothing is being pushed"
+_NOT_WAITING = "nothing is waited for"
+_NOT_PREPARING = "no iteration is being prepared"
+_NO_PERSON_AWAITED = "the run waits for no person"
+_HAS_ENDED = "the run has ended"
+
+
+def _to(*phases: Phase) -> LeadsTo:
+    return frozenset(phases)
+
+
+def _row(
+    phase: Phase, answers: Mapping[type[Input], LeadsTo | Ignored]
+) -> dict[type[Input], LeadsTo | Ignored]:
+    """One phase: what is not named is ignored for the reason that holds elsewhere."""
+    defaults: dict[type[Input], LeadsTo | Ignored] = {
+        Started: _HAS_ENGINE,
+        Resumed: _HAS_ENGINE,
+        Prepared: _NOT_PREPARING,
+        TaskClaimed: _NOT_CLAIMING,
+        AgentLaunched: _NO_AGENT_DUE,
+        AgentFinished: _NO_AGENT,
+        IterationRead: _NOTHING_TO_READ,
+        ValidationFinished: _NOT_VALIDATING,
+        WorkUndone: _NOT_UNDOING,
+        WorkCommitted: _NOT_COMMITTING,
+        WorkPushed: _NOT_PUSHING,
+        CommandArrived: _to(phase),
+        CommandUnreadable: _to(phase),
+        HaltFilesChanged: _NO_PERSON_AWAITED,
+        WaitElapsed: _NOT_WAITING,
+        Interrupted: _to(Phase.ENDED),
+        AnnouncementDone: _to(phase),
+        EffectFailed: _to(Phase.ENDED),
+    }
+    return {**defaults, **answers}
+
+
+TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingProxyType(
+    {
+        Phase.PREPARING: _row(
+            Phase.PREPARING,
+            {
+                Prepared: _SET_OUT | {Phase.RUNNING, Phase.PAUSED},
+                TaskClaimed: _to(Phase.PREPARING, Phase.WAITING, Phase.RUNNING, Phase.PAUSED),
+                CommandArrived: _to(Phase.PREPARING, Phase.ENDED),
+            },
+        ),
+        Phase.RUNNING: _row(
+            Phase.RUNNING,
+            {
+                AgentLaunched: _to(Phase.RUNNING),
+                AgentFinished: _to(Phase.SETTLING),
+                CommandArrived: _to(Phase.RUNNING, Phase.STOPPING),
+                Interrupted: _to(Phase.STOPPING),
+            },
+        ),
+        Phase.SETTLING: _row(
+            Phase.SETTLING,
+            {
+                IterationRead: _SETTLED | {Phase.SETTLING, Phase.RUNNING},
+                ValidationFinished: _SETTLED | {Phase.SETTLING},
+                WorkUndone: _SETTLED,
+                WorkCommitted: _SETTLED | {Phase.SETTLING},
+                WorkPushed: _SETTLED,
+                CommandArrived: _to(Phase.SETTLING, Phase.STOPPING),
+                Interrupted: _to(Phase.STOPPING),
+            },
+        ),
+        Phase.WAITING: _row(
+            Phase.WAITING,
+            {
+                WaitElapsed: _to(Phase.PREPARING, Phase.WAITING),
+                CommandArrived: _to(Phase.WAITING, Phase.PAUSED, Phase.ENDED),
+            },
+        ),
+        Phase.PAUSED: _row(
+            Phase.PAUSED,
+            {CommandArrived: _to(Phase.PAUSED, Phase.PREPARING, Phase.WAITING, Phase.ENDED)},
+        ),
+        Phase.PARKED: _row(
+            Phase.PARKED,
+            {
+                CommandArrived: _SETTLED | {Phase.SETTLING},
+                HaltFilesChanged: (_SETTLED | {Phase.SETTLING}) - {Phase.ENDED},
+            },
+        ),
+        Phase.STOPPING: _row(
+            Phase.STOPPING,
+            {
+                AgentLaunched: _to(Phase.STOPPING),
+                AgentFinished: _to(Phase.STOPPING),
+                IterationRead: _to(Phase.STOPPING, Phase.ENDED),
+                ValidationFinished: _to(Phase.STOPPING, Phase.ENDED),
+                WorkUndone: _to(Phase.ENDED),
+                WorkCommitted: _to(Phase.STOPPING, Phase.ENDED),
+                WorkPushed: _to(Phase.ENDED),
+                Interrupted: _to(Phase.STOPPING),
+            },
+        ),
+        Phase.ENDED: _row(
+            Phase.ENDED,
+            {
+                kind: _HAS_ENDED
+                for kind in INPUTS
+                if kind
+                not in {Started, Resumed, CommandArrived, CommandUnreadable, AnnouncementDone}
+            },
+        ),
+    }
+)
+"""Phase and input, under an engine that has taken up the run, to what may come of it."""
+
+TAKE_UP: Mapping[type[Input], LeadsTo | Ignored] = MappingProxyType(
+    {
+        **dict.fromkeys(INPUTS, "no engine has taken up the run yet"),
+        Started: _SET_OUT,
+        Resumed: _SET_OUT | {Phase.SETTLING},
+    }
+)
+"""The same for an engine's first input, whatever phase the journal ends in."""
+
+
+def allows(before: Phase | None, given: type[Input], after: Phase) -> bool:
+    """Whether an input that is not ignored may lead there; ``before`` None: an engine's first."""
+    answer = TAKE_UP[given] if before is None else TRANSITIONS[before][given]
+    return not isinstance(answer, str) and after in answer

@@ -1,0 +1,97 @@
+"""No task forever: work that goes on and on and finishes nothing of the plan.
+
+Changes alone never end a task. Where failed attempts do not count every iteration that leaves its
+task open, iterations in a row with changes in which no task, sub-task or criterion became done and
+none was added are counted. At half of the limit that is warned about, at the limit the task is set
+aside with what its agent said last. A run without tasks, as one for a request, opens the breaker.
+
+The count itself is a part of the run's state, see ``repetition.unfinished_after``.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.loop.evidence.repetition import unfinished_after
+from ralph_ls.core.loop.machine.verdict import SettledIteration
+from ralph_ls.core.loop.rules import attempts
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode
+
+UNFINISHED_LIMIT = 10
+UNFINISHED_WARNING = "task-without-end"
+QUOTED = 300
+"""Characters of what an agent said that are quoted."""
+
+
+def limit_of(config: AttemptsConfig) -> int:
+    """Iterations after which a task is set aside; 0 where that is off or counted elsewhere."""
+    if config.counts is AttemptCounts.NOT_DONE and config.limit > 0:
+        return 0
+    return UNFINISHED_LIMIT if config.unfinished is None else config.unfinished
+
+
+def why_set_aside(run: RunState, settlement: SettledIteration) -> str:
+    """Why the iteration's task makes room for the next one; empty where it need not."""
+    if settlement.current.started.task is None or not _is_at_limit(run, settlement):
+        return ""
+    return _words(run, settlement)
+
+
+def why_stuck(run: RunState, settlement: SettledIteration) -> str | None:
+    """Why a run without tasks stops; None where it goes on."""
+    if settlement.current.started.task is not None or not _is_at_limit(run, settlement):
+        return None
+    return _words(run, settlement)
+
+
+def last_message(report: Report | None) -> str:
+    """What the agent said last of what it did or needs, short; empty where it said nothing."""
+    if report is None:
+        return ""
+    said = " ".join((report.recommendation or report.work_summary).split())
+    return said if len(said) <= QUOTED else f"{said[: QUOTED - 1].rstrip()}…"
+
+
+def unfinished_warning(run: RunState, settlement: SettledIteration) -> str | None:
+    """What is told at half of the limit; None at any other time."""
+    limit = limit_of(run.config.attempts)
+    count = _count(run, settlement)
+    if not limit or count != (limit + 1) // 2 or count == run.unfinished or count >= limit:
+        return None
+    task = settlement.current.started.task
+    then = "the run stops" if task is None else f"{task.title or task.id!r} is set aside"
+    return f"{_words(run, settlement, quoted=False)}; after {limit} of them {then}"
+
+
+def skipped_after(run: RunState, settlement: SettledIteration) -> tuple[str, ...]:
+    """The tasks that are not taken any more in this run, without a mark in the plan.
+
+    A plan that has no state for a task that was given up cannot keep it from being taken again.
+    """
+    skipped = attempts.renamed_ids(run.skipped, settlement.read.renamed)
+    aside, config = settlement.set_aside, run.config.attempts
+    if aside is None or not aside.unfinished or config.mark or config.limit > 0:
+        return skipped
+    return tuple(dict.fromkeys((*skipped, aside.task.id)))
+
+
+def _is_at_limit(run: RunState, settlement: SettledIteration) -> bool:
+    limit, count = limit_of(run.config.attempts), _count(run, settlement)
+    return 0 < limit <= count and count > run.unfinished
+
+
+def _count(run: RunState, settlement: SettledIteration) -> int:
+    return run.unfinished if settlement.cut_short else unfinished_after(run, settlement.evidence)
+
+
+def _words(run: RunState, settlement: SettledIteration, *, quoted: bool = True) -> str:
+    several = count_of(_count(run, settlement), "iteration")
+    said = last_message(settlement.read.report) if quoted else ""
+    is_alone = settlement.current.started.task is None or settlement.current.started.mode is not (
+        Mode.BUILD
+    )
+    what = "nothing" if is_alone else "no task, sub-task or criterion"
+    words = f"{several} in a row with changes in which {what} became done"
+    return f"{words}; the agent said last: {said}" if said else words

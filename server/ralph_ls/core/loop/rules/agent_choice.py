@@ -1,0 +1,198 @@
+"""Who gets an iteration: which agent, and which of its models (S, Future 6; SPEC §9).
+
+The first rule that fits is taken, from the most to the least particular: what a person wants for
+every iteration of the run, a tag of the task, what the iteration is for, the task's priority.
+An agent that stands in for another one that failed comes before all of them; of the rules it has
+the model of those that name it.
+
+It must never know how an agent is given a model.
+
+Session continuity: whether an iteration goes on in the agent's session of the one before it.
+
+A, Architecture, "Session Continuity" (A22); settled in SPEC §9.7: off by default, for a fresh
+context every time is what the loop is about (S). Only the id that this run's agent reported is
+ever gone on in, never an agent's "latest" session, which may be a person's own. It is dropped
+when it is too old, when the breaker opens, and with another task, mode, agent or model.
+
+It must never know how an agent is told to go on in a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from ralph_ls.core.plan.tags import TaskTraits
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import Chosen, ModelChoice, as_choice
+from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.run.events import AgentStarted, IterationEnded
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState, Session
+from ralph_ls.protocol.run.values import BreakerState, Mode, Outcome, TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """Who gets an iteration."""
+
+    agent: str | None = None
+    """By its name in the settings; None: the run's own."""
+    model: str | None = None
+    """None: the one that the agent's settings name, or its own choice."""
+
+
+def choose_worker(
+    config: Config,
+    *,
+    mode: Mode,
+    traits: TaskTraits | None,
+    instead: str | None = None,
+    out: Collection[str] = (),
+) -> Worker:
+    """Who gets an iteration in this mode on a task with these traits; None: it has no task.
+
+    ``instead`` is an agent that stands in for the run's own; ``out`` are agents that cannot work
+    now, whose rules are passed over.
+    """
+    own = instead or config.agent
+    for rule in _fitting(config, mode, traits):
+        agent = rule.agent or config.agent
+        if agent in out or (instead is not None and agent != instead):
+            continue
+        return Worker(agent=None if agent == config.agent else agent, model=rule.model)
+    return Worker(agent=None if own == config.agent else own)
+
+
+def other_agents(config: Config) -> tuple[str, ...]:
+    """The agents that a run with these settings may start besides its own, each once."""
+    rules = () if config.models.every is not None else config.models.others()
+    named = [*config.fallback, *(rule.agent for rule in rules if rule.agent is not None)]
+    return tuple(name for name in dict.fromkeys(named) if name != config.agent)
+
+
+def models_for(config: Config, name: str) -> tuple[str, ...]:
+    """The models that rules may give to the agent of that name, each once."""
+    every = config.models.every
+    if every is not None:
+        return (every,) if name == config.agent else ()
+    named = [
+        rule.model
+        for rule in config.models.others()
+        if rule.model is not None and (rule.agent or config.agent) == name
+    ]
+    return tuple(dict.fromkeys(named))
+
+
+def worker_words(config: Config, agent: str, model: str | None) -> str:
+    """Who works, in words; empty where it is the run's own agent with a model of its own choice."""
+    if model is None:
+        return "" if agent == config.agent else agent
+    return f"{agent}, model {model}"
+
+
+def _fitting(config: Config, mode: Mode, traits: TaskTraits | None) -> Iterator[ModelChoice]:
+    """The rules that fit, the most particular first."""
+    models = config.models
+    if models.every is not None:
+        yield ModelChoice(model=models.every)
+        return
+    wanted = {name.strip("[]# ").casefold(): rule for name, rule in models.tag.items()}
+    tags = () if traits is None else traits.tags
+    rules: list[Chosen | None] = [wanted[tag] for tag in tags if tag in wanted]
+    rules.append(_by_mode(config, mode))
+    if traits is not None:
+        rules.append(_by_priority(config, traits.priority))
+    yield from (as_choice(rule) for rule in rules if rule is not None)
+
+
+def _by_mode(config: Config, mode: Mode) -> Chosen | None:
+    by = config.models.mode
+    rules = {
+        Mode.PLAN: by.plan,
+        Mode.BUILD: by.build,
+        Mode.REVIEW: by.review,
+        Mode.REVIEW_FIX: by.review_fix,
+    }
+    return rules[mode]
+
+
+def _by_priority(config: Config, priority: Priority | None) -> Chosen | None:
+    by = config.models.priority
+    rules = {Priority.P0: by.high, Priority.P1: by.standard, Priority.P2: by.low}
+    return rules[priority or Priority.P1]
+
+
+_CUT_OFF = frozenset({Outcome.LOST, Outcome.STOPPED})
+"""Nobody knows in what state an agent that was cut off left its session."""
+
+_THE_RUNS_OWN = Worker()
+
+
+def session_to_resume(
+    run: RunState,
+    *,
+    task: TaskRef | None,
+    mode: Mode,
+    now: datetime,
+    worker: Worker = _THE_RUNS_OWN,
+) -> Session | None:
+    """The session in which an iteration on ``task`` goes on; None: it begins a fresh one.
+
+    No agent knows the session of another one; and a session with one model is none with the next.
+    """
+    known, settings = run.session, run.config.session
+    if not settings.resume or known is None or run.breaker.state is BreakerState.OPEN:
+        return None
+    is_same_work = known.task == _id_of(task) and known.mode is mode
+    name = worker.agent or run.config.agent
+    own = run.config.agents.get(name)
+    model = worker.model or (None if own is None else own.model)
+    is_same_worker = known.agent in {None, name} and known.model == model
+    age = (now - known.created_at).total_seconds()
+    is_young = age < settings.max_age
+    return known if is_same_work and is_same_worker and is_young else None
+
+
+def session_after_iteration(
+    known: Session | None,
+    ended: IterationEnded,
+    *,
+    task: TaskRef | None,
+    now: datetime,
+    agent: AgentStarted | None = None,
+) -> Session | None:
+    """What is known of the agent's session after an iteration on ``task``.
+
+    An iteration at its usage limit may be gone on with, also where its agent came to say nothing.
+    One that was cut off or failed leaves none, and neither does one that told none: to go on is
+    to go on in the session of the iteration before.
+    """
+    seen = ended.session
+    if ended.breaker.state is BreakerState.OPEN or ended.outcome in _CUT_OFF:
+        return None
+    if ended.failure is AgentFailure.CONTEXT_FULL or ended.agent_out is not None:
+        # What is full has no room for more, and another agent knows no session of this one.
+        return None
+    if ended.outcome is Outcome.LIMITED:
+        if seen is None or not seen.id:
+            return known
+    elif ended.crashes or seen is None or not seen.id:
+        return None
+    is_same = known is not None and known.id == seen.id
+    return Session(
+        id=seen.id,
+        cost_usd=seen.cost_usd,
+        usage=seen.usage,
+        created_at=known.created_at if known is not None and is_same else now,
+        last_used_at=now,
+        task=_id_of(task),
+        mode=ended.mode,
+        agent=None if agent is None else agent.agent,
+        model=None if agent is None else agent.model,
+    )
+
+
+def _id_of(task: TaskRef | None) -> str | None:
+    return None if task is None else task.id

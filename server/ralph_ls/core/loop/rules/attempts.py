@@ -1,0 +1,147 @@
+"""Attempts: how often a task was tried without success, and when it makes room for the next one.
+
+An attempt is written when an iteration starts, for the task that it was given, also if the agent
+then works on another one. It is given back where the agent could not be had (a usage limit, an
+overload, an API out of reach) and where the user stopped it; an engine that dies keeps it, so that
+a task that kills the machine is set aside. The task's count is cleared where the task is done.
+
+It must never know how a task is marked in a plan, nor what the breaker makes of one set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import TaskRef
+
+COUNTED = "attemptCounted"
+"""The kind of event under which an open iteration remembers that it counts as an attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptsResult:
+    """The attempts after one iteration."""
+
+    attempts: dict[str, int]
+    """Failed attempts by task id; a task that has none is not in it."""
+    set_aside: bool = False
+    """The task has had all its attempts, and makes room for the next one."""
+    count: int = 0
+    """Failed attempts at the task with this one, also where its count was cleared for that."""
+
+
+def failed_attempts(run: RunState) -> Mapping[str, int]:
+    """Failed attempts by task id: those of ``run`` without that of the iteration that is open."""
+    current = run.current
+    task = None if current is None else current.started.task
+    if current is None or task is None or COUNTED not in current.told:
+        return run.attempts
+    return _with(run.attempts, task.id, run.attempts.get(task.id, 0) - 1)
+
+
+def attempts_after_run_end(run: RunState, *, stopped: bool) -> dict[str, Any]:
+    """What of a run's state changes where it ends with an iteration open: the attempt is given back
+    if the agent never started or the user stopped it.
+    """
+    current = run.current
+    if current is None or not (stopped or current.agent is None):
+        return {}
+    told = tuple(name for name in current.told if name != COUNTED)
+    left = current.model_copy(update={"told": told})
+    return {"attempts": dict(failed_attempts(run)), "current": left}
+
+
+def rename_tasks(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> dict[str, int]:
+    """The same attempts under what the tasks are called now, by what they were called before.
+
+    Whoever rewords a task makes no other one of it, so it has no more attempts for that (SPEC §8).
+    """
+    renamed: dict[str, int] = {}
+    for known, count in attempts.items():
+        now = names[known].id if known in names else known
+        renamed[now] = max(count, renamed.get(now, 0))
+    return renamed
+
+
+def renamed_ids(tasks: Iterable[str], names: Mapping[str, TaskRef]) -> tuple[str, ...]:
+    """The ids of the same tasks as they are called now, each once."""
+    return tuple(rename_tasks(dict.fromkeys(tasks, 0), names))
+
+
+def attempt_number(
+    attempts: Mapping[str, int], task: TaskRef | None, config: AttemptsConfig
+) -> int | None:
+    """Which attempt at its task an iteration is that begins now, from 1; None: none is counted."""
+    if task is None or not task.id or config.limit == 0:
+        return None
+    return attempts.get(task.id, 0) + 1
+
+
+def count_attempt(
+    attempts: Mapping[str, int],
+    task: TaskRef | None,
+    *,
+    done: bool,
+    progress: bool,
+    counts: bool,
+    config: AttemptsConfig,
+    others_done: Collection[str] = (),
+) -> AttemptsResult:
+    """The attempts after an iteration on ``task``, and whether it is set aside.
+
+    ``attempts`` are those before it (``failed_attempts``). ``counts`` is false where its attempt does
+    not count. A task that is done is done all the same.
+    ``others_done`` are the ids of tasks that became done beside the one that was given.
+    """
+    left = {known: count for known, count in attempts.items() if known not in others_done}
+    if task is None or not task.id or config.limit == 0:
+        return AttemptsResult(attempts=left)
+    if done:
+        left.pop(task.id, None)
+        return AttemptsResult(attempts=left)
+    count = left.get(task.id, 0)
+    if not counts or (progress and config.counts is AttemptCounts.NO_PROGRESS):
+        return AttemptsResult(attempts=left, count=count)
+    count += 1
+    left[task.id] = count
+    if count < config.limit:
+        return AttemptsResult(attempts=left, count=count)
+    if config.mark:
+        # The plan says that it is blocked; a person who unblocks it there wants it tried anew.
+        del left[task.id]
+    return AttemptsResult(attempts=left, set_aside=True, count=count)
+
+
+def skipped_without_mark(attempts: Mapping[str, int], config: AttemptsConfig) -> tuple[str, ...]:
+    """Ids of the tasks that are set aside without a mark in the plan (B12)."""
+    if config.mark or config.limit == 0:
+        return ()
+    return tuple(task for task, count in attempts.items() if count >= config.limit)
+
+
+def give_up_task(
+    attempts: Mapping[str, int], task: TaskRef, config: AttemptsConfig
+) -> dict[str, int]:
+    """The attempts after a task said BLOCKED, which sets it aside at once (SPEC §6).
+
+    With a mark in the plan its count is cleared, as in ``settle``; without one the count becomes
+    the limit, for nothing else keeps the task from being taken again.
+    """
+    others = {known: count for known, count in attempts.items() if known != task.id}
+    if is_marked_in_plan(config):
+        return others
+    return {**others, task.id: max(attempts.get(task.id, 0), config.limit)}
+
+
+def is_marked_in_plan(config: AttemptsConfig) -> bool:
+    """Whether a task that is set aside is marked in the plan; without a limit it has to be."""
+    return config.mark or config.limit == 0
+
+
+def _with(attempts: Mapping[str, int], task: str, count: int) -> dict[str, int]:
+    others = {known: n for known, n in attempts.items() if known != task}
+    return {**others, task: count} if count > 0 else others

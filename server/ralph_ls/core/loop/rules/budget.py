@@ -1,0 +1,333 @@
+"""The budgets of a run: iterations, duration, tokens and cost, as totals over all its resumes.
+
+What an agent does not tell counts as nothing used: a budget that nobody can measure never ends
+a run by itself, so a start with one is refused by ``core.agent.metering``. Tokens are those that
+went in and came out. What a cache gave is told apart and is not added: it costs a fraction, and
+``max_cost_usd`` is the budget that weighs it.
+
+It must never know what happens to a run whose budget is used up.
+
+What one iteration may use up: tokens and cost, checked while its agent works (SPEC §9.6; S).
+
+An agent is ended after the turn that passes a limit, never in the middle of one: what it has begun
+to write is worth more than the few tokens that are left of the turn. The same holds for what is
+left of the run's limits in tokens and cost. One that tells only at its end what it used is judged
+then. Work done before is evidence like any other, and the loop goes on.
+
+It must never know how an agent is ended.
+
+How many calls of its model a run's agents made lately, and when the next agent may start.
+
+``max_calls_per_minute`` counts the turns that agents tell (I, 3.4; SPEC §9.6). When exactly each
+one was, they do not tell, so the turns of an iteration are taken as spread evenly over the time in
+which its agent worked. An agent that tells no turns has made one call at least, and counts as that.
+
+It must never know how a run waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import floor
+
+from ralph_ls.core.agent.decode.told import TodoTold, Told, ToolTold, UsageTold, usage_of
+from ralph_ls.core.agent.prices import priced
+from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import PriceConfig
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import AgentCalls, RunState
+
+NEARLY_PERCENT = 80
+"""SPEC §9.6: a person is warned at this share of a budget."""
+
+ITERATIONS_TO_WARN = 5
+"""Runs of fewer iterations are over before a warning could be of use."""
+
+
+def limit_reached(
+    config: Config, *, counted: int, seconds: float, usage: Usage | None
+) -> str | None:
+    """Which budget is used up, in words; None where none is."""
+    for budget in _budgets(config, counted, seconds, usage):
+        if budget.is_used_up:
+            return budget.end
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedUp:
+    """A budget that is used up, and the flag that raises it."""
+
+    used: str
+    """``$5.02 of $5.00``."""
+    flag: str
+    """``--max-cost 10``: a total that leaves room for more."""
+
+
+def used_up_budgets(
+    config: Config, *, counted: int, seconds: float, usage: Usage | None
+) -> tuple[UsedUp, ...]:
+    """Each budget that is used up: what has to be raised before the run can go on."""
+    return tuple(
+        UsedUp(used=budget.shown, flag=f"{budget.flag} {budget.raised}")
+        for budget in _budgets(config, counted, seconds, usage)
+        if budget.is_used_up
+    )
+
+
+def nearly_used_budgets(
+    config: Config, *, counted: int, seconds: float, usage: Usage | None
+) -> tuple[tuple[str, str], ...]:
+    """Name and message of each budget of which 80 % and more, but not all, is used up."""
+    nearly = [
+        budget
+        for budget in _budgets(config, counted, seconds, usage)
+        if not budget.is_used_up and is_nearly_used(budget.used, budget.limit)
+    ]
+    return tuple(
+        (budget.name, budget.state)
+        for budget in nearly
+        if budget.name != "iterations" or budget.limit >= ITERATIONS_TO_WARN
+    )
+
+
+def is_nearly_used(used: float | None, limit: float | None) -> bool:
+    """Whether most of a budget is used up, or all of it; nothing known or set is not."""
+    return used is not None and limit is not None and 100 * used >= NEARLY_PERCENT * limit
+
+
+def is_usage_spent(config: Config, usage: Usage | None) -> bool:
+    """Whether the tokens or the cost of a run are used up, whatever else bounds it."""
+    tokens, cost = tokens_of(usage), None if usage is None else usage.cost_usd
+    return (config.max_tokens is not None and (tokens or 0) >= config.max_tokens) or (
+        config.max_cost_usd is not None and (cost or 0.0) >= config.max_cost_usd
+    )
+
+
+def tokens_of(usage: Usage | None) -> int | None:
+    """In and out, as the budget counts them; None where no agent has told any."""
+    told = () if usage is None else (usage.input_tokens, usage.output_tokens)
+    known = [count for count in told if count is not None]
+    return sum(known) if known else None
+
+
+def amount_words(number: float) -> str:
+    """``1200``, ``4.8``, ``0.0005``: no more digits than it needs."""
+    return f"{number:.4f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Budget:
+    """One budget that is set, and how much of it is used."""
+
+    name: str
+    used: float
+    limit: float
+    state: str
+    """How much of it is used, in words."""
+    end: str
+    """That it is used up, in words."""
+    shown: str
+    """How much of it is used, in few words."""
+    flag: str
+    """The flag of ``ralph run`` that sets it."""
+
+    @property
+    def is_used_up(self) -> bool:
+        return self.used >= self.limit
+
+    @property
+    def raised(self) -> str:
+        """A new total, as its flag takes it: the smallest multiple with room for half a limit."""
+        if not self.limit:
+            return _RAISED_FROM_NOTHING
+        total = self.limit * (floor(self.used / self.limit + 0.5) + 1)
+        return _flag_duration(total) if self.name == "duration" else amount_words(total)
+
+
+def _budgets(
+    config: Config, counted: int, seconds: float, usage: Usage | None
+) -> Iterator[_Budget]:
+    """The budgets that are set, in the order in which they are told."""
+    if (iterations := config.max_iterations) is not None:
+        words = f"{counted} of {iterations} iterations"
+        yield _budget("iterations", counted, iterations, words, flag="--max-iterations")
+    if (duration := config.max_duration) is not None:
+        yield _Budget(
+            name="duration",
+            used=seconds,
+            limit=duration,
+            state=f"{amount_words(round(seconds, 1))} of {amount_words(duration)} s are used up",
+            end=f"the duration of {amount_words(duration)} s is used up",
+            shown=f"{_flag_duration(seconds)} of {_flag_duration(duration)}",
+            flag="--max-time",
+        )
+    if (max_tokens := config.max_tokens) is not None:
+        tokens = tokens_of(usage) or 0
+        words = f"{tokens} of {max_tokens} tokens"
+        yield _budget("tokens", tokens, max_tokens, words, flag="--max-tokens")
+    if (max_cost := config.max_cost_usd) is not None:
+        cost = 0.0 if usage is None else usage.cost_usd or 0.0
+        is_estimate = usage is not None and bool(usage.estimated)
+        words = f"{amount_words(cost)} of {amount_words(max_cost)} US dollars"
+        budget = _budget(
+            "cost", cost, max_cost, f"about {words}" if is_estimate else words, flag="--max-cost"
+        )
+        shown = f"{'≈' if is_estimate else ''}{_money(cost)} of {_money(max_cost)}"
+        yield replace(budget, shown=shown)
+
+
+_RAISED_FROM_NOTHING = "1h"
+"""A duration of 0 is the one limit that no multiple raises."""
+
+
+def _budget(name: str, used: float, limit: float, shown: str, *, flag: str) -> _Budget:
+    words = f"{shown} are used up"
+    return _Budget(
+        name=name, used=used, limit=limit, state=words, end=words, shown=shown, flag=flag
+    )
+
+
+def _money(dollars: float) -> str:
+    """``$5.02``; what is less than a cent keeps its digits."""
+    return f"${dollars:.2f}" if dollars >= 0.01 or not dollars else f"${amount_words(dollars)}"
+
+
+def _flag_duration(seconds: float) -> str:
+    """``1h30m``, ``90s``: as a flag takes it."""
+    if seconds < 1:
+        return f"{amount_words(seconds * 1000)}ms"
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = [f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if n]
+    return "".join(parts)
+
+
+ITERATION_LIMIT = "iteration-limit"
+"""The code of the warning that an iteration passed one."""
+
+
+def iteration_limit_passed(config: Config, usage: Usage | None) -> str | None:
+    """``2200 of 2000 tokens``: the first limit of an iteration that is passed; None: none is."""
+    tokens, max_tokens = tokens_of(usage), config.max_tokens_per_iteration
+    if tokens is not None and max_tokens is not None and tokens > max_tokens:
+        return f"{tokens} of {max_tokens} tokens"
+    cost, max_cost = None if usage is None else usage.cost_usd, config.max_cost_per_iteration_usd
+    if cost is not None and max_cost is not None and cost > max_cost:
+        about = "about " if usage is not None and usage.estimated else ""
+        return f"{about}{amount_words(cost)} of {amount_words(max_cost)} US dollars"
+    return None
+
+
+def iteration_limit_words(config: Config, usage: Usage | None, *, ended: bool) -> str | None:
+    """That an iteration passed a limit, and what became of its agent; None where it did not."""
+    how_much = iteration_limit_passed(config, usage)
+    if how_much is None:
+        return None
+    what = "the agent was ended after that turn" if ended else "the agent told so only at its end"
+    return f"the iteration used {how_much} that one may use; {what}. What it did until then counts"
+
+
+class SpendingWatch:
+    """Hears what one agent process tells, and says when it has to end."""
+
+    def __init__(
+        self,
+        config: Config,
+        spent: Usage | None,
+        *,
+        price: PriceConfig | None = None,
+        run_spent: Usage | None = None,
+    ) -> None:
+        """``spent`` is what an earlier attempt of the same iteration used up.
+
+        ``run_spent`` is what the run had used up before the iteration. ``price`` is that of the
+        model, for an agent that tells no cost.
+        """
+        self._config = config
+        self._price = price
+        self._spent = spent
+        self._run_spent = run_spent
+        self._has_passed = False
+        self._open_calls: set[str] = set()
+        self.is_over = False
+        """Whether the turn has ended in which a limit was passed."""
+
+    def hear(self, told: Sequence[Told]) -> None:
+        """Take what it told, in its order."""
+        for one in told:
+            if isinstance(one, UsageTold):
+                # The next turn is told by what it uses, so the one before it has ended; with the
+                # cost comes the agent's own end.
+                is_next = one.usage.cost_usd is None
+                self.is_over = self.is_over or (is_next and self._has_passed)
+                usage = add_usage(self._spent, priced(usage_of(one.usage), self._price))
+                self._has_passed = self._passes(usage)
+            elif isinstance(one, ToolTold) and one.state is ToolState.STARTED:
+                self._open_calls.add(one.call)
+            elif isinstance(one, ToolTold | TodoTold):
+                self._end_call(one)
+
+    def _passes(self, usage: Usage | None) -> bool:
+        """Whether a limit of the iteration is passed, or one of the run used up."""
+        if iteration_limit_passed(self._config, usage) is not None:
+            return True
+        in_all = add_usage(self._run_spent, usage)
+        return is_usage_spent(self._config, in_all)
+
+    def _end_call(self, told: ToolTold | TodoTold) -> None:
+        """A turn ends with the last of the tools that it called."""
+        if isinstance(told, ToolTold):
+            self._open_calls.discard(told.call)
+        self.is_over = self.is_over or (self._has_passed and not self._open_calls)
+
+
+CALLS_WINDOW = timedelta(minutes=1)
+
+
+def calls_after_iteration(run: RunState, ended: IterationEnded) -> tuple[AgentCalls, ...]:
+    """The calls of the last minute, with those of an iteration that has just ended.
+
+    ``run`` is the state in which it was still open. Without a limit nothing is kept.
+    """
+    if run.config.max_calls_per_minute is None:
+        return ()
+    made = (*run.calls, *_of_iteration(run, ended))
+    return tuple(one for one in made if one.until > ended.at - CALLS_WINDOW)
+
+
+def next_agent_start(
+    calls: Sequence[AgentCalls], limit: int | None, now: datetime
+) -> datetime | None:
+    """When fewer than ``limit`` calls lie in the minute before; None where that is so now."""
+    if limit is None:
+        return None
+    left = limit
+    # Where the clock was set back, nobody knows how long ago a call was made.
+    for one in (known for known in reversed(calls) if known.until <= now):
+        if left <= one.count:
+            start = _moment_of(one, left) + CALLS_WINDOW
+            return start if start > now else None
+        left -= one.count
+    return None
+
+
+def _of_iteration(run: RunState, ended: IterationEnded) -> tuple[AgentCalls, ...]:
+    current = run.current
+    if current is None or current.agent is None:
+        return ()
+    turns = None if ended.usage is None else ended.usage.turns
+    until = ended.at if current.exit is None else current.exit.at
+    seconds = max(0.0, (until - current.started.at).total_seconds())
+    return (AgentCalls(until=until, seconds=seconds, count=turns or 1),)
+
+
+def _moment_of(one: AgentCalls, number: int) -> datetime:
+    """When the call was made that is ``number`` from the end, counted from 1."""
+    before = one.seconds * (number - 1) / one.count
+    return one.until - timedelta(milliseconds=floor(before * 1000))

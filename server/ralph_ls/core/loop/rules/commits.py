@@ -1,0 +1,211 @@
+"""The base of the loop's next commit: what the work tree's changes are held against.
+
+An iteration may end with work in no commit: it was stopped, its validation failed, a hook refused
+the commit. That work goes into the next commit, as long as nobody has changed it since. What the
+user wrote between two iterations does not.
+
+Restored changes in words: which rule an agent broke, for the next agent and for the history.
+
+The rules are those of the guard; here they only have names. It must never know how a file is
+restored.
+
+What the loop writes into a commit of its own (S, Commit Strategy; SPEC §9.5).
+
+A subject that names the task, what was done as far as it was said and seen, and trailers: run and
+start, by which the commit is found again, and the iteration as people know it.
+Plan and agent are strangers: each of their texts is on one line behind words of ours, so that none
+can pass for a trailer.
+
+An operation of git that an agent began and did not end: a merge, a rebase, a cherry-pick.
+
+Nothing of it is committed by the loop, which would make half a merge look like finished work. The
+next agent is told, since it alone knows whether the changes are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from ralph_ls.core.loop.inputs import IterationRead, RevertedChange
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.run.events import GuardReverted
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Baseline, Evidence, Mode
+
+
+def next_commit_base(
+    known: Baseline | None, owed: Mapping[str, str] | None, found: Baseline
+) -> Baseline:
+    """The base for an iteration that ``found`` the tree so.
+
+    ``known`` is the base of an earlier iteration with work in no commit, and ``owed`` that work by
+    path; None in journals that did not keep it, whose base holds for whatever comes after.
+    """
+    if known is None:
+        return found
+    if owed is None:
+        return known
+    return found.model_copy(
+        update={
+            "dirty": _without(found.dirty, owed, known.dirty),
+            "own": _without(found.own, owed, known.own),
+        }
+    )
+
+
+def has_uncommitted_work(
+    known: Baseline | None, owed: Mapping[str, str] | None, found: Baseline
+) -> bool:
+    """Whether some of that work is still in the tree and in no commit.
+
+    For the arguments see ``next_commit_base``. Where nobody knows which work it is, whatever differs from its base may be.
+    """
+    if owed is None:
+        return known is not None and known.fingerprint != found.fingerprint
+    now = {**found.dirty, **found.own}
+    return any(now.get(path) == value for path, value in owed.items())
+
+
+def _without(
+    found: Mapping[str, str], owed: Mapping[str, str], before: Mapping[str, str]
+) -> dict[str, str]:
+    """The dirty paths as they were before that work."""
+    same = {path for path, value in found.items() if owed.get(path) == value}
+    kept = {path: value for path, value in found.items() if path not in same}
+    return {**kept, **{path: before[path] for path in same if path in before}}
+
+
+SHOWN_RESTORED_TASKS = 5
+SHOWN_WHY = 300
+
+GUARD_RULES: Mapping[Forbidden, str] = MappingProxyType(
+    {
+        Forbidden.DROPPED: "an open task may be finished, split or marked as blocked, not removed",
+        Forbidden.SKIPPED: "only the user marks a task as skipped",
+        Forbidden.CRITERIA: "the acceptance criteria of a task may not be changed or removed",
+        Forbidden.REVIEW: "a story moves only as its review cycle allows",
+        Forbidden.PRIORITY: "the priority of a task may not be changed",
+        Forbidden.DEPENDENCY: "dependencies may be added, not removed",
+        Forbidden.TYPE: "the type of an issue may not be changed",
+        Forbidden.VERIFY: "the commands that verify the work may not be changed",
+        Forbidden.CHANGED: "no iteration may change this file",
+        Forbidden.DELETED: "no iteration may delete this file",
+        Forbidden.CREATED: "no iteration may create this file",
+    }
+)
+"""Which rule each kind of change breaks."""
+
+
+def broken_rule(what: Forbidden, why: str | None) -> str:
+    """The rule that a change broke: as it was said of this very change, else of its kind."""
+    return " ".join(why.split())[:SHOWN_WHY] if why else GUARD_RULES[what]
+
+
+def restored_lines(events: Iterable[GuardReverted]) -> tuple[str, ...]:
+    """One line for each thing that was restored: the file, the tasks, and the rule."""
+    return tuple(dict.fromkeys(_line(one) for one in events))
+
+
+def _line(one: GuardReverted) -> str:
+    titles = [" ".join(task.title.split()) for task in one.tasks[:SHOWN_RESTORED_TASKS]]
+    titles += ["…"] if one.n_tasks > len(titles) > 0 else []
+    whose = f" ({'; '.join(titles)})" if titles else ""
+    return f"{one.path}{whose}: {broken_rule(one.what, one.why)}"
+
+
+RUN_TRAILER = "Ralph-Run"
+ITERATION_TRAILER = "Ralph-Iteration"
+START_TRAILER = "Ralph-Start"
+
+SUBJECT_LIMIT = 100
+SUMMARY_LIMIT = 500
+SHOWN_PATHS = 5
+
+
+def commit_message(
+    run: RunState, current: CurrentIteration, given: IterationRead, evidence: Evidence
+) -> str:
+    """The whole message; its last paragraph is the trailers."""
+    subject = f"ralph: {_one_line(_what(run, current), SUBJECT_LIMIT)}"
+    bullets = "\n".join(f"- {one}" for one in _bullets(run, given, evidence))
+    started = current.started
+    trailers = (
+        f"{RUN_TRAILER}: {run.run}\n{ITERATION_TRAILER}: {started.iteration}\n"
+        f"{START_TRAILER}: {started.start}"
+    )
+    return f"{subject}\n\n{bullets}\n\n{trailers}\n"
+
+
+def restoration_message(
+    run: str, start: int, paths: Sequence[str], reverted: Sequence[RevertedChange]
+) -> str:
+    """The message of a commit that restores guarded files, with which rule was broken."""
+    what = paths[0] if len(paths) == 1 else count_of(len(paths), "guarded file")
+    # No titles: what a stranger wrote there may mean something to whoever hosts the repository.
+    rules = dict.fromkeys(f"{one.path}: {GUARD_RULES[one.what]}" for one in reverted)
+    bullets = "\n".join(f"- {_one_line(rule, SUMMARY_LIMIT)}" for rule in rules)
+    return (
+        f"ralph: {_one_line(f'restore {what}', SUBJECT_LIMIT)}\n\n"
+        f"The agent of this iteration committed what no iteration may change:\n\n{bullets}\n\n"
+        f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
+    )
+
+
+def _what(run: RunState, current: CurrentIteration) -> str:
+    started = current.started
+    if started.task is not None:
+        return started.task.title or started.task.id
+    if started.mode is Mode.PLAN:
+        return "make the plan"
+    if run.request is not None:
+        return run.request.title
+    return "look for what is left to do"
+
+
+def _bullets(run: RunState, given: IterationRead, evidence: Evidence) -> Iterator[str]:
+    """Details, changes and tests status, as far as they are known (S10)."""
+    report = given.report
+    if report is not None and (said := report.work_summary or report.recommendation):
+        what = "Summary" if report.work_summary else "Next"
+        yield f"{what}: {_one_line(said, SUMMARY_LIMIT)}"
+    if evidence.files:
+        paths = [_one_line(path, SUMMARY_LIMIT) for path in evidence.paths[:SHOWN_PATHS]]
+        more = ["…"] if evidence.files > len(paths) else []
+        yield f"Changed {count_of(evidence.files, 'file')}: {', '.join(paths + more)}"
+    if report is not None:
+        yield f"Tests: {report.tests_status.lower().replace('_', ' ')}"
+    counts = given.plan.counts
+    done = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
+    yield f"Plan: {done}" if counts.required else f"Profile: {run.config.profile.value}"
+
+
+def _one_line(text: str, limit: int) -> str:
+    """A stranger's text on one line, without what a terminal would obey."""
+    folded = " ".join(text.split())
+    plain = "".join(sign for sign in folded if sign.isprintable())
+    return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip()}…"
+
+
+UNFINISHED_GIT = "git-unfinished"
+"""The warning that says so."""
+
+_ABORTS = {"bisect": "git bisect reset"}
+
+
+def unfinished_git_words(what: str) -> str:
+    """What was left, and how it is brought to an end."""
+    abort = _ABORTS.get(what, f"git {what} --abort")
+    return (
+        f"an agent ended in the middle of a {what}, and nothing is committed before that is "
+        f"finished or aborted ({abort})"
+    )
+
+
+def unfinished_git_of_last_start(run: RunState, start: int) -> str:
+    """What the start before this one left, in words; empty where it left nothing."""
+    found = [
+        one.message for one in run.warnings if (one.code, one.start) == (UNFINISHED_GIT, start - 1)
+    ]
+    return found[-1] if found else ""

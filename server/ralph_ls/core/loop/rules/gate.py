@@ -1,0 +1,337 @@
+"""Confirmation: when a run whose required tasks are all done needs another look, and when not.
+
+Under the rules ``marker`` and ``dual`` an agent may finish the last task and not give the gate's
+signal. Then one iteration without a task confirms that nothing is left to do. A run has
+``max_confirmations`` of them: whatever such an iteration found and added to the plan is worked on,
+and the run is complete once that is done. A confirming iteration that came to nothing, asked
+something or reported failing tests does not count, and is repeated; what bounds it then is the
+breaker.
+
+It must never know what an iteration left in the tree, nor how a run ends.
+
+The completion gate: when a run may say that it is complete (SPEC §7).
+
+Every profile has one gate, and each gate is a rule of two halves. The agent's half is the rule's
+own signal: a line in the plan, two conditions in a report, a promise. The plan's half is the same
+for all: with required tasks open a completion is refused, whatever the agent says, and blocked
+tasks are open. Where there is no task at all (a request, a trace without a plan) the plan has
+nothing to say, and nothing is refused.
+
+A completion signal that is not the rule's own never ends a run; it is told, so that nobody has to
+wonder why the loop went on. Under the rules ``marker`` and ``dual`` a report of failing tests
+refuses a completion as well: the agent says itself that the work is not done. EXIT_SIGNAL
+together with BLOCKED, NEEDS_CLARIFICATION or a wish for clarification is never completion: it
+means "should processing stop" (A4). COMPLETE with EXIT_SIGNAL false is no signal at all: agents
+write it for "this task".
+
+Nothing here ends a run, tells anything, or knows what comes first when several things hold; the
+order is ``ORDERS``, and ``verdict`` goes by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import assert_never
+
+from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.protocol.config.config import GateConfig, GateRule
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.report import Promise, PromiseKind, Report
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason, PlanCountsView, TaskRef
+
+CONFIRMING_GATES = frozenset({GateRule.MARKER, GateRule.DUAL})
+"""Gate rules under which a run is confirmed, and under which failing tests refuse a completion."""
+
+
+def confirmations_used_up(run: RunState) -> bool:
+    """Whether the run has had all its confirming iterations, so that the plan alone decides."""
+    has_confirmed = run.confirmations >= run.config.max_confirmations
+    return has_confirmed and run.config.gate.rule in CONFIRMING_GATES
+
+
+def confirmation_words(run: RunState) -> str:
+    """Why a run without an open task is complete that needs no confirming iteration any more."""
+    if not run.confirmations:
+        return "no required task is open"
+    return "no required task is open, and a confirming iteration was run before"
+
+
+def has_open_work(plan: PlanFacts) -> bool:
+    """Whether the plan has a required task that is open, or another one that is to be taken."""
+    return plan.next_task is not None or plan.counts.open_required > 0
+
+
+def tests_fail(rule: GateRule, report: Report | None) -> bool:
+    """Whether the report says of itself that the work is not complete, by its TESTS_STATUS."""
+    return rule in CONFIRMING_GATES and report is not None and report.tests_status == "FAILING"
+
+
+def failing_tests_after(run: RunState, event: IterationEnded) -> bool:
+    """Whether failing tests are the next iteration's first work, as the journal has it.
+
+    They are where the run might be complete but for them: a completion was refused, or no required
+    task is open.
+    """
+    report = run.report if run.report_start == event.start else None
+    is_refused = run.current is not None and "completionRefused" in run.current.told
+    is_due = is_refused or _is_done(event.counts)
+    return is_due and tests_fail(run.config.gate.rule, report)
+
+
+def _is_done(counts: PlanCountsView) -> bool:
+    return not counts.open_required
+
+
+NOT_COMPLETE = frozenset({"BLOCKED", "NEEDS_CLARIFICATION"})
+"""STATUS values that say that a person is needed, whatever else the report says (A4)."""
+
+TESTS_FAIL = "the report says TESTS_STATUS FAILING"
+"""Why a completion is refused whose agent reports failing tests."""
+
+_USUAL_ORDER = (
+    EndReason.COMPLETE,
+    EndReason.BLOCKED,
+    EndReason.DECIDE,
+    EndReason.STUCK,
+    EndReason.LIMIT,
+)
+
+_ORDER_OF_ISSUES = (
+    EndReason.STUCK,
+    EndReason.DECIDE,
+    EndReason.COMPLETE,
+    EndReason.BLOCKED,
+    EndReason.LIMIT,
+)
+
+ORDERS: Mapping[GateRule, tuple[EndReason, ...]] = MappingProxyType(
+    {rule: _ORDER_OF_ISSUES if rule is GateRule.STATUS else _USUAL_ORDER for rule in GateRule}
+)
+"""Which end of one iteration comes first, after stopped and fatal (SPEC §7). R4 asks for COMPLETE,
+BLOCKED, DECIDE; A18 for HALT, CLARIFY, COMPLETE."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateInputs:
+    """All that a gate looks at after one iteration."""
+
+    report: Report | None
+    promises: tuple[Promise, ...] = ()
+    completion_words: tuple[str, ...] = ()
+    """Names of the completion phrases in the final text outside blocks."""
+    counts: PlanCountsView
+    """The plan after the iteration."""
+    indicators_before: int = 0
+    stale_marker: bool = False
+    """The plan's marker stood there at the start, and has not been gone since."""
+    iterations: int
+    """Counted iterations, this one included."""
+    min_iterations: int = 0
+    config: GateConfig
+    complete_word: str = "COMPLETE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What the gate says of one iteration."""
+
+    indicators: int
+    """The sum of completion indicators after this iteration; 0 under every rule but ``dual``."""
+    satisfied: bool
+    """The agent's half: the rule's own signal is there."""
+    accepted: bool
+    """Satisfied, and the plan agrees."""
+    refusal: str | None = None
+    """Why a satisfied gate was not accepted."""
+    by_tests: bool = False
+    """It was refused for failing tests alone, which the breaker counts by themselves."""
+    why: str = ""
+    """Why the run is complete, in words; empty where it is not."""
+
+
+def check_gate(given: GateInputs) -> GateResult:
+    """Hold one iteration's signals against the configured rule and the plan (SPEC §7)."""
+    match given.config.rule:
+        case GateRule.MARKER:
+            return _check_marker(given)
+        case GateRule.DUAL:
+            return _check_dual(given)
+        case GateRule.VERIFIED:
+            return _check_verified(given)
+        case GateRule.QUEUE:
+            return _check_queue()
+        case GateRule.STATUS:
+            return _check_status(given)
+        case _:  # pragma: no cover
+            assert_never(given.config.rule)
+
+
+def queue_is_empty(counts: PlanCountsView, next_task: TaskRef | None) -> bool:
+    """Whether the queue, read before an iteration, says that all is done (B, Exit Condition 1).
+
+    B ends with 0 as well when all that is left is blocked. SPEC §7 keeps that apart: then a
+    required task is open, the queue is not empty, and the run ends with 2. An optional task that
+    can be taken is work; one that cannot be taken holds nothing up.
+    """
+    return counts.open_required == 0 and next_task is None
+
+
+def foreign_signals(given: GateInputs) -> tuple[str, ...]:
+    """Completion signals of the agent that are not the rule's own, each in words (SPEC §3).
+
+    There are none where the gate's own signal is there: what comes with it says nothing more.
+    """
+    rule, report = given.config.rule, given.report
+    if check_gate(given).satisfied:
+        return ()
+    found: list[str] = []
+    if rule is not GateRule.VERIFIED and _promises_complete(given):
+        found.append(f"the agent promises {given.complete_word}")
+    if rule is not GateRule.MARKER and _has_fresh_marker(given):
+        found.append(f"the plan has the line {given.config.marker}")
+    if report is not None and not _asks_for_user(report):
+        if rule is not GateRule.DUAL and report.exit_signal:
+            found.append("the agent reports EXIT_SIGNAL true")
+        if rule is not GateRule.STATUS and report.pr_ready:
+            found.append("the agent reports PR_READY true")
+    return tuple(found)
+
+
+def gate_words(config: GateConfig, complete_word: str) -> str:
+    """What the gate asks for, in words that follow "asks for"."""
+    match config.rule:
+        case GateRule.MARKER:
+            return f"{config.marker} on a line of its own in the plan"
+        case GateRule.DUAL:
+            plural = "" if config.indicators == 1 else "s"
+            return f"EXIT_SIGNAL true and {config.indicators} completion indicator{plural}"
+        case GateRule.VERIFIED:
+            return f"<promise>{complete_word}</promise> on a line of its own and every task done"
+        case GateRule.QUEUE:
+            return "no task left in the plan when it is read before an iteration"
+        case GateRule.STATUS:
+            return "STATUS COMPLETE or PR_READY true"
+        case _:  # pragma: no cover
+            assert_never(config.rule)
+
+
+def _check_marker(given: GateInputs) -> GateResult:
+    """``spec``: PROJECT_COMPLETE stands in the plan (S, Completion Signals).
+
+    Awkward: a marker of an earlier run stands there at the start, and the agent works on below it.
+    It says nothing about this run until it has been gone once, so ``stale_marker`` is told to us.
+    S greps the plan at any place; only a line of its own counts, which ``plan.marker`` sees to.
+    """
+    if not _has_fresh_marker(given):
+        return _NOT_SATISFIED
+    return _ask_plan(given, f"{given.config.marker} stands in the plan")
+
+
+def _check_dual(given: GateInputs) -> GateResult:
+    """``fixplan``: EXIT_SIGNAL true and enough indicators (I, Dual-Condition Exit Gate).
+
+    Awkward: what an indicator is. It is one distinct completion pattern in the final text outside
+    of blocks, or the plan having all its required tasks done. Indicators add up over consecutive
+    iterations; an iteration with none, or with EXIT_SIGNAL false, sets the sum to 0. STATUS
+    COMPLETE is none, for it often means "this task"; and IN_PROGRESS with EXIT_SIGNAL true
+    occurs, and is a signal.
+    """
+    report = given.report
+    found = len(set(given.completion_words)) + (1 if _is_all_done(given.counts) else 0)
+    signalled = report is not None and report.exit_signal and not _asks_for_user(report)
+    if not signalled or found == 0:
+        return _NOT_SATISFIED
+    indicators = given.indicators_before + found
+    if indicators < given.config.indicators:
+        return GateResult(indicators=indicators, satisfied=False, accepted=False)
+    return _ask_plan(given, "the agent signals completion", indicators=indicators)
+
+
+def _check_verified(given: GateInputs) -> GateResult:
+    """``stories``: COMPLETE, verified against the plan; all done without the tag too (R §1, R3).
+
+    Awkward: the plan being done ends the run although the agent promises nothing. Nobody claimed
+    anything then, so nothing is refused; and an agent that asks for a person instead is heard
+    first (R4: with no COMPLETE, the next checks are BLOCKED and DECIDE).
+    """
+    if _promises_complete(given):
+        return _ask_plan(given, f"the agent promises {given.complete_word}")
+    asks = bool(given.promises) or (given.report is not None and _asks_for_user(given.report))
+    if asks or not _is_all_done(given.counts) or given.iterations < given.min_iterations:
+        return _NOT_SATISFIED
+    why = "every required task is done"
+    return GateResult(indicators=0, satisfied=True, accepted=True, why=why)
+
+
+def _check_queue() -> GateResult:
+    """``beads``: nothing an iteration says completes the run (B, Exit Condition 1).
+
+    Awkward: this gate has no agent's half. The queue is read before each iteration, and
+    ``queue_is_empty`` says what it means; so also a task that the last iteration added is seen.
+    """
+    return _NOT_SATISFIED
+
+
+def _check_status(given: GateInputs) -> GateResult:
+    """``issue``: STATUS COMPLETE or PR_READY true (A, Component 4; A19).
+
+    Awkward: A's picture says EXIT_SIGNAL or PR_READY, its code STATUS COMPLETE or PR_READY. The
+    code holds, since EXIT_SIGNAL is also set to ask for clarification (A4); and PR_READY of a
+    report that asks for a person is none.
+    """
+    report = given.report
+    if report is None or _asks_for_user(report):
+        return _NOT_SATISFIED
+    if report.status == "COMPLETE":
+        return _ask_plan(given, "the agent reports STATUS COMPLETE")
+    if report.pr_ready:
+        return _ask_plan(given, "the agent reports PR_READY true")
+    return _NOT_SATISFIED
+
+
+def _ask_plan(given: GateInputs, signal: str, *, indicators: int = 0) -> GateResult:
+    """The plan's half of every rule: a signal that is there is accepted or refused."""
+    refusal = _refusal(given.counts, given.iterations, given.min_iterations)
+    by_tests = refusal is None and tests_fail(given.config.rule, given.report)
+    refusal = TESTS_FAIL if by_tests else refusal
+    accepted = refusal is None
+    tail = " and every required task is done" if given.counts.total else ""
+    return GateResult(
+        indicators=indicators,
+        satisfied=True,
+        accepted=accepted,
+        refusal=refusal,
+        by_tests=by_tests,
+        why=signal + tail if accepted else "",
+    )
+
+
+def _refusal(counts: PlanCountsView, iterations: int, min_iterations: int) -> str | None:
+    if counts.total and counts.open_required:
+        noun = "task is" if counts.open_required == 1 else "tasks are"
+        return f"{counts.open_required} required {noun} still open in the plan"
+    if iterations < min_iterations:
+        return f"only {iterations} of at least {min_iterations} iterations have run"
+    return None
+
+
+def _is_all_done(counts: PlanCountsView) -> bool:
+    return counts.total > 0 and counts.open_required == 0
+
+
+def _promises_complete(given: GateInputs) -> bool:
+    return any(promise.kind is PromiseKind.COMPLETE for promise in given.promises)
+
+
+def _has_fresh_marker(given: GateInputs) -> bool:
+    return given.counts.marker and not given.stale_marker
+
+
+def _asks_for_user(report: Report) -> bool:
+    return report.status in NOT_COMPLETE or report.clarification_needed
+
+
+_NOT_SATISFIED = GateResult(indicators=0, satisfied=False, accepted=False)

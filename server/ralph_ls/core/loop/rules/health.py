@@ -1,0 +1,156 @@
+"""What around a run may spoil a night's work, and is told before it does (SPEC §9.1; S, Health
+Checks).
+
+Warnings stop nothing. Each is told once, and again only after it was gone. What no run can go on
+without is no warning: whoever looks raises it as an error. This module must never look itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.run.events import Warned
+
+LOW_DISK = 1_000_000_000
+"""Bytes below which a disk is nearly full (S: 1 GB)."""
+
+MAIN_BRANCHES = frozenset({"main", "master"})
+
+SHOWN_FILES = 3
+
+DISK_LOW = "disk-low"
+DETACHED_HEAD = "detached-head"
+MAIN_BRANCH = "main-branch"
+NO_UPSTREAM = "no-upstream"
+DIRTY_TREE = "dirty-tree"
+
+_OF_BRANCH = frozenset({DETACHED_HEAD, MAIN_BRANCH, NO_UPSTREAM})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskSpace:
+    """One place that a run writes to."""
+
+    what: str
+    """What lies there, such as ``the work tree``."""
+    path: str
+    free: int | None
+    """Bytes that the user may still write; None where the system does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnvironment:
+    """What a run stands in, as somebody has just seen it."""
+
+    disks: tuple[DiskSpace, ...] = ()
+    branch: str | None
+    """None on a detached HEAD."""
+    remote: str | None = None
+    """Where the loop pushes to; None where it does not push, or has nowhere to push to."""
+    has_upstream: bool = False
+    dirty: Collection[str] = ()
+    """Paths that were changed before the run began; empty once it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthWarning:
+    """One thing that is not as it should be."""
+
+    code: str
+    about: str
+    """What it is about: the same code about something else is told anew."""
+    message: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same condition at another moment."""
+        return (self.code, self.about)
+
+
+def health_warnings(seen: RunEnvironment) -> tuple[HealthWarning, ...]:
+    """All that is not as it should be, most pressing first."""
+    found = [_disk_low(disk) for disk in seen.disks if is_low(disk)]
+    found += _about_branch(seen)
+    if seen.dirty:
+        found.append(_dirty(sorted(seen.dirty)))
+    return tuple(found)
+
+
+def new_warnings(
+    found: Sequence[HealthWarning], known: Collection[tuple[str, str]]
+) -> tuple[tuple[Notice, ...], frozenset[tuple[str, str]]]:
+    """What is told now, and what is known from now on; what is gone may be told again."""
+    fresh = [condition for condition in found if condition.key not in known]
+    notices = tuple(Notice(code=one.code, message=one.message) for one in fresh)
+    return notices, frozenset(condition.key for condition in found)
+
+
+def current_warnings(warnings: Sequence[Warned]) -> tuple[Warned, ...]:
+    """Of what a run has warned of, what holds as far as it told; ``warnings`` by time.
+
+    All that was told of the branch at one moment makes way for what was told of it later.
+    """
+    last = max((one.at for one in warnings if one.code in _OF_BRANCH), default=None)
+    newest = {
+        one.code: one
+        for one in warnings
+        if one.code in {DISK_LOW, DIRTY_TREE} or (one.code in _OF_BRANCH and one.at == last)
+    }
+    return tuple(newest.values())
+
+
+def is_low(disk: DiskSpace) -> bool:
+    """Whether less than S's gigabyte is free there."""
+    return disk.free is not None and disk.free < LOW_DISK
+
+
+def bytes_words(count: int) -> str:
+    """``412 MB``, ``1.3 GB``, as disks are sold: a gigabyte is 10⁹ bytes."""
+    if count < LOW_DISK:
+        return f"{count // 1_000_000} MB"
+    return f"{count / LOW_DISK:.1f} GB"
+
+
+def _disk_low(disk: DiskSpace) -> HealthWarning:
+    message = (
+        f"only {bytes_words(disk.free or 0)} are free at {disk.path}, where {disk.what} lies; "
+        "make room before the loop cannot write any more"
+    )
+    return HealthWarning(code=DISK_LOW, about=disk.path, message=message)
+
+
+def _about_branch(seen: RunEnvironment) -> list[HealthWarning]:
+    branch = seen.branch
+    if branch is None:
+        message = (
+            "HEAD is on no branch, so commits are easily lost; make one with: "
+            "git switch -c my-branch"
+        )
+        return [HealthWarning(code=DETACHED_HEAD, about="", message=message)]
+    found = []
+    if branch in MAIN_BRANCHES:
+        message = (
+            f"the loop works on {branch} itself; to look at its work before it gets there, "
+            "use a branch of its own: git switch -c my-branch"
+        )
+        found.append(HealthWarning(code=MAIN_BRANCH, about=branch, message=message))
+    if seen.remote is not None and not seen.has_upstream:
+        message = (
+            f"{branch} follows no branch of {seen.remote} yet; the first push makes one there, "
+            f"or choose one with: git branch --set-upstream-to={seen.remote}/BRANCH"
+        )
+        found.append(HealthWarning(code=NO_UPSTREAM, about=branch, message=message))
+    return found
+
+
+def _dirty(paths: Sequence[str]) -> HealthWarning:
+    more = f" and {len(paths) - SHOWN_FILES} more" if len(paths) > SHOWN_FILES else ""
+    message = (
+        f"{count_of(len(paths), 'file')} changed and in no commit: "
+        f"{', '.join(paths[:SHOWN_FILES])}{more}; commit or stash them, so that the loop's work "
+        "can be told from yours"
+    )
+    return HealthWarning(code=DIRTY_TREE, about="", message=message)

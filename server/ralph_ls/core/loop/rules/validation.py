@@ -1,0 +1,226 @@
+"""Which validation scripts an iteration asks for: those that name a file which was changed.
+
+A script says so itself, in one of its first lines: ``# ralph: globs = client/**, *.ts``. So the
+line comes and goes with the script, and ``ralph allow`` shows both together. A script without such
+a line always runs. The globs are those of ``.gitignore``, as far as they are alike everywhere: a
+glob without a slash is one of a file's name in any folder, ``**`` stands for any folders, and what
+names a folder means everything in it. This module must never know how a script is run.
+
+Work that did not validate: whether the run ends, takes it back, or has it mended (SPEC §9).
+
+``on_validate_fail`` says which. ``stop`` ends the run (S, validate.sh). ``rollback`` takes all of
+the iteration back, which is no progress, and the breaker counts it; where that cannot be done
+without touching what is not the iteration's, the run ends and says why. ``repair`` leaves the work
+where it is, and the next iteration is for the same task, as often as ``max_repairs`` says. Whatever
+was said or ticked, what did not validate completes no run.
+
+It must never know how scripts and git are called.
+
+What came of a closed task's checks, as the journal has it and as the loop reads it again.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from ralph_ls.core.loop.effects import UndoWork
+from ralph_ls.core.loop.inputs import IterationRead, Prepared, WorkUndone
+from ralph_ls.core.loop.rules.gate import GateResult
+from ralph_ls.core.plan.beads.criteria import SUCCESS
+from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.config.config import OnValidateFail
+from ralph_ls.protocol.run.events import CriteriaVerified, Validated
+from ralph_ls.protocol.run.iteration_events import CriterionChecked
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import Evidence, Mode
+
+LINES_READ = 10
+"""How many of a script's first lines are looked at."""
+
+_GLOBS = re.compile(r"\W*ralph:\s*globs\s*=(.*)", re.IGNORECASE)
+_MAY_CHANGE = re.compile(r"\W*ralph:\s*may-change\s*=(.*)", re.IGNORECASE)
+
+
+def script_globs(text: str) -> tuple[str, ...]:
+    """The globs that a script names in its first lines; empty: it always runs."""
+    return _named(_GLOBS, text)
+
+
+def changeable_globs(text: str) -> tuple[str, ...]:
+    """Globs of files that a script runs and that an iteration may change nevertheless."""
+    return _named(_MAY_CHANGE, text)
+
+
+def _named(setting: re.Pattern[str], text: str) -> tuple[str, ...]:
+    for line in text.split("\n", LINES_READ)[:LINES_READ]:
+        if found := setting.match(line.rstrip()):
+            return tuple(glob for glob in (part.strip() for part in found[1].split(",")) if glob)
+    return ()
+
+
+def matches_globs(globs: Iterable[str], paths: Iterable[str]) -> bool:
+    """Whether one of the globs names one of the paths, which are relative to the work tree."""
+    patterns = [_pattern(glob) for glob in globs]
+    return any(pattern.fullmatch(path) for path in paths for pattern in patterns)
+
+
+@functools.cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    is_name = "/" not in glob.rstrip("/")
+    pieces = re.split(r"(^/|\*\*/|\*\*|\*|\?)", glob.removeprefix("./").rstrip("/"))
+    written = "".join(_WORDS.get(piece, re.escape(piece)) for piece in pieces)
+    anywhere = "(?:.*/)?" if is_name else ""
+    # What names a folder means all that lies in it.
+    return re.compile(f"{anywhere}{written}(?:/.*)?", re.DOTALL)
+
+
+_WORDS = {"/": "", "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+NOT_VALID = "what it changed did not validate"
+
+
+def is_in_script_folder(script: str) -> bool:
+    """Whether a validation script is one of several in their folder, so that it has to be named."""
+    return script.rpartition("/")[0].endswith(".d")
+
+
+def validation_failure_words(validated: Validated) -> str:
+    """``the validation script .ralph/validate.d/10-client ended with 1 after iteration 3``."""
+    how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
+    which = f" {validated.script}" if is_in_script_folder(validated.script) else ""
+    return f"the validation script{which} {how} after iteration {validated.iteration}"
+
+
+def is_invalid(current: CurrentIteration) -> bool:
+    """Whether what the open iteration left did not validate."""
+    return current.validated is not None and not current.validated.ok
+
+
+def is_repair_iteration(run: RunState) -> bool:
+    """Whether the next iteration is there to mend what did not validate."""
+    wanted = run.config.on_validate_fail is OnValidateFail.REPAIR
+    return wanted and run.failed_validation is not None
+
+
+def repair_iteration(run: RunState, given: Prepared, *, left_out: Collection[str]) -> Prepared:
+    """The next iteration, for the task whose work did not validate, whatever the plan says of it.
+
+    Where that was set aside, or a person has it skipped, another one is mended with.
+    """
+    failed = run.failed_validation
+    if failed is None or not is_repair_iteration(run):
+        return given
+    if failed.task is None:
+        return replace(given, mode=Mode.PLAN) if failed.mode is Mode.PLAN else given
+    if failed.task.id in left_out:
+        return given
+    plan = replace(given.plan, next_task=failed.task)
+    return replace(given, mode=failed.mode, plan=plan, must_claim=False)
+
+
+def rollback_due(
+    run: RunState, current: CurrentIteration, evidence: Evidence, *, stopped: bool
+) -> UndoWork | None:
+    """The order to take the iteration back; None where it stays, or was taken back already."""
+    wanted = run.config.on_validate_fail is OnValidateFail.ROLLBACK and not stopped
+    if not wanted or not is_invalid(current) or current.rolled_back is not None:
+        return None
+    persons = tuple(
+        commit.hash for commit in evidence.commits if commit.by_person and not commit.repository
+    )
+    return UndoWork(
+        start=current.started.start,
+        iteration=current.started.iteration,
+        base=current.started.baseline,
+        began=current.started.at,
+        persons=persons,
+        skipped=run.skipped,
+    )
+
+
+def after_rollback(held: IterationRead, given: WorkUndone) -> IterationRead:
+    """What was read of an iteration, once nothing is left of what it did."""
+    if given.refused:
+        return held
+    plan = held.plan if given.plan is None else given.plan
+    return replace(
+        held, plan=plan, tasks_done=(), moved=(), reviewed=(), renamed={}, plan_changed=False
+    )
+
+
+def validation_fatal_words(run: RunState, current: CurrentIteration) -> str | None:
+    """Why the run ends for a failed validation; None where there was none, or it goes on."""
+    validated = current.validated
+    if validated is None or validated.ok:
+        return None
+    words = validation_failure_words(validated)
+    match run.config.on_validate_fail:
+        case OnValidateFail.ROLLBACK:
+            undone = current.rolled_back
+            if undone is None or undone.ok:
+                return None
+            return f"{words}, and it was not rolled back: {undone.refused}"
+        case OnValidateFail.REPAIR:
+            n_repairs = 0 if run.failed_validation is None else run.failed_validation.in_a_row
+            if n_repairs < run.config.max_repairs:
+                return None
+            return f"{words}, the {count_of(n_repairs, 'repair')} before did not mend it"
+        case _:
+            return words
+
+
+def refuse_completion(run: RunState, current: CurrentIteration, gate: GateResult) -> GateResult:
+    """The gate's word on work that is not valid: no completion is accepted for it."""
+    goes_on = run.config.on_validate_fail is not OnValidateFail.STOP
+    if gate.accepted and goes_on and is_invalid(current):
+        return replace(gate, accepted=False, refusal=NOT_VALID, why="")
+    return gate
+
+
+SHOWN_CHECKS = 50
+
+
+def checks_of_event(verification: Verification) -> tuple[CriterionChecked, ...]:
+    """The checks of a task as an event tells them, those that failed first where there are many."""
+    checked = verification.checked
+    if len(checked) > SHOWN_CHECKS:
+        checked = tuple(sorted(checked, key=lambda one: not one.failed)[:SHOWN_CHECKS])
+    return tuple(
+        CriterionChecked(
+            criterion=one.check.criterion,
+            command=one.check.command,
+            exit_code=one.exit_code,
+            timed_out=one.timed_out,
+            seconds=one.seconds,
+            tail=one.tail,
+            not_run=one.not_run,
+            wanted=one.check.wanted or None,
+        )
+        for one in checked
+    )
+
+
+def verification_of(event: CriteriaVerified) -> Verification:
+    """What an event tells; the words of its commands are not told."""
+    return Verification(
+        task=event.task,
+        reopened=event.reopened,
+        checked=tuple(
+            Checked(
+                check=Check(
+                    criterion=one.criterion, command=one.command, wanted=one.wanted or SUCCESS
+                ),
+                exit_code=one.exit_code,
+                timed_out=one.timed_out,
+                seconds=one.seconds,
+                tail=one.tail,
+                not_run=one.not_run,
+            )
+            for one in event.checks
+        ),
+    )

@@ -1,0 +1,84 @@
+"""Review points: where a run holds until a person has looked at what was done (SPEC §9; S48).
+
+Whether an iteration came to one is read off the run's state, so nobody has to remember it: the loop
+parks by it, and viewers say by it what is to be looked at.
+
+Why a run does not go on by itself, in words: the loop acts on it, and viewers show it.
+
+Viewers need no more of the loop than this, so it must never know what the loop does about it.
+"""
+
+from __future__ import annotations
+
+from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason
+
+REVIEW = "review"
+"""The reason of a run that is parked for a review; it is no end of its own (SPEC §1, parked)."""
+
+BY_REVIEW_POINT = "a review point"
+"""Who ended a run that does not wait for people."""
+
+
+def review_due(run: RunState) -> str | None:
+    """Why the work up to the last iteration is to be looked at; None where it is not."""
+    if run.last is None:
+        return None
+    points, is_told = run.config.review_points, run.evidence_start == run.last.start
+    done = run.evidence.tasks_done if run.evidence is not None and is_told else ()
+    wanted = [name for name in points.after_tasks if _names_one_of(name, done)]
+    if wanted:
+        return f"done: {', '.join(wanted)}"
+    if points.every and run.last.counted and run.counted % points.every == 0:
+        return f"{count_of(run.counted, 'iteration')} of this run {_are(run.counted)} over"
+    return None
+
+
+def _names_one_of(name: str, tasks: tuple[str, ...]) -> bool:
+    """By an id, or by a title as the plan has it; of several tasks of one title, any."""
+    of_title = title_id(name)
+    return any(task == name or task.partition("-")[0] == of_title for task in tasks)
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+GIT_LOCKED = "git-locked"
+"""The warning that says which lock files keep the next iteration from beginning."""
+
+
+def parked_words(run: RunState) -> str:
+    """What a parked run needs, in words."""
+    if run.phase_reason == EndReason.DECIDE.value and run.question is not None:
+        return f"an answer to: {run.question.question}"
+    if run.phase_reason == EndReason.BLOCKED.value:
+        if run.blocked is not None:
+            return f"the blocker to be resolved: {run.blocked.reason}"
+        if run.current is not None:
+            number = run.current.started.iteration
+            return (
+                f"your word on whose changes they are that iteration {number} left: commit or "
+                "discard them, then: ralph resume; or: ralph stop, then ralph run --resume with "
+                "--take-all or --leave"
+            )
+        if run.warnings and run.warnings[-1].code == GIT_LOCKED:
+            return f"git to be free, then: ralph resume; {run.warnings[-1].message}"
+        return "a task in the plan that is not blocked"
+    if run.phase_reason == REVIEW:
+        due = review_due(run)
+        return "your review" if due is None else f"your review: {due}"
+    return f"a reset: {stuck_words(run.breaker, run.stuck_count, run.config)}"
+
+
+def stuck_words(breaker: Breaker, stuck_count: int, config: Config) -> str | None:
+    """Why the run must not go on by itself: the breaker is OPEN, or R's stuck count is full."""
+    if breaker.state is BreakerState.OPEN:
+        return breaker.reason
+    if config.max_stuck is not None and stuck_count >= config.max_stuck:
+        several = f"{stuck_count} iterations in a row"
+        return f"{'an iteration' if stuck_count == 1 else several} without a commit"
+    return None

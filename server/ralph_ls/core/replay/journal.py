@@ -1,0 +1,450 @@
+"""What another policy would have made of a run that was made: its journal, rehearsed (SPEC §12).
+
+A journal holds what was told; what came in is found again in it, iteration by iteration, and fed
+to the reducer under the policy that is asked about. Under its own settings a run decides again as
+it did.
+
+- *An iteration* brings its report, promises, words, errors, evidence, usage, denials, its agent's
+  exits, its validation and how it was taken back, with the time that each took.
+- *What people did* is done again where they did it: answers, resets and resolved blockers, however
+  they were given. The reducer takes of it what means something to the run as it now stands; a run
+  that has parked and is not helped by it ends there. A stop and a pause are not repeated, since
+  no policy could have foreseen them.
+- *An engine that died* dies again, and what took up the run takes it up.
+- *What broke outside* (a plan that vanished) breaks again.
+- *After the last iteration* the plan is looked at once more, as far as it is known.
+
+It must never know how a journal is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import takewhile
+from typing import TypeVar
+
+from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.loop.evidence.progress import Changes
+from ralph_ls.core.loop.fold import apply
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    EffectFailed,
+    HaltFiles,
+    IterationRead,
+    PlanFacts,
+    Prepared,
+    Resumed,
+    ValidationFinished,
+    WorkCommitted,
+    WorkPushed,
+    WorkUndone,
+)
+from ralph_ls.core.loop.machine.verdict import COMMIT_FAILED
+from ralph_ls.core.loop.rules.validation import verification_of
+from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.replay.driver import (
+    LONGEST_SIMULATION,
+    SIMULATED_LAUNCH,
+    UNKNOWN_TASK,
+    ReplayDriver,
+    SimulatedIteration,
+    SimulatedTurn,
+    simulated_engine,
+)
+from ralph_ls.protocol.config.config import Config, OptionalTasks
+from ralph_ls.protocol.run.events import (
+    AgentExited,
+    AgentStarted,
+    BlockedRaised,
+    BlockedResolved,
+    CommandAccepted,
+    Committed,
+    CriteriaVerified,
+    EventBase,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    PhaseChanged,
+    PlanChanged,
+    PromiseRead,
+    Pushed,
+    QuestionAnswered,
+    QuestionAsked,
+    RalphStatusUpdate,
+    RolledBack,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Validated,
+    WaitStarted,
+    Warned,
+)
+from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import (
+    Baseline,
+    EndReason,
+    Evidence,
+    Mode,
+    Outcome,
+    Phase,
+    PlanCountsView,
+    TaskRef,
+)
+
+EventType = TypeVar("EventType", bound=EventBase)
+
+ReplayPolicy = Callable[[Config], Config]
+"""From the settings that an engine had to those that are asked about."""
+
+
+def simulate_journal(
+    events: Iterable[EventBase], policy: ReplayPolicy
+) -> Iterator[SimulatedIteration]:
+    """Tell of each iteration what it would have come to, up to the run's end.
+
+    The events of no more than two iterations are kept, and none is read that is not needed. A run
+    that would have ended before its first iteration is told of as iteration 0.
+    """
+    rehearsal, n_told = ReplayDriver(), 0
+    chapters = _iteration_slices(events)
+    chapter: _IterationSlice | None = next(chapters)
+    while chapter is not None and not rehearsal.is_over:
+        following = next(chapters, None)
+        if chapter.started is None:
+            _set_out(rehearsal, chapter, policy)
+        else:
+            told = rehearsal.told()
+            rehearsal.advance(chapter.moments[0].passed)
+            if not rehearsal.begin(_prepared(rehearsal, chapter.started)):
+                break
+            if told is not None:
+                yield told
+                n_told = told.iteration
+        _replay(rehearsal, chapter, following, policy)
+        if following is None:
+            _prepare_again(rehearsal, chapter)
+        chapter = following
+    last = rehearsal.told()
+    if last is not None and (last.iteration > n_told or last.verdict is not None):
+        yield last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """One event of the journal, and when it would have come in a run that nobody held up."""
+
+    event: EventBase
+    passed: timedelta
+
+
+@dataclass(slots=True, kw_only=True)
+class _IterationSlice:
+    """An iteration from its start to the next one's; the first is what comes before them all."""
+
+    moments: list[_Moment] = field(default_factory=list)
+    recorded: RunState = field(default_factory=RunState)
+    """The journal's own run after the last of them."""
+
+    @property
+    def started(self) -> IterationStarted | None:
+        first = self.moments[0].event if self.moments else None
+        return first if isinstance(first, IterationStarted) else None
+
+    def find(self, kind: type[EventType]) -> EventType | None:
+        """The last event of a kind; None where there is none."""
+        return next(reversed(self.all(kind)), None)
+
+    def all(self, kind: type[EventType]) -> list[EventType]:
+        """The events of a kind."""
+        return [one.event for one in self.moments if isinstance(one.event, kind)]
+
+
+def _iteration_slices(events: Iterable[EventBase]) -> Iterator[_IterationSlice]:
+    """One after the other; there is always a first."""
+    recorded, chapter = RunState(), _IterationSlice()
+    for event in events:
+        recorded = apply(recorded, event)
+        if isinstance(event, IterationStarted):
+            yield chapter
+            chapter = _IterationSlice()
+        passed = timedelta(seconds=min(recorded.active_seconds, LONGEST_SIMULATION.total_seconds()))
+        chapter.moments.append(_Moment(event=event, passed=passed))
+        chapter.recorded = recorded
+    yield chapter
+
+
+def _set_out(rehearsal: ReplayDriver, chapter: _IterationSlice, policy: ReplayPolicy) -> None:
+    """Start the run as it was started; a piece of a journal may not tell how that was."""
+    began = chapter.find(RunStarted)
+    if began is None:
+        rehearsal.start(policy(Config()))
+    else:
+        halt = _halt_files(chapter.moments, rehearsal.run)
+        rehearsal.start(policy(began.config), began.counts, halt)
+
+
+def _replay(
+    rehearsal: ReplayDriver,
+    chapter: _IterationSlice,
+    following: _IterationSlice | None,
+    policy: ReplayPolicy,
+) -> None:
+    """Let the events of a chapter happen again, as far as they come from outside the loop."""
+    for number, moment in enumerate(chapter.moments):
+        if rehearsal.is_over:
+            return
+        rehearsal.advance(moment.passed)
+        match moment.event:
+            case AgentStarted():
+                _launch(rehearsal)
+            case AgentExited() as exited:
+                rehearsal.feed(_finished(exited))
+            case IterationEnded() as ended:
+                rehearsal.play(_turn(rehearsal, chapter, ended, following))
+            case RunResumed() as resumed:
+                halt = _halt_files(chapter.moments[number + 1 :], rehearsal.run)
+                facts = simulated_engine(policy(resumed.config), resumed.counts, halt)
+                rehearsal.take_up(Resumed(by=resumed.by, facts=facts))
+            case RunEnded(reason=EndReason.FATAL, message=message) if not _was_decided(chapter):
+                rehearsal.feed(EffectFailed(message=message))
+            case event:
+                _replay_user_event(rehearsal, event)
+
+
+def _replay_user_event(rehearsal: ReplayDriver, event: EventBase) -> None:
+    """What a person did, by a command or in a file, is asked of this run as well."""
+    match event:
+        case QuestionAnswered(answer=answer):
+            rehearsal.answer(answer)
+        case BlockedResolved():
+            rehearsal.unblock()
+        case CommandAccepted(command_kind="resume"):
+            rehearsal.resume()
+        case CommandAccepted(command_kind="reset"):
+            rehearsal.reset()
+        case _:
+            pass
+
+
+def _was_decided(chapter: _IterationSlice) -> bool:
+    """Whether the loop itself found the end that its run came to."""
+    ended = chapter.find(IterationEnded)
+    return ended is not None and ended.verdict is not None
+
+
+def _launch(rehearsal: ReplayDriver) -> None:
+    """The agent starts; a second time in an iteration, since the first came to nothing."""
+    if rehearsal.awaits is Awaits.READ:
+        rehearsal.feed(IterationRead(said_nothing=True))
+    rehearsal.feed(SIMULATED_LAUNCH)
+
+
+def _halt_files(moments: Sequence[_Moment], run: RunState) -> HaltFiles:
+    """What stood in the halt files when an engine began, where ``moments`` tell what it found."""
+    told = [moment.event for moment in takewhile(_is_of_the_start, moments)]
+    question = None if run.question is None else run.question.question
+    answer, blocked = None, None if run.blocked is None else run.blocked.reason
+    for event in told:
+        match event:
+            case QuestionAsked():
+                question = event.question
+            case QuestionAnswered():
+                question, answer = event.question, event.answer
+            case BlockedRaised():
+                blocked = event.reason
+            case BlockedResolved():
+                blocked = None
+            case _:
+                pass
+    return HaltFiles(question=question, answer=answer, blocked=blocked)
+
+
+def _is_of_the_start(moment: _Moment) -> bool:
+    match moment.event:
+        case PhaseChanged(phase=phase):
+            return phase is Phase.STARTING
+        case RunEnded() | IterationEnded():
+            return False
+        case _:
+            return True
+
+
+# What the loop looks at and reads.
+
+
+def _prepared(rehearsal: ReplayDriver, started: IterationStarted) -> Prepared:
+    task = started.task
+    if task is not None and task.id in rehearsal.set_aside:
+        task = UNKNOWN_TASK
+    plan = PlanFacts(counts=started.counts, next_task=task)
+    return Prepared(
+        baseline=started.baseline, plan=plan, mode=started.mode, attempts=started.attempts
+    )
+
+
+def _prepare_again(rehearsal: ReplayDriver, chapter: _IterationSlice) -> None:
+    """Before an iteration that never was: the plan may be done, or a budget used up."""
+    if rehearsal.is_over or rehearsal.run.current is not None:
+        return
+    recorded = chapter.recorded
+    counts, end = recorded.counts, recorded.end
+    reason = recorded.phase_reason if end is None else end.reason.value
+    is_held = reason == EndReason.BLOCKED.value and recorded.blocked is None
+    if reason == EndReason.COMPLETE.value and not _was_decided(chapter):
+        # Somebody did what was left, or the run could not have ended so.
+        counts = counts.model_copy(update={"open_required": 0, "blocked_required": 0})
+    plan = PlanFacts(
+        counts=counts, next_task=None if is_held else _next_task(counts, rehearsal.run.config)
+    )
+    rehearsal.begin(Prepared(baseline=Baseline(), plan=plan))
+
+
+def _next_task(counts: PlanCountsView, config: Config) -> TaskRef | None:
+    """Whether there is something to do, as far as numbers tell."""
+    is_optional = config.optional is OptionalTasks.DO and counts.open_optional > 0
+    is_work = counts.open_required > counts.blocked_required or is_optional
+    return UNKNOWN_TASK if is_work or not counts.total else None
+
+
+def _turn(
+    rehearsal: ReplayDriver,
+    chapter: _IterationSlice,
+    ended: IterationEnded,
+    following: _IterationSlice | None,
+) -> SimulatedTurn:
+    exited, validated = chapter.find(AgentExited), chapter.find(Validated)
+    names = ValidationFinished.__dataclass_fields__
+    return SimulatedTurn(
+        finished=AgentFinished(exit_code=0) if exited is None else _finished(exited),
+        read=_read(rehearsal, chapter, ended, following),
+        validation=None
+        if validated is None
+        else ValidationFinished(**{name: getattr(validated, name) for name in names}),
+        undone=_undone(chapter, ended, rehearsal.run.config),
+        committed=_committed(chapter),
+        pushed=_pushed(chapter),
+    )
+
+
+def _undone(chapter: _IterationSlice, ended: IterationEnded, config: Config) -> WorkUndone | None:
+    """How the iteration was taken back; None where it was not, so that nobody knows how it was."""
+    told = chapter.find(RolledBack)
+    if told is None:
+        return None
+    names = ("refused", "backup", "commits", "files", "kept")
+    plan = PlanFacts(counts=ended.counts, next_task=_next_task(ended.counts, config))
+    return WorkUndone(**{name: getattr(told, name) for name in names}, plan=plan)
+
+
+def _committed(chapter: _IterationSlice) -> WorkCommitted | None:
+    """The commit that the loop made, or that failed; None where it had none to make."""
+    if (told := chapter.find(Committed)) is not None:
+        return WorkCommitted(commit=told.commit, files=told.files)
+    failed = [one for one in chapter.all(Warned) if one.code == COMMIT_FAILED]
+    return WorkCommitted(problem=failed[0].message) if failed else None
+
+
+def _pushed(chapter: _IterationSlice) -> WorkPushed:
+    told = chapter.find(Pushed)
+    if told is None:
+        return WorkPushed()
+    names = ("ok", "remote", "branch", "tries", "rejected")
+    return WorkPushed(**{name: getattr(told, name) for name in names}, problem=told.tail)
+
+
+def _finished(exited: AgentExited) -> AgentFinished:
+    names = AgentFinished.__dataclass_fields__
+    return AgentFinished(**{name: getattr(exited, name) for name in names})
+
+
+def _read(
+    rehearsal: ReplayDriver,
+    chapter: _IterationSlice,
+    ended: IterationEnded,
+    following: _IterationSlice | None,
+) -> IterationRead:
+    status, gathered = chapter.find(RalphStatusUpdate), chapter.find(EvidenceGathered)
+    evidence = Evidence() if gathered is None else gathered.evidence
+    is_limited = ended.outcome is Outcome.LIMITED
+    at_limit = ended.failure in {None, AgentFailure.LIMIT}
+    came_to_its_end = ended.outcome in {Outcome.PROGRESS, Outcome.NO_PROGRESS}
+    return IterationRead(
+        report=None if status is None else status.report,
+        promises=tuple(event.promise for event in chapter.all(PromiseRead)),
+        completion_words=ended.completion_words,
+        errors=ended.errors,
+        error_patterns=_error_patterns(ended) if came_to_its_end else (),
+        said_nothing=came_to_its_end and ended.crashes > 0,
+        usage=ended.usage,
+        denied_tools=_denied_tools(ended),
+        failed=is_limited,
+        failure_kind=ended.failure,
+        limit=_limit(rehearsal, chapter) if is_limited and at_limit else None,
+        session=ended.session,
+        plan_changed=_is_plan_changed(chapter, evidence),
+        changes=Changes(
+            commits=evidence.commits,
+            files=evidence.files,
+            paths=evidence.paths,
+            fingerprint=evidence.fingerprint,
+            again=evidence.again,
+            cosmetic=evidence.cosmetic,
+            advanced=evidence.advanced,
+            engine_output=evidence.engine_output,
+        ),
+        tasks_done=evidence.tasks_done,
+        plan=_plan_as_left(chapter, rehearsal.run.config)
+        or _plan_after(ended, following, rehearsal.run.config),
+        verified=tuple(verification_of(event) for event in chapter.all(CriteriaVerified)),
+        must_validate=chapter.find(Validated) is not None,
+    )
+
+
+def _plan_as_left(chapter: _IterationSlice, config: Config) -> PlanFacts | None:
+    """The plan as the agent left it, where that was taken back; None where it was not."""
+    changed = chapter.find(PlanChanged)
+    if changed is None or chapter.find(RolledBack) is None:
+        return None
+    return PlanFacts(counts=changed.counts, next_task=_next_task(changed.counts, config))
+
+
+def _error_patterns(ended: IterationEnded) -> tuple[str, ...]:
+    """Each line of an iteration's errors has its streak; only the first are told as they were."""
+    return tuple(ended.breaker.error_streaks)
+
+
+def _denied_tools(ended: IterationEnded) -> tuple[str, ...] | None:
+    if ended.permission_denials is None:
+        return None
+    return ended.denied_tools or ("a tool",) * min(1, ended.permission_denials)
+
+
+def _limit(rehearsal: ReplayDriver, chapter: _IterationSlice) -> Limit:
+    """Until when the run waited, by the simulation's own clock."""
+    waited = chapter.find(WaitStarted)
+    if waited is None:
+        return Limit()
+    return Limit(resets_at=rehearsal.now + min(waited.until - waited.at, LONGEST_SIMULATION))
+
+
+def _is_plan_changed(chapter: _IterationSlice, evidence: Evidence) -> bool:
+    """Its text is not told; numbers are, and what a plan iteration was judged by."""
+    started = chapter.started
+    planned = started is not None and started.mode is Mode.PLAN and evidence.progress
+    return planned or chapter.find(PlanChanged) is not None
+
+
+def _plan_after(
+    ended: IterationEnded, following: _IterationSlice | None, config: Config
+) -> PlanFacts:
+    """The plan after the iteration; what was to do then is what was done next."""
+    begun = None if following is None else following.started
+    if begun is not None:
+        return PlanFacts(counts=ended.counts, next_task=begun.task)
+    is_complete = ended.verdict is not None and ended.verdict.reason is EndReason.COMPLETE
+    return PlanFacts(
+        counts=ended.counts, next_task=None if is_complete else _next_task(ended.counts, config)
+    )

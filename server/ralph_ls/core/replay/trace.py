@@ -1,0 +1,294 @@
+"""One line of a trace: what is known of one iteration, and what of the line cannot be used.
+
+A trace is how somebody tells ``ralph simulate`` of a run that this program has not made: one JSON
+object an iteration, by hand or out of another tool (SPEC §12). Whatever stands there gives a line
+or none, and problems; nothing of it raises. A field that cannot be used is left out and told.
+
+It must never know what follows from a line: it only puts it into the words of the loop's inputs.
+
+========== =========================================================================================
+field      what it holds
+========== =========================================================================================
+report     The status block: its upper-case keys with texts, numbers or booleans; or its text; or
+           what ``ralph read --json`` gives as ``report``.
+evidence   What was seen to change: ``commits``, ``files``, ``tasks``, each a number or a list. With
+           it only that counts; without it the report's numbers do: FILES_MODIFIED or
+           TASKS_COMPLETED_THIS_LOOP above 0 is read as changed files and a commit.
+errors     Error lines, as a list or a text.
+finalText  The agent's last text: promises, words and errors in it count as in a run, and so does a
+           status block where there is no ``report``. An empty text is an agent that said nothing.
+promise    ``{"kind": "complete|blocked|decide", "text": "…"}``, or a text such as
+           ``DECIDE:red or blue?``; or a list of these.
+plan       The plan after the iteration: ``{"total", "open", "blocked", "marker"}``. Without it
+           nothing is known of the plan, so that it refuses and confirms nothing.
+task       The id of the task that the iteration was given. Attempts are counted only with it.
+limit      True where the agent was at its usage limit, or ``{"resetsAt": …}``; the time itself is
+           not used, since a simulation has a time of its own.
+deniedTools The tools that were not permitted: their names, or how many there were.
+exitCode   The agent's exit code; 0 where it is not given.
+timedOut   True where the iteration ran out of time.
+validated  Whether the validation script was content.
+========== =========================================================================================
+
+What a policy would have made of a trace, iteration by iteration (SPEC §12).
+
+The rules are those of a run, since ``rehearsal`` feeds its reducer. Here a trace is turned into
+what that reducer looks at and reads. What a trace does not tell is taken as follows:
+
+- *Time* is made up: every iteration takes a minute.
+- *The plan*, where a line says nothing of it, has no tasks in numbers and one to do that nobody
+  can name: so it refuses nothing, needs no confirming, and counts no attempts.
+- *A task* that the policy has set aside is not taken again. Where the trace takes it all the same,
+  its iteration is one on a task that nobody can name.
+- *People* are not there, so a run that needs one ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.errors import normalise
+from ralph_ls.core.loop.evidence.progress import Changes
+from ralph_ls.core.loop.inputs import (
+    AgentFinished,
+    IterationRead,
+    PlanFacts,
+    Prepared,
+    ValidationFinished,
+)
+from ralph_ls.core.replay.driver import (
+    UNKNOWN_TASK,
+    ReplayDriver,
+    SimulatedIteration,
+    SimulatedTurn,
+)
+from ralph_ls.core.replay.trace_fields import (
+    READERS,
+    TraceEvidence,
+    TraceLineDraft,
+    TraceProblem,
+    clean_text,
+    kind_of,
+    names_of,
+    problem_of,
+)
+from ralph_ls.protocol.config.config import Config, OnHalt
+from ralph_ls.protocol.run.report import Promise, Report, ReportKind
+from ralph_ls.protocol.run.values import Baseline, CommitSeen, PlanCountsView, TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceLine:
+    """What is known of one iteration, in the words of the loop's inputs."""
+
+    report: Report | None = None
+    promises: tuple[Promise, ...] = ()
+    completion_words: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    error_patterns: tuple[str, ...] = ()
+    said_nothing: bool = False
+    changes: Changes = Changes()
+    tasks_done: tuple[str, ...] = ()
+    counts: PlanCountsView | None = None
+    """The plan after the iteration; None: nothing is known of it."""
+    task: TaskRef | None = None
+    """None: nobody knows which one."""
+    limited: bool = False
+    denied_tools: tuple[str, ...] | None = None
+    exit_code: int = 0
+    timed_out: bool = False
+    validated: bool | None = None
+    """None: there was no validation."""
+
+
+ParsedTraceLine = tuple[TraceLine | None, tuple[TraceProblem, ...]]
+"""A line, or None where it tells of no iteration; and its problems."""
+
+
+def parse_trace_line(
+    text: str,
+    *,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> ParsedTraceLine:
+    """Read one line of a trace; any text gives a line or none, and problems.
+
+    ``preferred`` is the profile's own block, ``complete_word`` its ``promise.complete``.
+    """
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return None, (problem_of("not-json", f"this is no JSON, so it is left out: {why}"),)
+    return read_trace_value(value, preferred=preferred, complete_word=complete_word)
+
+
+def read_trace_value(
+    value: object,
+    *,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> ParsedTraceLine:
+    """Read one JSON value as a line of a trace; see ``parse_trace_line``."""
+    if not isinstance(value, dict):
+        message = f"an iteration is a JSON object, this is {kind_of(value)}; it is left out"
+        return None, (problem_of("no-object", message),)
+    draft = TraceLineDraft(preferred=preferred, complete_word=complete_word)
+    known = {name: given for name, given in value.items() if name in READERS}
+    for name, given in known.items():
+        if given is not None:
+            READERS[name](draft, given)
+    for name in value:
+        if name not in READERS:
+            shown = clean_text(str(name))[:80]
+            draft.tell("unknown-field", shown, f"nothing is known of a field {shown!r}")
+    if not any(given is not None for given in known.values()):
+        fields = ", ".join(READERS)
+        draft.tell("nothing-told", "", f"this tells nothing of its iteration; it may have {fields}")
+    return _line_of(draft), tuple(draft.problems)
+
+
+def _line_of(draft: TraceLineDraft) -> TraceLine:
+    reading, report, values = draft.reading, draft.report, draft.values
+    if report is None and reading is not None:
+        report = reading.report
+    errors = draft.errors if reading is None else (*draft.errors, *reading.errors)
+    errors = tuple(dict.fromkeys(errors))
+    promises = draft.promises if reading is None else (*draft.promises, *reading.promises)
+    task: TaskRef | None = values.pop("task", None)
+    seen = draft.evidence if draft.evidence is not None else _claimed(report)
+    is_silent = reading is not None and not reading.text.strip()
+    return TraceLine(
+        report=report,
+        promises=tuple(dict.fromkeys(promises)),
+        completion_words=() if reading is None else reading.completion,
+        errors=errors,
+        error_patterns=tuple(dict.fromkeys(map(normalise, errors))),
+        said_nothing=is_silent and report is None and not promises,
+        changes=_changes_of(seen),
+        tasks_done=_tasks_of(seen, task),
+        task=task,
+        **values,
+    )
+
+
+def _claimed(report: Report | None) -> TraceEvidence:
+    """What a report says of itself, taken as seen: files that changed, and a commit of them."""
+    if report is None or not (report.files_modified or report.tasks_completed):
+        return TraceEvidence()
+    return TraceEvidence(
+        commits=(1, ()),
+        files=(max(1, report.files_modified), ()),
+        tasks=(report.tasks_completed, ()),
+    )
+
+
+def _changes_of(seen: TraceEvidence) -> Changes:
+    (n_commits, hashes), (n_files, paths) = seen.commits, seen.files
+    # A trace names the agent's commits; one that touched nothing but the plan is not told in it.
+    return Changes(
+        commits=tuple(
+            CommitSeen(hash=name, subject="", files=max(1, n_files))
+            for name in names_of(n_commits, hashes, lambda number: f"{number:040x}")
+        ),
+        files=n_files,
+        paths=paths,
+    )
+
+
+def _tasks_of(seen: TraceEvidence, task: TaskRef | None) -> tuple[str, ...]:
+    """Ids of the tasks that were done; of those that are only counted, the first is its own."""
+    n_tasks, ids = seen.tasks
+    own = (task.id,) if task is not None and not ids else ids
+    return names_of(n_tasks, own, lambda number: f"task-{number}")
+
+
+ITERATION_TIME = timedelta(minutes=1)
+"""How long each iteration of a trace takes."""
+
+EMPTY_LINE = TraceLine()
+"""What is known before the first line, and of an iteration that never was."""
+
+
+def simulate_lines(lines: Iterable[TraceLine], config: Config) -> Iterator[SimulatedIteration]:
+    """Tell of each line what it would have come to under ``config``, up to the run's end.
+
+    No more of ``lines`` is read than is needed, and nothing of them is kept. An end that is found
+    before the next iteration, in the plan or in a budget, is told of the iteration before it.
+    """
+    alone = config.model_copy(update={"on_halt": OnHalt.EXIT, "task": None})
+    rehearsal, before = ReplayDriver(), EMPTY_LINE
+    rehearsal.start(alone)
+    for number, line in enumerate(lines, start=1):
+        told = rehearsal.told()
+        if not rehearsal.begin(_prepared(rehearsal, before, line)):
+            break
+        if told is not None:
+            yield told
+        rehearsal.advance(ITERATION_TIME * number)
+        rehearsal.play(_turn(rehearsal, line))
+        if rehearsal.is_over:
+            break
+        before = line
+    else:
+        if before is not EMPTY_LINE:
+            rehearsal.begin(_prepared(rehearsal, before, EMPTY_LINE))
+    if (last := rehearsal.told()) is not None:
+        yield last
+
+
+def _prepared(rehearsal: ReplayDriver, before: TraceLine, line: TraceLine) -> Prepared:
+    """The plan as the last iteration left it, and the task that this one was given."""
+    plan = _plan(rehearsal, before.counts, line.task)
+    return Prepared(baseline=Baseline(), plan=plan)
+
+
+def _plan(
+    rehearsal: ReplayDriver, counts: PlanCountsView | None, task: TaskRef | None
+) -> PlanFacts:
+    set_aside = rehearsal.set_aside
+    if task is not None:
+        next_task = UNKNOWN_TASK if task.id in set_aside else task
+        return PlanFacts(counts=counts or PlanCountsView(), next_task=next_task)
+    if counts is None or not counts.total:
+        return PlanFacts(counts=counts or PlanCountsView(), next_task=UNKNOWN_TASK)
+    # Whether the trace's plan has what this policy set aside among the blocked, nobody can tell.
+    n_held = max(counts.blocked_required, len(set_aside))
+    is_work = counts.open_required > n_held
+    return PlanFacts(counts=counts, next_task=UNKNOWN_TASK if is_work else None)
+
+
+def _turn(rehearsal: ReplayDriver, line: TraceLine) -> SimulatedTurn:
+    validation = None
+    if line.validated is not None:
+        validation = ValidationFinished(
+            ok=line.validated,
+            exit_code=0 if line.validated else 1,
+            timed_out=False,
+            seconds=0.0,
+            tail="",
+        )
+    return SimulatedTurn(
+        finished=AgentFinished(exit_code=line.exit_code, timed_out=line.timed_out),
+        read=IterationRead(
+            report=line.report,
+            promises=line.promises,
+            completion_words=line.completion_words,
+            errors=line.errors,
+            error_patterns=line.error_patterns,
+            said_nothing=line.said_nothing,
+            # Who says so knows that the agent did not get over it.
+            failed=line.limited,
+            denied_tools=line.denied_tools,
+            limit=Limit() if line.limited else None,
+            changes=line.changes,
+            tasks_done=line.tasks_done,
+            plan=_plan(rehearsal, line.counts, None),
+            must_validate=validation is not None,
+        ),
+        validation=validation,
+    )

@@ -1,0 +1,239 @@
+"""The texts that a profile begins with, apart from its plan (S, Bootstrap and Setup; R).
+
+Each is a beginning that a person goes on with, so it says itself what belongs where. This module
+must never know a folder.
+
+A task's description as a specification, where every agent of the loop reads it (S, specs/).
+
+A plan is no place for it: a list of criteria in it would be read as tasks. This module must never
+know a folder; it works on texts and names within ``specs/``.
+
+Where the text of a request comes from, and what a set-up writes of it (A; SPEC §8).
+
+This module must never know a folder, nor fetch anything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from datetime import date
+
+from ralph_ls.core.plan.front_matter import read_front_matter
+from ralph_ls.core.plan.skeleton import spec_index_skeleton
+from ralph_ls.core.plan.specs import read_index
+from ralph_ls.core.plan.titles import fold
+from ralph_ls.protocol.lsp.setup import DraftItem
+from ralph_ls.protocol.plan import read_reference
+
+WRAPPER = """\
+#!/bin/sh
+# The loop of this repository: ./ralph runs to the end, ./ralph 20 at most 20 iterations.
+# The program's own commands work too, such as ./ralph status and ./ralph stop.
+set -eu
+cd "$(dirname "$0")"
+program=
+IFS=:
+for folder in $PATH; do
+    if [ -f "$folder/ralph" ] && [ -x "$folder/ralph" ] && [ ! "$folder/ralph" -ef ./ralph ]; then
+        program=$folder/ralph
+        break
+    fi
+done
+if [ -z "$program" ]; then
+    echo "ralph: the program ralph is not on PATH; install ralph-ls, for example with pipx" >&2
+    exit 127
+fi
+case ${1:-} in
+"" | [0-9]* | -*) set -- run "$@" ;;
+esac
+exec "$program" "$@"
+"""
+"""``ralph`` in the root (S, Entry Point Script), which is executable.
+
+It passes itself over on PATH, where somebody has put the root of the repository there.
+"""
+
+VALIDATE_EXAMPLE = """\
+#!/bin/sh
+# What has to hold after each iteration; where it fails, the run ends with code 5.
+# To use it, put in what your project needs, then:
+#   mv {path}.example {path}
+#   chmod +x {path}
+#   ralph allow
+set -e
+
+echo "Running tests..."
+npm test
+
+echo "Running linter..."
+npm run lint
+
+echo "Checking build..."
+npm run build
+
+echo "All validation passed"
+"""
+
+SPEC_NAME = "my-feature.md"
+"""Within ``specs/``: the specification that a person begins with."""
+
+PROGRESS_NOTES = """\
+# Progress
+
+Notes of each iteration for those that come after it.
+"""
+
+REQUIREMENTS = """\
+# Requirements
+
+What is to be built, and why: the stories of the plan say it piece by piece.
+"""
+
+
+def validate_example(path: str) -> str:
+    """An example of the script whose path in the work tree this is (S, Optional Validation)."""
+    return VALIDATE_EXAMPLE.format(path=path)
+
+
+def spec_skeleton(*, created: date) -> str:
+    """A specification with S's headings and nothing asked for (S, Example Spec Structure)."""
+    return f"---\nstatus: active\ncreated: {created.isoformat()}\ntags: []\n---\n{_SPEC}"
+
+
+def is_untouched_spec(text: str) -> bool:
+    """Whether a specification still asks for nothing, since nobody has written into it."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    end = read_front_matter(text).end_line + 1
+    return "\n".join(lines[end:]).strip() == _SPEC.strip()
+
+
+_SPEC = """
+# Feature: <name>
+
+## Overview
+
+<What it is, and what for>
+
+## Requirements
+
+- <What it has to do>
+
+## Success Criteria
+
+- <How one sees that it is done: a command, and what it has to give>
+
+## Open Questions
+
+- <What is to be settled yet>
+"""
+
+
+LONGEST_SLUG = 40
+LONGEST_TITLE = 80
+
+_TAKEN = frozenset(
+    {"readme", "con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
+)
+"""Names that are the index's, or that some systems keep for themselves."""
+
+
+def spec_title(description: str) -> str:
+    """One line for the whole: its first words that are no label of their own."""
+    lines = [" ".join(_HEAD.sub("", line).split()) for line in description.splitlines()]
+    told = [line for line in lines if line]
+    title = next((line for line in told if not line.endswith((":", "\uff1a"))), "") or "".join(
+        told[:1]
+    )
+    if len(title) <= LONGEST_TITLE:
+        return title
+    words = title[:LONGEST_TITLE].rsplit(" ", 1)[0]
+    return f"{words.rstrip(' ,;:')}…"
+
+
+def spec_file_name(description: str, taken: Collection[str]) -> str:
+    """A file name within ``specs/`` that nobody has; ``taken`` are those that are there."""
+    slug = _slug(spec_title(description))
+    in_use = {name.casefold() for name in taken}
+    candidates = (slug if number == 1 else f"{slug}-{number}" for number in range(1, 10_000))
+    return next(f"{one}.md" for one in candidates if f"{one}.md".casefold() not in in_use)
+
+
+def spec_text(description: str, *, created: date) -> str:
+    """The specification: front matter, a title, and the description as it was given."""
+    body = description.replace("\r\n", "\n").strip()
+    heading = "" if _HEADING.match(body) else f"# {spec_title(description)}\n\n"
+    return f"---\nstatus: active\ncreated: {created.isoformat()}\n---\n\n{heading}{body}\n"
+
+
+def is_text_of(text: str, description: str) -> bool:
+    """Whether a specification says just this, whenever it was made."""
+    body = description.replace("\r\n", "\n").strip()
+    return bool(body) and text.replace("\r\n", "\n").rstrip().endswith(f"\n{body}")
+
+
+def with_index_entry(index: str | None, name: str, description: str, *, today: date) -> str:
+    """The index ``specs/README.md`` with an entry for it, below the active ones.
+
+    One that names it already stays as it is.
+    """
+    text = spec_index_skeleton() if index is None else index
+    if any(entry.name == name for entry in read_index(text)):
+        return text
+    title = " ".join(re.sub(r"[\[\]()#]", " ", spec_title(description)).split())
+    newline = "\r\n" if "\r\n" in text else "\n"
+    entry = [f"### {title} ({name})", "", "- **Status**: Active", f"- **Last Updated**: {today}"]
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    active = next((at for at, line in enumerate(lines) if _ACTIVE.match(line)), None)
+    if active is None:
+        lines += ["", "## Active Specifications"]
+        active = len(lines) - 1
+    end = next((at for at in range(active + 1, len(lines)) if _PART.match(lines[at])), len(lines))
+    while not lines[end - 1].strip():
+        end -= 1
+    lines[end:end] = ["", *entry]
+    return newline.join([*lines, ""])
+
+
+def _slug(title: str) -> str:
+    """Letters and digits of any script in lower case, with dashes between."""
+    words = unicodedata.normalize("NFC", title).lower()
+    slug = re.sub(r"[^\w]+|_+", "-", words).strip("-")
+    if len(slug) > LONGEST_SLUG:
+        cut = slug[: LONGEST_SLUG + 1]
+        slug = (cut.rsplit("-", 1)[0] if "-" in cut else cut[:LONGEST_SLUG]).strip("-")
+    if not slug:
+        return "task"
+    return f"task-{slug}" if slug in _TAKEN else slug
+
+
+_HEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|[0-9]{1,9}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"#\s+\S")
+_ACTIVE = re.compile(r"#{1,2}[ \t]+active\b", re.IGNORECASE)
+_PART = re.compile(r"#{1,2}[ \t]")
+
+
+REQUEST_FILE = "issue.md"
+"""Where a request is written that a person gives as text."""
+
+
+def issue_key(named: str) -> str:
+    """Which key of ``[issue]`` takes what a person named: ``github``, else ``file``."""
+    return "file" if read_reference(named) is None else "github"
+
+
+def request_text(description: str, items: Sequence[DraftItem]) -> str:
+    """The request as it was given, with a title where it is longer; items are its parts."""
+    body = description.replace("\r\n", "\n").strip()
+    title = spec_title(body)
+    has_title = _HEADING.match(body) or title == body
+    text = body if has_title else f"# {title}\n\n{body}"
+    lines = [line for item in items for line in _lines_of(item)]
+    return "\n".join([text, *(["", "## What belongs to it", "", *lines] if lines else []), ""])
+
+
+def _lines_of(item: DraftItem) -> list[str]:
+    details = [fold(line) for line in item.detail.splitlines() if line.strip()]
+    return [f"- {fold(item.title)}", *(f"  {line}" for line in details)]
