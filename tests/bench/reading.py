@@ -24,10 +24,10 @@ from pathlib import Path
 
 import msgspec
 
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.claude.records import AssistantRecord, UserRecord
-from ralph_ls.core.agent.decode.final import Decoder
-from ralph_ls.core.agent.reading import read_final
+from ralph_ls.core.agent.decode.claude.records import ClaudeAssistantRecord, ClaudeUserRecord
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.output_parser import parse_result
+from ralph_ls.core.agent.result import Decoder
 from ralph_ls.protocol.config.agent import Dialect
 from tests.bench.figures import Figure
 from tests.bench.more_streams import gemini_stream, opencode_stream, qwen_stream
@@ -53,7 +53,7 @@ BY_HAND = (
     " | sed -n '/---RALPH_STATUS---/,/---END_RALPH_STATUS---/p'"
 )
 
-KINDS = ((b'{"type":"assistant"', AssistantRecord), (b'{"type":"user"', UserRecord))
+KINDS = ((b'{"type":"assistant"', ClaudeAssistantRecord), (b'{"type":"user"', ClaudeUserRecord))
 
 MORE = (Dialect.GEMINI, Dialect.QWEN, Dialect.OPENCODE)
 
@@ -140,7 +140,7 @@ def _of_the_end(dialect: Dialect) -> Figure:
         decoder.finish()
         final = decoder.final()
         between = time.process_time()
-        reading = read_final(final)
+        reading = parse_result(final)
         readings.append(time.process_time() - between)
         ends.append(between - before)
         if reading.report is None:

@@ -20,8 +20,8 @@ from typing import Any
 
 from msgspec import structs
 
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from tests.conftest import GIT_CONFIG
 from tests.e2e.neutral import Names, without_chance
@@ -169,7 +169,7 @@ def record(scene: Scene, name: str) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def understood(recording: bytes, dialect: Dialect) -> tuple[list[Any], Final]:
+def understood(recording: bytes, dialect: Dialect) -> tuple[list[Any], AgentResult]:
     """What is read out of a recording, but for where in it: lengths are chance."""
     decoder = decoder_for(dialect, folder="/repo")
     messages = [*decoder.feed(recording), *decoder.finish()]

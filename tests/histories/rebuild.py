@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.agent.failure import WORDS
+from ralph_ls.core.agent.failures import FAILURE_TEXTS
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -424,7 +424,7 @@ class _Finder:
             return {}
         texts = [event.message for event in mine if event.kind == "warned"]
         texts += [] if end.verdict is None else [end.verdict.message]
-        known = WORDS[end.failure]
+        known = FAILURE_TEXTS[end.failure]
         said = next((text.partition(known)[2] for text in texts if known in text), "")
         words, _, rest = (
             said.removeprefix(": ").partition("; ") if said[:1] == ":" else ("", "", "")
@@ -433,14 +433,14 @@ class _Finder:
         remedy = rest.removesuffix("; then go on with: ralph run --resume") if is_end else ""
         return {"failure_kind": end.failure, "failure": words, "remedy": remedy, "failed": True}
 
-    def _limit(self, end: Any) -> Limit | None:
+    def _limit(self, end: Any) -> AccountLimit | None:
         """The usage limit, where one was waited for."""
         if end is None or end.outcome is not Outcome.LIMITED:
             return None
         if end.failure not in {None, AgentFailure.LIMIT}:
             return None
         waits = (event for event in self._coming if event.kind == "waitStarted")
-        return Limit(resets_at=next((event.until for event in waits), None))
+        return AccountLimit(resets_at=next((event.until for event in waits), None))
 
     def _question(self, mine: Sequence[Any]) -> str:
         said = (event.message for event in mine if event.kind == "warned" and event.code == ASKED)

@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
     AgentLaunched,
@@ -415,7 +415,7 @@ class _Cleaner:
             case IterationRead(verified=verified) if verified:
                 return replace(given, verified=tuple(map(_timed, verified)))
             case IterationRead(limit=limit) if limit is not None:
-                return replace(given, limit=Limit())
+                return replace(given, limit=AccountLimit())
             case ValidationFinished():
                 return replace(given, seconds=0.25)
             case WorkUndone(backup=str()):

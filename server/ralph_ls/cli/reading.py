@@ -17,10 +17,10 @@ import typer
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import complain, emit_json, say
-from ralph_ls.core.agent import reading
-from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
-from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.agent.overlooked import Overlooked, find_overlooked
+from ralph_ls.core.agent import output_parser
+from ralph_ls.core.agent.ignored_signals import IgnoredSignal, find_ignored_signals
+from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.gate import (
     NOT_COMPLETE,
@@ -99,17 +99,17 @@ def read_output(
     preferred = profile_of(config.profile).own_block
     complete_word = config.promise.complete
     stream = _input_of(file)
-    final = reading.decode_output(stream, dialect=dialect, mapping=mapping)
-    found = reading.read_final(final, preferred=preferred, complete_word=complete_word)
-    overlooked = find_overlooked(
+    final = output_parser.decode_output(stream, dialect=dialect, mapping=mapping)
+    found = output_parser.parse_result(final, preferred=preferred, complete_word=complete_word)
+    overlooked = find_ignored_signals(
         found,
         preferred=preferred,
         complete_word=complete_word,
-        elsewhere=find_elsewhere(stream, dialect, mapping),
+        elsewhere=find_misplaced_signals(stream, dialect, mapping),
     )
     if as_json:
         entries = [dataclasses.asdict(entry) for entry in overlooked]
-        emit_json({**reading.to_json(found), "overlooked": entries})
+        emit_json({**output_parser.to_json(found), "overlooked": entries})
         return
     _show_reading(found, dialect)
     if is_given:
@@ -219,7 +219,7 @@ def _input_of(file: str) -> bytes:
     return found
 
 
-def _show_reading(found: reading.Reading, dialect: Dialect) -> None:
+def _show_reading(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
     if found.report is None:
         say("Report: none")
     else:
@@ -245,7 +245,7 @@ def _indented(value: str) -> str:
     return value.replace("\n", "\n    ")
 
 
-def _show_stream_facts(found: reading.Reading, dialect: Dialect) -> None:
+def _show_stream_facts(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
     """What only an agent that prints records can tell."""
     if found.failed:
         say(f"Failed: {found.why or 'the agent says so'}")
@@ -262,7 +262,7 @@ def _show_stream_facts(found: reading.Reading, dialect: Dialect) -> None:
         say(f"Unknown, since {what} does not tell it: {', '.join(unknown)}")
 
 
-def _unknown(found: reading.Reading, dialect: Dialect) -> list[str]:
+def _unknown(found: output_parser.ParsedOutput, dialect: Dialect) -> list[str]:
     """What is known of an agent that tells more, in words."""
     usage = found.usage
     facts = {
@@ -275,7 +275,7 @@ def _unknown(found: reading.Reading, dialect: Dialect) -> list[str]:
     return [name for name, is_unknown in facts.items() if is_unknown]
 
 
-def _until(limit: Limit) -> str:
+def _until(limit: AccountLimit) -> str:
     if limit.resets_at is not None:
         return f"until {to_wire_time(limit.resets_at)}"
     if limit.resets_in is not None:
@@ -285,7 +285,7 @@ def _until(limit: Limit) -> str:
     return "until when, the agent does not say"
 
 
-def _show_gate(found: reading.Reading, config: Config) -> None:
+def _show_gate(found: output_parser.ParsedOutput, config: Config) -> None:
     """What the gate would make of this output, were it an iteration with nothing left to do."""
     given = GateInputs(
         report=found.report,
@@ -309,7 +309,7 @@ def _show_gate(found: reading.Reading, config: Config) -> None:
         say(f"  ! {signal}, which is no signal to this gate")
 
 
-def _missing(found: reading.Reading, config: Config) -> str:
+def _missing(found: output_parser.ParsedOutput, config: Config) -> str:
     report = found.report
     if config.gate.rule is GateRule.VERIFIED:
         return f"it does not promise {config.promise.complete}"
@@ -325,7 +325,7 @@ def _missing(found: reading.Reading, config: Config) -> str:
     return f"it has {count} of {limit} completion indicators; they add up over iterations"
 
 
-def _show_overlooked(overlooked: Sequence[Overlooked]) -> None:
+def _show_overlooked(overlooked: Sequence[IgnoredSignal]) -> None:
     if overlooked:
         say("\nNot counted:")
     for what, group in itertools.groupby(overlooked, key=lambda entry: entry.what):

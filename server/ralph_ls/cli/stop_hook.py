@@ -182,11 +182,11 @@ def _uncommitted(root: Path, stops: StopHookState) -> list[str]:
 
 
 def _halts(given: HookInput) -> bool:
-    from ralph_ls.core.agent.last_words import last_words, promises_to_halt
+    from ralph_ls.core.agent.transcript_tail import final_text_of_transcript, has_halting_promise
     from ralph_ls.store.files import open_regular
 
     if given.last_assistant_message is not None:
-        return promises_to_halt(given.last_assistant_message)
+        return has_halting_promise(given.last_assistant_message)
     if not given.transcript_path:
         return False
     try:
@@ -195,7 +195,7 @@ def _halts(given: HookInput) -> bool:
             end = file.read().decode("utf-8", errors="replace")
     except OSError:
         return False
-    return promises_to_halt(last_words(reversed(end.splitlines())))
+    return has_halting_promise(final_text_of_transcript(reversed(end.splitlines())))
 
 
 def _say(message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.decode.told import Told
+from ralph_ls.core.agent.messages import AgentMessage
 from ralph_ls.core.views.messages import message_line
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.workspace import Workspace
@@ -44,7 +44,7 @@ def log_output(log: Log, stream: str, data: bytes, dialect: Dialect) -> None:
         log.write(data)
 
 
-def log_messages(log: Log, messages: list[Told], dialect: Dialect) -> None:
+def log_messages(log: Log, messages: list[AgentMessage], dialect: Dialect) -> None:
     """Log the words of an agent that prints records, in a log for people."""
     if dialect is Dialect.TEXT or isinstance(log, JsonlLog):
         return

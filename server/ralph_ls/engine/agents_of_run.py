@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.core.agent.metering import METERS, Metering, cost_metering
+from ralph_ls.core.agent.usage import METERING_BY_DIALECT, Metering, cost_metering
 from ralph_ls.core.loop.rules.agent_choice import models_for, other_agents
 from ralph_ls.core.redaction.redactor import secrets_of
 from ralph_ls.engine.agent_choice import choose_agent
@@ -56,7 +56,7 @@ def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> No
 
 def metering_of(config: Config, name: str, agent: Agent, *, is_cost: bool) -> Metering:
     """When it is known what an agent of the run uses: its cost, or its tokens."""
-    meter = METERS[agent.dialect]
+    meter = METERING_BY_DIALECT[agent.dialect]
     if not is_cost:
         return meter.tokens
     if agent.reports_cost:
@@ -78,7 +78,7 @@ _OF_COST = (
 
 def _unmetered(agent: Agent, limit: str, *, is_cost: bool) -> str:
     what = "what it costs" if is_cost else "the tokens that it uses"
-    has_tokens = is_cost and METERS[agent.dialect].tokens is not Metering.NEVER
+    has_tokens = is_cost and METERING_BY_DIALECT[agent.dialect].tokens is not Metering.NEVER
     price = "add a price for its model under [prices], " if has_tokens else ""
     return (
         f"{limit} cannot be kept, since the agent {agent.name!r} does not report {what}; limit "

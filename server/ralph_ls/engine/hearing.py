@@ -11,14 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ralph_ls.core.agent.context import ContextWatch, window_of
-from ralph_ls.core.agent.decode.final import Final, Limit, reset_of
-from ralph_ls.core.agent.decode.told import FileTold, Told
-from ralph_ls.core.agent.failure import Failure, remedy_of
-from ralph_ls.core.agent.prices import price_for, priced
-from ralph_ls.core.agent.process_end import failure_of
-from ralph_ls.core.agent.reading import Reading, read_final
-from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.agent.context import ContextMonitor, context_window_of
+from ralph_ls.core.agent.failures import Failure, process_failure, remedy_of
+from ralph_ls.core.agent.messages import AgentMessage, EmittedFile
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, reset_time
+from ralph_ls.core.agent.usage import add_usage, price_for, with_estimated_cost
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
 from ralph_ls.core.loop.profiles import profile_of
@@ -46,12 +44,12 @@ KEPT_PATHS = 10_000
 class Heard:
     """What the agents of an iteration said, all in all."""
 
-    reading: Reading
+    reading: ParsedOutput
     """Of the last one."""
     usage: Usage | None
     """Of all of them."""
     session: SessionSeen | None
-    limit: Limit | None
+    limit: AccountLimit | None
     """With the time at which it is lifted, where that is known."""
     touched: tuple[str, ...]
     """Files that it says it wrote, relative to where it works."""
@@ -92,7 +90,7 @@ class Hearing:
         """Iteration and attempt of the agent that this engine listened to last."""
         self._touched: dict[str, None] = {}
         self._spending = SpendingWatch(workspace.config, None)
-        self._context = ContextWatch()
+        self._context = ContextMonitor()
         self._window: int | None = None
         """Of the model, as an agent of this run has told it."""
         self._model: str | None = None
@@ -124,8 +122,8 @@ class Hearing:
         self._model = effect.model or agent.model
         price = price_for(config.prices, self._model)
         self._spending = SpendingWatch(config, self._spent, price=price, run_spent=effect.run_usage)
-        window = config.context_window or self._window or window_of(self._model)
-        self._context = ContextWatch(window=window, prompt_characters=prompt_characters)
+        window = config.context_window or self._window or context_window_of(self._model)
+        self._context = ContextMonitor(window=window, prompt_characters=prompt_characters)
         self.dialect = agent.dialect
         self._before = self._earlier_usage(effect)
         self._mapping = mapping_of(config, agent.name)
@@ -139,17 +137,17 @@ class Hearing:
         )
         self._heard = (effect.start, effect.attempt)
 
-    def take(self, data: bytes) -> list[Told]:
+    def take(self, data: bytes) -> list[AgentMessage]:
         """Take what it prints; the messages that are complete now."""
         messages = self._messages.write(data)
         self._spending.hear(messages)
         self._tell_context(data, messages)
         for message in messages:
-            if isinstance(message, FileTold) and len(self._touched) < KEPT_PATHS:
+            if isinstance(message, EmittedFile) and len(self._touched) < KEPT_PATHS:
                 self._touched[message.path] = None
         return messages
 
-    def _tell_context(self, data: bytes, messages: list[Told]) -> None:
+    def _tell_context(self, data: bytes, messages: list[AgentMessage]) -> None:
         """Tell how full the window of the agent is, while it works."""
         start = None if self._heard is None else self._heard[0]
         for notice in self._context.hear(data, messages):
@@ -157,7 +155,7 @@ class Hearing:
                 told = AnnouncementDone(code=notice.code, message=notice.message, start=start)
                 self._tell(told)
 
-    def end(self) -> list[Told]:
+    def end(self) -> list[AgentMessage]:
         """The last messages of a process that has ended, with what a file of its own tells."""
         told = self._messages.flush()
         if self._heard is None:
@@ -168,7 +166,7 @@ class Hearing:
             told = [*told, *self._messages.tell_usage(usage)]
         return told
 
-    def flush(self) -> list[Told]:
+    def flush(self) -> list[AgentMessage]:
         """The messages that a last line without an end holds."""
         return self._messages.flush()
 
@@ -177,20 +175,20 @@ class Hearing:
 
     def read(self, effect: ReadIteration, run: RunState) -> Heard:
         """What was said in the iteration; it blocks while a large output is read."""
-        final, errors = Final(), ""
+        final, errors = AgentResult(), ""
         if not effect.lost:
             final = self._final_of(effect, run)
             files = self._workspace.files
             errors = _read_tail(files.output(effect.start, effect.attempt, "err"))
         config = self._workspace.config
-        reading = read_final(
+        reading = parse_result(
             final,
             errors,
             preferred=profile_of(config.profile).own_block,
             complete_word=config.promise.complete,
         )
         model = reading.model or self._model_of(run)
-        used = priced(reading.usage, price_for(config.prices, model))
+        used = with_estimated_cost(reading.usage, price_for(config.prices, model))
         self._used = used
         self._denied = reading.denied_tools or ()
         if self._denied_before:
@@ -200,10 +198,10 @@ class Hearing:
             self._window = used.context_window or self._window
         limit = reading.limit
         if limit is not None:
-            limit = Limit(resets_at=reset_of(limit, self._clock.local()))
+            limit = AccountLimit(resets_at=reset_time(limit, self._clock.local()))
         exit_event = None if run.current is None else run.current.exit
         has_result = reading.report is not None or bool(reading.promises)
-        failure = failure_of(final, exit_event, errors, has_result=has_result)
+        failure = process_failure(final, exit_event, errors, has_result=has_result)
         return Heard(
             reading=reading,
             failure=failure,
@@ -214,7 +212,7 @@ class Hearing:
             touched=tuple(self._touched),
         )
 
-    def _final_of(self, effect: ReadIteration, run: RunState) -> Final:
+    def _final_of(self, effect: ReadIteration, run: RunState) -> AgentResult:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
         agent = None if run.current is None else run.current.agent
         dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
@@ -229,7 +227,7 @@ class Hearing:
         is_resumed = known is not None and any(known.id in part.split("=") for part in argv)
         cost = known.cost_usd if known is not None and is_resumed else None
         before = known.usage if known is not None and is_resumed else None
-        finals: list[Final] = []
+        finals: list[AgentResult] = []
         for attempt in range(1, effect.attempt + 1):
             final = decode_recorded(
                 files.output(effect.start, attempt, "out"),
@@ -248,10 +246,10 @@ class Hearing:
         for final in finals[:-1]:
             self._denied_before += final.denied_tools or ()
             price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
-            self._spent = add_usage(self._spent, priced(final.usage, price))
+            self._spent = add_usage(self._spent, with_estimated_cost(final.usage, price))
         return finals[-1]
 
-    def _with_file(self, final: Final) -> Final:
+    def _with_file(self, final: AgentResult) -> AgentResult:
         """What the agent came to that this engine listened to, with what its file tells."""
         if self._heard is None:
             return final
@@ -288,7 +286,7 @@ class Hearing:
         return effect.session_usage
 
 
-def _session_of(final: Final) -> SessionSeen | None:
+def _session_of(final: AgentResult) -> SessionSeen | None:
     """The session that may be gone on in; an id of an odd shape is none."""
     if final.session_id is None or not is_session_id(final.session_id):
         return None

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.agent.decode.told import Told
+from ralph_ls.core.agent.messages import AgentMessage
 from ralph_ls.core.loop.effects import (
     ClaimTask,
     CommitWork,
@@ -606,7 +606,7 @@ class IterationWork:
         if self._hearing.has_overspent and self._process is not None:
             self._process.end_overspent()
 
-    def _log_messages(self, messages: list[Told]) -> None:
+    def _log_messages(self, messages: list[AgentMessage]) -> None:
         log_messages(self.log, messages, self._hearing.dialect)
 
     def _reviewed(

@@ -9,10 +9,10 @@ import contextlib
 import os
 from pathlib import Path
 
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.final import Decoder, Final
+from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import PlainDecoder
-from ralph_ls.core.agent.decode.told import Counts, Told, UsageTold, lines_of
+from ralph_ls.core.agent.messages import AgentMessage, EmittedUsage, UsageCounts, to_json_lines
+from ralph_ls.core.agent.result import AgentResult, Decoder
 from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
@@ -28,7 +28,7 @@ def decode_recorded(
     earlier_cost_usd: float = 0.0,
     earlier_usage: Usage | None = None,
     mapping: JsonLinesConfig | None = None,
-) -> Final:
+) -> AgentResult:
     """What a process came to whose output lies in ``path``; nothing where there is no file."""
     decoder = decoder_for(
         dialect,
@@ -82,22 +82,22 @@ class MessageLog:
             mapping=mapping,
         )
 
-    def write(self, data: bytes) -> list[Told]:
+    def write(self, data: bytes) -> list[AgentMessage]:
         """Take bytes of standard output as they come; what they complete is written at once."""
         self._n_bytes += len(data)
         return self._write(self._decoder.feed(data))
 
-    def flush(self) -> list[Told]:
+    def flush(self) -> list[AgentMessage]:
         """Write what a last line holds that has no end."""
         return self._write(self._decoder.finish())
 
-    def tell_usage(self, usage: Usage) -> list[Told]:
+    def tell_usage(self, usage: Usage) -> list[AgentMessage]:
         """Write what the process used, which its output does not tell."""
-        counts = Counts(**usage.model_dump())
-        told = UsageTold(start=self._start, offset=self._n_bytes, usage=counts)
+        counts = UsageCounts(**usage.model_dump())
+        told = EmittedUsage(start=self._start, offset=self._n_bytes, usage=counts)
         return self._write([told])
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         """What the process came to; call it once it has ended and ``flush`` was called."""
         return self._decoder.final()
 
@@ -107,7 +107,7 @@ class MessageLog:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _write(self, messages: list[Told]) -> list[Told]:
+    def _write(self, messages: list[AgentMessage]) -> list[AgentMessage]:
         if messages:
             try:
                 self._append(messages)
@@ -116,8 +116,8 @@ class MessageLog:
                     self.problem = f"{self._path}: {error.strerror or error}"
         return messages
 
-    def _append(self, messages: list[Told]) -> None:
+    def _append(self, messages: list[AgentMessage]) -> None:
         if self._descriptor is None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
             self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
-        write_all(self._descriptor, lines_of(messages))
+        write_all(self._descriptor, to_json_lines(messages))

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.final import Decoder
-from ralph_ls.core.agent.reading import Reading, read_final
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
+from ralph_ls.core.agent.result import Decoder
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.proposal import proposal_prompt
 from ralph_ls.core.redaction.redactor import Redactor, secrets_of
@@ -151,7 +151,7 @@ class _Asking:
 
     async def ask(
         self, on_stopper: Callable[[Callable[[], None]], None] | None
-    ) -> tuple[process.ProcessExit, Reading]:
+    ) -> tuple[process.ProcessExit, ParsedOutput]:
         """Start it, wait for its end, and read what it said."""
         prompt = proposal_prompt(
             self.request.description,
@@ -170,7 +170,7 @@ class _Asking:
         leave_box()
         self.decoder.finish()
         errors = self.errors.decode("utf-8", errors="replace")
-        return ended, read_final(self.decoder.final(), errors)
+        return ended, parse_result(self.decoder.final(), errors)
 
     def _in_box(self, launch: process.Launch) -> tuple[process.Launch, LeaveBox]:
         agent = self.agent
@@ -219,7 +219,7 @@ class _Asking:
 
 
 def _items(
-    ended: process.ProcessExit, reading: Reading, agent: Agent, config: Config
+    ended: process.ProcessExit, reading: ParsedOutput, agent: Agent, config: Config
 ) -> tuple[PlanItem, ...]:
     """The items of the final text; raises what is to be said where there are none."""
     if ended.stopped:

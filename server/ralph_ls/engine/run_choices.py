@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.core.agent.metering import Metering
+from ralph_ls.core.agent.usage import Metering
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.agents_of_run import metering_of
 from ralph_ls.engine.pushing import find_remote

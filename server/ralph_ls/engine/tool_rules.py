@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.reading_tools import writing_commands
+from ralph_ls.core.agent.allowed_tools import writing_commands
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.protocol.config.config import Config
 

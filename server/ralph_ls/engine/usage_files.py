@@ -9,8 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.usage_file import LONGEST, USAGE_FILE, add_usage_file
+from ralph_ls.core.agent.decode.dialects import (
+    MAX_USAGE_FILE_BYTES,
+    USAGE_FILE_PLACEHOLDER,
+    apply_usage_file,
+)
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 from ralph_ls.protocol.config.config import Config
@@ -24,31 +28,31 @@ def asking_for_usage(agent: Agent, path: Path) -> Agent:
 
     The file is made empty, so that nobody else may read what the agent puts there.
     """
-    if not any(USAGE_FILE in part for part in agent.argv):
+    if not any(USAGE_FILE_PLACEHOLDER in part for part in agent.argv):
         return agent
     write_atomic(path, b"", mode=PRIVATE_FILE)
-    argv = tuple(part.replace(USAGE_FILE, str(path)) for part in agent.argv)
+    argv = tuple(part.replace(USAGE_FILE_PLACEHOLDER, str(path)) for part in agent.argv)
     return replace(agent, argv=argv)
 
 
 def with_usage_file(
-    final: Final,
+    final: AgentResult,
     path: Path,
     dialect: Dialect,
     mapping: JsonLinesConfig | None,
     earlier: Usage | None,
-) -> Final:
+) -> AgentResult:
     """What a process came to, with what its file says; ``earlier`` its session had used before.
 
     A file that is missing, or is none, says nothing: its agent may have been killed before.
     """
     try:
-        data = read_regular(path, LONGEST)
+        data = read_regular(path, MAX_USAGE_FILE_BYTES)
     except StateUnusable:
         return final
     if not data:
         return final
-    return add_usage_file(final, data, dialect, mapping=mapping, earlier=earlier)
+    return apply_usage_file(final, data, dialect, mapping=mapping, earlier=earlier)
 
 
 def mapping_of(config: Config, agent: str) -> JsonLinesConfig | None:

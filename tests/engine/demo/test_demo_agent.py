@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.agent.reading import read_text
+from ralph_ls.core.agent.output_parser import parse_text
 from ralph_ls.engine.demo.project import lay_out, required_tasks_done, suite_passes
 from ralph_ls.engine.demo.repairs import REPAIRS
 from ralph_ls.protocol.run.report import PromiseKind
@@ -91,7 +91,7 @@ def test_every_commit_holds_exactly_its_repair_and_the_plan(whole_run: WholeRun)
 
 
 def test_the_loop_reads_the_reports_as_they_are_meant(whole_run: WholeRun) -> None:
-    readings = [read_text(output) for output in whole_run.outputs]
+    readings = [parse_text(output) for output in whole_run.outputs]
     for reading in readings:
         assert reading.errors == ()
         assert reading.promises == ()
@@ -251,7 +251,7 @@ def test_any_other_repository_is_left_byte_for_byte_and_reported_blocked(
     assert "only knows the sample project" in report["RECOMMENDATION"]
     assert "ralph run --agent" in report["RECOMMENDATION"]
     assert SCRIPTED in finished.stdout
-    (promise,) = read_text(finished.stdout).promises
+    (promise,) = parse_text(finished.stdout).promises
     assert promise.kind is PromiseKind.BLOCKED
     assert "only knows the sample project" in promise.text
 

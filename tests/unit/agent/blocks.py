@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.status_block import choose_report, find_blocks
+from ralph_ls.core.agent.signals.status_block import choose_report, find_blocks
 from ralph_ls.protocol.run.report import Report, ReportKind
 
 RALPH = {

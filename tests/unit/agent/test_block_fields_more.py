@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.block_fields import find_template
+from ralph_ls.core.agent.signals.block_fields import find_template
 from tests.unit.agent.blocks import ANY_REPORT, BEGIN, END, fields_of, lines_of, ralph, read
 
 TABLE = "| Field | Value |\n|---|---|\n| STATUS | BLOCKED |\n| EXIT_SIGNAL | true |"

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.context import CODES, ContextWatch, window_of
-from ralph_ls.core.agent.decode.told import Counts, TextTold, UsageTold
+from ralph_ls.core.agent.context import CODES, ContextMonitor, context_window_of
+from ralph_ls.core.agent.messages import EmittedText, EmittedUsage, UsageCounts
 
 
-def used(tokens: int | None, window: int | None = None) -> UsageTold:
-    counts = Counts(context_tokens=tokens, context_window=window)
-    return UsageTold(start=1, offset=0, usage=counts)
+def used(tokens: int | None, window: int | None = None) -> EmittedUsage:
+    counts = UsageCounts(context_tokens=tokens, context_window=window)
+    return EmittedUsage(start=1, offset=0, usage=counts)
 
 
-def codes(watch: ContextWatch, *told: UsageTold) -> list[str]:
+def codes(watch: ContextMonitor, *told: EmittedUsage) -> list[str]:
     return [notice.code for one in told for notice in watch.hear(b"", [one])]
 
 
 def test_each_level_is_told_once_as_it_is_passed() -> None:
-    watch = ContextWatch(window=1000)
+    watch = ContextMonitor(window=1000)
     usages = (used(499), used(500), used(699), used(700), used(100), used(900), used(950))
     assert codes(watch, *usages) == list(CODES)
 
 
 def test_of_several_levels_at_once_the_most_urgent_is_told() -> None:
-    watch = ContextWatch(window=1000)
+    watch = ContextMonitor(window=1000)
     assert codes(watch, used(750), used(1000)) == ["context-70", "context-90"]
     assert codes(watch, used(1000)) == []
 
 
 def test_what_the_agent_tells_is_no_estimate() -> None:
-    (notice,) = ContextWatch(window=7).hear(b"x" * 4000, [used(950, 1000)])
+    (notice,) = ContextMonitor(window=7).hear(b"x" * 4000, [used(950, 1000)])
     assert notice.message == (
         "context CRITICAL: 95 % of the agent's window is used (950 of 1000 tokens); it may go "
         "round in circles: stop it with ralph stop --now, or let it run into its end"
@@ -38,15 +38,15 @@ def test_what_the_agent_tells_is_no_estimate() -> None:
 
 
 def test_a_window_that_nobody_knows_is_said_to_be_assumed() -> None:
-    (notice,) = ContextWatch().hear(b"", [used(100_000)])
+    (notice,) = ContextMonitor().hear(b"", [used(100_000)])
     assert "50 % of the agent's window is used (100000 of 200000 tokens, estimated: window " in (
         notice.message
     )
 
 
 def test_without_counts_it_is_four_characters_to_a_token_of_what_was_told_and_printed() -> None:
-    watch = ContextWatch(window=100, prompt_characters=100)
-    said = TextTold(start=1, offset=0, text="unused")
+    watch = ContextMonitor(window=100, prompt_characters=100)
+    said = EmittedText(start=1, offset=0, text="unused")
     assert watch.hear("é".encode() * 99, [said]) == ()
     (notice,) = watch.hear(b"y", [used(None)])
     assert notice.code == "context-50"
@@ -72,4 +72,4 @@ def test_without_counts_it_is_four_characters_to_a_token_of_what_was_told_and_pr
     ],
 )
 def test_the_windows_of_models_that_are_known(model: str | None, window: int | None) -> None:
-    assert window_of(model) == window
+    assert context_window_of(model) == window

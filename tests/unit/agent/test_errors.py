@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.errors import MAX_PATTERN_CHARACTERS, find_error_lines, normalise
+from ralph_ls.core.agent.failures import MAX_PATTERN_CHARACTERS, find_error_lines, normalise_error
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_every_error_line_is_given_in_order_and_once_for_each_time() -> None:
     ],
 )
 def test_the_same_error_normalises_alike(first: str, second: str) -> None:
-    assert normalise(first) == normalise(second)
+    assert normalise_error(first) == normalise_error(second)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_the_same_error_normalises_alike(first: str, second: str) -> None:
     ],
 )
 def test_different_errors_stay_different(first: str, second: str) -> None:
-    assert normalise(first) != normalise(second)
+    assert normalise_error(first) != normalise_error(second)
 
 
 def test_each_changing_part_has_its_name() -> None:
     line = "error: 2026-01-02 at /a/b.py:7 commit abc1234"
-    assert normalise(line) == "error: <time> at <path>:<n> commit <hash>"
+    assert normalise_error(line) == "error: <time> at <path>:<n> commit <hash>"
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,6 @@ def test_no_error_line_is_missed(text: str) -> None:
 
 @given(st.text())
 def test_a_pattern_holds_no_number_and_is_bounded(line: str) -> None:
-    pattern = normalise(line * 50)
+    pattern = normalise_error(line * 50)
     assert not any(map(str.isdecimal, pattern))
     assert len(pattern) <= len("<path>") * MAX_PATTERN_CHARACTERS

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.failure import WORDS, Failure, failure_in, failure_of_status, remedy_of
-from ralph_ls.core.agent.process_end import SAID_NOTHING, failure_of
+from ralph_ls.core.agent.failures import (
+    FAILURE_TEXTS,
+    NO_OUTPUT,
+    Failure,
+    failure_in_text,
+    failure_of_status,
+    process_failure,
+    remedy_of,
+)
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.report import AgentFailure as Kind
 
@@ -71,11 +78,11 @@ def test_a_status_of_the_service(status: int | None, kind: Kind | None) -> None:
     ],
 )
 def test_the_message_of_a_failure(message: str, kind: Kind | None) -> None:
-    assert failure_in(message) is kind
+    assert failure_in_text(message) is kind
 
 
 def test_every_failure_has_words_and_only_what_needs_a_person_has_a_remedy() -> None:
-    assert set(WORDS) == set(Kind)
+    assert set(FAILURE_TEXTS) == set(Kind)
     remedies = {kind: remedy_of(kind, agent="codex") for kind in (None, *Kind)}
     assert {kind for kind, words in remedies.items() if words} == {NOT_LOGGED_IN, ROOT, WRONG}
     assert remedies[NOT_LOGGED_IN] == "log in with codex, or give it a key"
@@ -87,10 +94,10 @@ def exited(**fields: Any) -> AgentExited:
     return AgentExited.model_validate({**stamp, "exitCode": 1, **fields})
 
 
-TEXT = Final(text="I did it.")
-NO_END = Final(failed=True, why="it had no end", failure=Kind.CRASHED, session_id="s")
-SAYS = Final(failed=True, why="it is odd", session_id="s")
-LOGGED_OUT = Final(failed=True, why="Not logged in", failure=NOT_LOGGED_IN)
+TEXT = AgentResult(text="I did it.")
+NO_END = AgentResult(failed=True, why="it had no end", failure=Kind.CRASHED, session_id="s")
+SAYS = AgentResult(failed=True, why="it is odd", session_id="s")
+LOGGED_OUT = AgentResult(failed=True, why="Not logged in", failure=NOT_LOGGED_IN)
 AS_ROOT = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security"
 UNKNOWN_OPTION = "error: unknown option '--nonsense'"
 CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir "/scratch"\n'
@@ -107,7 +114,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
         pytest.param(TEXT, {"timedOut": True}, "", True, Failure(kind=Kind.TIMED_OUT), id="time"),
         pytest.param(TEXT, {"idle": True}, "", False, Failure(kind=Kind.IDLE), id="idle"),
         pytest.param(
-            Final(limit=Limit(), failed=True, why="429"),
+            AgentResult(limit=AccountLimit(), failed=True, why="429"),
             {},
             "",
             False,
@@ -115,7 +122,12 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             id="limit",
         ),
         pytest.param(
-            Final(limit=Limit(), text="done"), {"exitCode": 0}, "", True, None, id="over-its-limit"
+            AgentResult(limit=AccountLimit(), text="done"),
+            {"exitCode": 0},
+            "",
+            True,
+            None,
+            id="over-its-limit",
         ),
         pytest.param(
             LOGGED_OUT,
@@ -142,21 +154,26 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
         ),
         pytest.param(TEXT, {}, UNKNOWN_OPTION, False, Failure(kind=Kind.CRASHED), id="it-printed"),
         pytest.param(
-            Final(),
+            AgentResult(),
             {"exitCode": 0},
             "",
             False,
-            Failure(kind=Kind.CRASHED, words=SAID_NOTHING),
+            Failure(kind=Kind.CRASHED, words=NO_OUTPUT),
             id="nothing",
         ),
         pytest.param(
-            Final(), {"exitCode": 0}, UNKNOWN_OPTION, True, None, id="nothing-but-a-report"
+            AgentResult(), {"exitCode": 0}, UNKNOWN_OPTION, True, None, id="nothing-but-a-report"
         ),
         pytest.param(
-            Final(), {}, AS_ROOT, False, Failure(kind=ROOT, words=AS_ROOT), id="refused-as-root"
+            AgentResult(),
+            {},
+            AS_ROOT,
+            False,
+            Failure(kind=ROOT, words=AS_ROOT),
+            id="refused-as-root",
         ),
         pytest.param(
-            Final(failed=True, why="no result", failure=Kind.CRASHED),
+            AgentResult(failed=True, why="no result", failure=Kind.CRASHED),
             {},
             f"\n{UNKNOWN_OPTION}\n\nUsage: claude\n",
             False,
@@ -164,7 +181,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             id="unknown-flag",
         ),
         pytest.param(
-            Final(),
+            AgentResult(),
             {"exitCode": 2},
             f"{CODEX_WARNING}error: unexpected argument '--no' found",
             False,
@@ -172,7 +189,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             id="unknown-flag-behind-a-warning",
         ),
         pytest.param(
-            Final(),
+            AgentResult(),
             {},
             "Please run /login",
             False,
@@ -180,7 +197,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             id="not-logged-in-on-stderr",
         ),
         pytest.param(
-            Final(), {}, "Segmentation fault", False, Failure(kind=Kind.CRASHED), id="crashed"
+            AgentResult(), {}, "Segmentation fault", False, Failure(kind=Kind.CRASHED), id="crashed"
         ),
         pytest.param(
             NO_END,
@@ -201,10 +218,10 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
     ],
 )
 def test_how_a_process_failed(
-    final: Final, fields: Any, stderr: str, has_result: bool, failure: Failure | None
+    final: AgentResult, fields: Any, stderr: str, has_result: bool, failure: Failure | None
 ) -> None:
-    assert failure_of(final, exited(**fields), stderr, has_result=has_result) == failure
+    assert process_failure(final, exited(**fields), stderr, has_result=has_result) == failure
 
 
 def test_an_agent_whose_engine_died_has_not_failed() -> None:
-    assert failure_of(SAYS, None, has_result=False) is None
+    assert process_failure(SAYS, None, has_result=False) is None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ralph_ls.core.agent.last_words import last_words, promises_to_halt
+from ralph_ls.core.agent.transcript_tail import final_text_of_transcript, has_halting_promise
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ralph_ls.core.agent.last_words import last_words, promises_to_halt
     ],
 )
 def test_blocked_and_decide_halt(said: str, halts: bool) -> None:
-    assert promises_to_halt(said) is halts
+    assert has_halting_promise(said) is halts
 
 
 def record(kind: str, *blocks: object, **more: object) -> str:
@@ -67,4 +67,4 @@ CALL = {"type": "tool_use", "name": "Bash", "input": {}}
     ],
 )
 def test_it_is_the_text_behind_the_last_call(lines: list[str], words: str) -> None:
-    assert last_words(reversed(lines)) == words
+    assert final_text_of_transcript(reversed(lines)) == words

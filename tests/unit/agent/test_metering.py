@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.metering import METERS, Metering, cost_metering
+from ralph_ls.core.agent.usage import METERING_BY_DIALECT, Metering, cost_metering
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.config.tables import PriceConfig
 
@@ -12,7 +12,7 @@ PRICE = PriceConfig(input=1, output=10)
 
 
 def test_every_dialect_has_its_meter() -> None:
-    assert set(METERS) == set(Dialect)
+    assert set(METERING_BY_DIALECT) == set(Dialect)
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_a_cost_is_known_from_the_agent_or_from_its_tokens_and_a_price(
     dialect: Dialect, prices: tuple[str, ...], models: tuple[str | None, ...], known: Metering
 ) -> None:
     table = dict.fromkeys(prices, PRICE)
-    assert cost_metering(METERS[dialect], table, models) is known
+    assert cost_metering(METERING_BY_DIALECT[dialect], table, models) is known

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.elsewhere import Elsewhere
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.overlooked import EARLIER, MAX_OVERLOOKED, find_overlooked
-from ralph_ls.core.agent.reading import read_final, read_text
+from ralph_ls.core.agent.ignored_signals import (
+    EARLIER_TEXT,
+    MAX_IGNORED_SIGNALS,
+    find_ignored_signals,
+)
+from ralph_ls.core.agent.misplaced_signals import MisplacedSignal
+from ralph_ls.core.agent.output_parser import parse_result, parse_text
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.run.report import ReportKind
 from tests.unit.agent.blocks import BEGIN, clarity, ralph
 
@@ -19,7 +23,7 @@ COMPLETE = "<promise>COMPLETE</promise>"
 
 
 def why(text: str, *, preferred: ReportKind = ReportKind.RALPH_STATUS) -> list[str]:
-    found = find_overlooked(read_text(text, preferred=preferred), preferred=preferred)
+    found = find_ignored_signals(parse_text(text, preferred=preferred), preferred=preferred)
     return [f"{entry.what} {entry.line}: {entry.why}" for entry in found]
 
 
@@ -162,7 +166,7 @@ def test_every_word_has_its_own_line() -> None:
 
 
 def test_the_text_is_the_beginning_of_what_stands_there() -> None:
-    (entry,) = find_overlooked(read_text(ralph("STATUS: COMPLETE | BLOCKED\n" + "x " * 500)))
+    (entry,) = find_ignored_signals(parse_text(ralph("STATUS: COMPLETE | BLOCKED\n" + "x " * 500)))
     assert entry.text.startswith("---RALPH_STATUS--- STATUS: COMPLETE | BLOCKED x x")
     assert entry.text.endswith("x\u2026")
     assert len(entry.text) <= 100
@@ -170,25 +174,25 @@ def test_the_text_is_the_beginning_of_what_stands_there() -> None:
 
 def test_of_each_kind_only_so_many_are_given() -> None:
     text = "<promise>X</promise>\n" * 200 + "It is not done.\n\n" * 200 + ralph("x") * 200
-    found = find_overlooked(read_text(text))
+    found = find_ignored_signals(parse_text(text))
     for what in ("report", "promise", "word"):
-        assert len([entry for entry in found if entry.what == what]) == MAX_OVERLOOKED
+        assert len([entry for entry in found if entry.what == what]) == MAX_IGNORED_SIGNALS
 
 
 class TestElsewhere:
-    TOOL = Elsewhere(line=3, where="a tool's result", what="promise", text=COMPLETE)
-    OWN = Elsewhere(line=5, where=EARLIER, what="report", text="---RALPH_STATUS---")
+    TOOL = MisplacedSignal(line=3, where="a tool's result", what="promise", text=COMPLETE)
+    OWN = MisplacedSignal(line=5, where=EARLIER_TEXT, what="report", text="---RALPH_STATUS---")
 
     def test_what_stands_where_nothing_counts_is_told_by_its_place(self) -> None:
-        report, promise = find_overlooked(read_text("x"), elsewhere=(self.TOOL, self.OWN))
+        report, promise = find_ignored_signals(parse_text("x"), elsewhere=(self.TOOL, self.OWN))
         assert (promise.what, promise.line, promise.text) == ("promise", None, COMPLETE)
         assert promise.why == "it stands in a tool's result (line 3 of the stream)"
         assert report.why == "it stands in an earlier text (line 5 of the stream)"
 
     def test_an_earlier_report_that_is_used_is_not_told(self) -> None:
         before = replace(self.OWN, line=1)
-        final = Final(text="x", earlier=ralph("STATUS: COMPLETE"))
-        found = find_overlooked(read_final(final), elsewhere=(before, self.TOOL, self.OWN))
+        final = AgentResult(text="x", earlier=ralph("STATUS: COMPLETE"))
+        found = find_ignored_signals(parse_result(final), elsewhere=(before, self.TOOL, self.OWN))
         assert [entry.why for entry in found] == [
             "it stands in an earlier text (line 1 of the stream)",
             "it stands in a tool's result (line 3 of the stream)",
@@ -208,8 +212,8 @@ class TestElsewhere:
     ).map("".join)
 )
 def test_nothing_both_counts_and_is_overlooked(text: str) -> None:
-    reading = read_text(text)
-    found = find_overlooked(reading)
+    reading = parse_text(text)
+    found = find_ignored_signals(reading)
     lines = reading.text.count("\n") + 1
     assert all(entry.line is not None and 1 <= entry.line <= lines for entry in found)
     names = {entry.why.partition(":")[0] for entry in found if entry.what == "word"}

@@ -6,26 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.phrases import (
-    CLARIFICATION,
-    COMPLETION,
-    SIGNS,
+from ralph_ls.core.agent.output_parser import parse_text
+from ralph_ls.core.agent.signals.phrases import (
+    CLARIFICATION_PHRASES,
+    COMPLETION_PHRASES,
+    PHRASE_FILTER,
     find_clarification,
     find_completion,
-    find_uses,
+    find_phrase_matches,
 )
-from ralph_ls.core.agent.promises import find_promise_tags
-from ralph_ls.core.agent.prose import to_prose, to_prose_with
-from ralph_ls.core.agent.reading import read_text
-from ralph_ls.core.agent.text import clean, fence_spans, lower, merged
+from ralph_ls.core.agent.signals.promises import find_promise_tags
+from ralph_ls.core.agent.signals.prose import to_filtered_prose, to_prose
+from ralph_ls.core.agent.text import clean_text, fence_spans, lower, merge_spans
 
 
 def completion(text: str) -> str:
-    return " ".join(read_text(text).completion)
+    return " ".join(parse_text(text).completion)
 
 
 def clarification(text: str) -> str:
-    return " ".join(read_text(text).clarification)
+    return " ".join(parse_text(text).clarification)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_other_talk_of_clarity_does_not_count(text: str) -> None:
 
 
 def test_every_name_is_used_once() -> None:
-    names = [phrase.name for phrase in (*COMPLETION, *CLARIFICATION)]
+    names = [phrase.name for phrase in (*COMPLETION_PHRASES, *CLARIFICATION_PHRASES)]
     assert len(names) == len(set(names))
 
 
@@ -257,7 +257,7 @@ def test_a_negation_counts_at_any_place_of_a_text(length: int, filler: str) -> N
 
 
 def test_every_use_is_given_in_its_order_with_its_reason() -> None:
-    uses = find_uses("not done. unclear. all done.")
+    uses = find_phrase_matches("not done. unclear. all done.")
     assert [(use.name, use.start, use.why_not) for use in uses] == [
         ("done", 4, "it is negated"),
         ("unclear", 10, ""),
@@ -286,14 +286,14 @@ words = st.lists(
 
 @given(words)
 def test_nothing_is_missed_by_looking_only_where_signs_are(raw: str) -> None:
-    text = clean(raw)
-    holes = merged((*fence_spans(text), *(tag.span for tag in find_promise_tags(text))))
+    text = clean_text(raw)
+    holes = merge_spans((*fence_spans(text), *(tag.span for tag in find_promise_tags(text))))
     whole = to_prose(text, holes)
-    some = to_prose_with(text, lower(text), holes, SIGNS)
+    some = to_filtered_prose(text, lower(text), holes, PHRASE_FILTER)
     assert find_completion(some) == find_completion(whole)
     assert find_clarification(some) == find_clarification(whole)
 
 
 def test_a_text_without_signs_is_not_made_into_prose() -> None:
     text = "handled request 12 of the queue\n" * 1_000
-    assert to_prose_with(text, text, (), SIGNS) == ""
+    assert to_filtered_prose(text, text, (), PHRASE_FILTER) == ""

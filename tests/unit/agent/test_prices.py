@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.prices import price_for, priced
+from ralph_ls.core.agent.usage import price_for, with_estimated_cost
 from ralph_ls.protocol.config.tables import PriceConfig
 from ralph_ls.protocol.run.report import Usage
 
@@ -35,14 +35,14 @@ def test_the_longest_name_that_a_model_begins_with_holds(model: str | None, name
 def test_without_a_price_nothing_is_estimated() -> None:
     assert price_for({"gpt": PriceConfig()}, None) is None
     assert price_for({}, "gpt") is None
-    assert priced(Usage(input_tokens=1), None) == Usage(input_tokens=1)
-    assert priced(None, PriceConfig()) is None
-    assert priced(Usage(turns=1), PriceConfig(input=1)) == Usage(turns=1)
+    assert with_estimated_cost(Usage(input_tokens=1), None) == Usage(input_tokens=1)
+    assert with_estimated_cost(None, PriceConfig()) is None
+    assert with_estimated_cost(Usage(turns=1), PriceConfig(input=1)) == Usage(turns=1)
 
 
 def test_what_an_agent_tells_of_its_cost_holds() -> None:
     told = Usage(input_tokens=1_000_000, cost_usd=0.5)
-    assert priced(told, PriceConfig(input=9)) is told
+    assert with_estimated_cost(told, PriceConfig(input=9)) is told
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_a_million_tokens_cost_their_price(
 ) -> None:
     went_in, came_out, cached = usage
     told = Usage(input_tokens=went_in, output_tokens=came_out, cached_tokens=cached)
-    found = priced(told, price)
+    found = with_estimated_cost(told, price)
     assert found == told.model_copy(update={"cost_usd": cost, "estimated": True})

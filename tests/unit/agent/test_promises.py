@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.promises import (
+from ralph_ls.core.agent.signals.promises import (
     MAX_PROMISE_CHARACTERS,
+    check_tag,
     find_promise_tags,
     find_promises,
-    judge_tag,
-    promise_checked_first,
+    first_promise_by_priority,
 )
 from ralph_ls.core.agent.text import fence_spans
 from ralph_ls.protocol.run.report import Promise, PromiseKind
@@ -140,7 +140,7 @@ def test_a_mention_or_a_template_is_no_promise(text: str) -> None:
 )
 def test_why_a_tag_is_no_promise(text: str, why: str) -> None:
     (tag,) = find_promise_tags(text)
-    assert judge_tag(text, tag, fence_spans(text), complete_word="COMPLETE") == why
+    assert check_tag(text, tag, fence_spans(text), complete_word="COMPLETE") == why
 
 
 def test_the_configured_word_replaces_complete() -> None:
@@ -163,18 +163,18 @@ def test_a_question_of_the_longest_length_is_kept_whole() -> None:
 )
 def test_promises_are_checked_in_the_order_complete_blocked_decide(kinds: str, first: str) -> None:
     promises = [Promise(kind=PromiseKind(kind), text="x") for kind in kinds.split()]
-    checked = promise_checked_first(promises)
+    checked = first_promise_by_priority(promises)
     assert checked is not None
     assert checked.kind.value == first
 
 
 def test_of_two_alike_the_first_in_the_text_is_checked() -> None:
     promises = [Promise(kind=PromiseKind.BLOCKED, text=text) for text in ("one", "two")]
-    assert promise_checked_first(promises) is promises[0]
+    assert first_promise_by_priority(promises) is promises[0]
 
 
 def test_without_promises_none_is_checked() -> None:
-    assert promise_checked_first(()) is None
+    assert first_promise_by_priority(()) is None
 
 
 @given(st.text(), st.text())

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.question import COURTESIES, MAX_QUESTION_CHARACTERS, shorten
-from ralph_ls.core.agent.reading import read_final, read_text
+from ralph_ls.core.agent.output_parser import parse_result, parse_text
+from ralph_ls.core.agent.result import AgentResult
+from ralph_ls.core.agent.signals.question import COURTESY_PHRASES, MAX_QUESTION_CHARACTERS, shorten
 from tests.unit.agent.blocks import ANY_REPORT, clarity, ralph
 
 
 def question(text: str) -> str:
-    return read_text(text).question
+    return parse_text(text).question
 
 
 @pytest.mark.parametrize(
@@ -81,20 +81,20 @@ def test_everything_else_is_no_question(text: str) -> None:
 )
 def test_courtesy_is_no_question(name: str, text: str) -> None:
     assert question(f"I fixed the parser. {text}") == ""
-    assert COURTESIES[name].search(text.lower().replace("\u2019", "'")) is not None
+    assert COURTESY_PHRASES[name].search(text.lower().replace("\u2019", "'")) is not None
 
 
 def test_a_question_through_a_tool_is_one() -> None:
-    assert read_final(Final(text="Working.", asked="Which\none?")).question == "Which one?"
-    both = Final(text="Shall I?", asked="Which one?")
-    assert read_final(both).question == "Shall I?"
-    signalled = Final(text="<promise>DECIDE:A?</promise>", asked="Which one?")
-    assert read_final(signalled).question == ""
+    assert parse_result(AgentResult(text="Working.", asked="Which\none?")).question == "Which one?"
+    both = AgentResult(text="Shall I?", asked="Which one?")
+    assert parse_result(both).question == "Shall I?"
+    signalled = AgentResult(text="<promise>DECIDE:A?</promise>", asked="Which one?")
+    assert parse_result(signalled).question == ""
 
 
 def test_an_earlier_report_that_asks_is_a_signal() -> None:
     earlier = clarity("STATUS: NEEDS_CLARIFICATION")
-    assert read_final(Final(text="Which one?", earlier=earlier)).question == ""
+    assert parse_result(AgentResult(text="Which one?", earlier=earlier)).question == ""
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.apart import set_apart
-from ralph_ls.core.agent.overlooked import find_overlooked
-from ralph_ls.core.agent.promises import find_promise_tags
-from ralph_ls.core.agent.prose import MENTION, split_quotes
-from ralph_ls.core.agent.reading import Reading, read_text
+from ralph_ls.core.agent.ignored_signals import find_ignored_signals
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text
+from ralph_ls.core.agent.signals.promises import find_promise_tags
+from ralph_ls.core.agent.signals.prose import MENTION, mask_non_prose, mask_quotes
 from ralph_ls.core.agent.text import fence_spans, lower
 
 TAG = "<promise>COMPLETE</promise>"
@@ -22,7 +21,7 @@ ASKS = "<promise>DECIDE:a or b?</promise>"
 
 
 def said(text: str) -> tuple[int, tuple[str, ...]]:
-    reading: Reading = read_text(text)
+    reading: ParsedOutput = parse_text(text)
     return len(reading.promises), reading.completion
 
 
@@ -123,7 +122,7 @@ def test_what_the_agent_says_itself_counts(
 
 def test_a_person_is_told_where_it_stands() -> None:
     text = f'He said "{TAG} and every task is done".\n\n"\n{TAG}\n"'
-    found = find_overlooked(read_text(text))
+    found = find_ignored_signals(parse_text(text))
     assert [(one.what, one.line, one.why) for one in found] == [
         ("promise", 1, "it stands in a quote"),
         ("promise", 4, "it stands in a quote"),
@@ -133,7 +132,7 @@ def test_a_person_is_told_where_it_stands() -> None:
 
 def test_of_quotes_in_quotes_the_outermost_is_given() -> None:
     text = "a \u201cb \u201cc\u201d d\u201d e"
-    left, quotes = split_quotes(text)
+    left, quotes = mask_quotes(text)
     assert (left.split(), quotes) == (["a", "e"], (((2, 11), "a quote"),))
 
 
@@ -151,7 +150,7 @@ pieces = st.lists(
 @given(pieces)
 def test_setting_apart_moves_nothing(text: str) -> None:
     tags = find_promise_tags(text)
-    apart = set_apart(text, lower(text), fence_spans(text), tags)
+    apart = mask_non_prose(text, lower(text), fence_spans(text), tags)
     assert len(apart.text) == len(apart.lowered) == len(text)
     assert apart.lowered == lower(apart.text)
     changed = {now for was, now in zip(text, apart.text, strict=True) if was != now}

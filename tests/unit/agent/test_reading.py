@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.elsewhere import find_elsewhere
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.overlooked import MAX_OVERLOOKED, find_overlooked
-from ralph_ls.core.agent.reading import read_final, read_output, read_text, to_json
+from ralph_ls.core.agent.ignored_signals import MAX_IGNORED_SIGNALS, find_ignored_signals
+from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
+from ralph_ls.core.agent.output_parser import parse_output, parse_result, parse_text, to_json
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.report import ReportKind, Usage
 from tests.unit.agent.decode.streams import answer, recording, result, stream, use
@@ -29,7 +29,7 @@ OUTPUT = (
 
 
 def test_a_whole_output_is_read() -> None:
-    reading = read_text(OUTPUT, "\x1b[31mfatal: disk\x1b[0m\r\n")
+    reading = parse_text(OUTPUT, "\x1b[31mfatal: disk\x1b[0m\r\n")
     assert reading.text.startswith("I fixed the parser.\nerror: line 3\n")
     assert reading.report is not None
     assert reading.report.status == "COMPLETE"
@@ -42,7 +42,7 @@ def test_a_whole_output_is_read() -> None:
 
 
 def test_stderr_gives_errors_and_nothing_else() -> None:
-    reading = read_text("", f"{OUTPUT}Please clarify.")
+    reading = parse_text("", f"{OUTPUT}Please clarify.")
     assert reading.text == ""
     assert (reading.report, reading.promises, reading.completion) == (None, (), ())
     assert reading.clarification == ()
@@ -61,7 +61,7 @@ def test_stderr_gives_errors_and_nothing_else() -> None:
     ],
 )
 def test_confidence_is_fifty_for_a_report_and_ten_for_a_word(text: str, confidence: int) -> None:
-    assert read_text(text).confidence == confidence
+    assert parse_text(text).confidence == confidence
 
 
 def test_profile_settings_choose_block_and_word() -> None:
@@ -69,15 +69,15 @@ def test_profile_settings_choose_block_and_word() -> None:
         "---CLARITY_STATUS---\nSTATUS: BLOCKED\n---END_CLARITY_STATUS---\n"
         f"{BLOCK}<promise>SHIPPED</promise>\n"
     )
-    reading = read_text(text, preferred=ReportKind.CLARITY_STATUS, complete_word="SHIPPED")
+    reading = parse_text(text, preferred=ReportKind.CLARITY_STATUS, complete_word="SHIPPED")
     assert reading.report is not None
     assert reading.report.kind is ReportKind.CLARITY_STATUS
     assert len(reading.promises) == 1
 
 
 def test_json_has_the_shape_of_the_read_command() -> None:
-    assert to_json(read_text(OUTPUT)) == {
-        "text": read_text(OUTPUT).text,
+    assert to_json(parse_text(OUTPUT)) == {
+        "text": parse_text(OUTPUT).text,
         "report": {
             "kind": "ralphStatus",
             "fields": {
@@ -100,7 +100,7 @@ def test_json_has_the_shape_of_the_read_command() -> None:
 
 
 def test_json_of_nothing_has_every_key() -> None:
-    data = to_json(read_text(""))
+    data = to_json(parse_text(""))
     assert data["report"] is None
     assert data["promise"] is None
     assert json.loads(json.dumps(data)) == data
@@ -152,17 +152,17 @@ pieces = st.lists(
 
 @given(pieces, pieces)
 def test_any_text_gives_a_reading(stdout: str, stderr: str) -> None:
-    reading = read_text(stdout, stderr)
+    reading = parse_text(stdout, stderr)
     assert reading.confidence >= 10 * len(reading.completion)
     json.dumps(to_json(reading))
-    find_overlooked(reading)
+    find_ignored_signals(reading)
 
 
 @given(st.binary(), st.sampled_from(Dialect))
 def test_any_bytes_give_a_reading(stdout: bytes, dialect: Dialect) -> None:
-    reading = read_output(stdout, dialect=dialect)
+    reading = parse_output(stdout, dialect=dialect)
     json.dumps(to_json(reading))
-    find_overlooked(reading, elsewhere=find_elsewhere(stdout, dialect))
+    find_ignored_signals(reading, elsewhere=find_misplaced_signals(stdout, dialect))
 
 
 lines = pieces.map(lambda text: text.replace("\r", ""))
@@ -171,12 +171,12 @@ no_fences = str.maketrans("", "", "`~\r\x1b\x9b")
 
 @given(lines)
 def test_either_kind_of_line_end_gives_the_same_reading(text: str) -> None:
-    assert read_text(text.replace("\n", "\r\n")) == read_text(text)
+    assert parse_text(text.replace("\n", "\r\n")) == parse_text(text)
 
 
 @given(pieces)
 def test_a_fence_adds_no_signal_but_a_block(inside: str) -> None:
-    reading = read_text(f"Some text.\n```\n{inside.translate(no_fences)}\n```\n")
+    reading = parse_text(f"Some text.\n```\n{inside.translate(no_fences)}\n```\n")
     assert (reading.promises, reading.completion, reading.clarification) == ((), (), ())
     assert reading.question == ""
 
@@ -184,8 +184,8 @@ def test_a_fence_adds_no_signal_but_a_block(inside: str) -> None:
 @given(pieces, st.text(alphabet="abc done?.\n"))
 def test_prose_behind_it_takes_no_promise_away(before: str, prose: str) -> None:
     text = f"{before.translate(no_fences)}\n<promise>BLOCKED:no key</promise>"
-    promises = read_text(text).promises
-    assert read_text(f"{text}\n{prose}").promises[: len(promises)] == promises
+    promises = parse_text(text).promises
+    assert parse_text(f"{text}\n{prose}").promises[: len(promises)] == promises
 
 
 SIZE = 50_000
@@ -212,15 +212,15 @@ def test_hostile_repetition_takes_time_in_proportion(unit: str) -> None:
     # A reader that is quadratic in any of these runs into the time limit.
     run = unit * (SIZE // len(unit))
     text = f"{run}\n---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: {run}"
-    reading = read_text(text, run)
+    reading = parse_text(text, run)
     assert len(reading.text) <= len(text)
-    find_overlooked(reading)
+    find_ignored_signals(reading)
 
 
 @pytest.mark.slow
 def test_a_block_of_ten_megabytes_is_kept_whole() -> None:
     value = "x" * 99 + "\n" + "y" * (10 * 1024 * 1024)
-    reading = read_text(f"---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: {value}")
+    reading = parse_text(f"---RALPH_STATUS---\nSTATUS: COMPLETE\nRECOMMENDATION: {value}")
     assert reading.report is not None
     assert reading.report.fields["RECOMMENDATION"] == value
     assert reading.report.problems[-1].code == "block-unclosed"
@@ -233,23 +233,23 @@ def test_a_block_of_ten_megabytes_is_kept_whole() -> None:
 )
 def test_a_megabyte_of_anything_comes_through(unit: str) -> None:
     text = unit * ((1 << 20) // len(unit))
-    reading = read_text(text, text)
+    reading = parse_text(text, text)
     assert reading.text == text
     assert (reading.report, reading.promises) == (None, ())
-    assert len(find_overlooked(reading)) <= 3 * MAX_OVERLOOKED
+    assert len(find_ignored_signals(reading)) <= 3 * MAX_IGNORED_SIGNALS
 
 
 @pytest.mark.slow
 def test_a_long_log_is_read_with_what_stands_at_its_end() -> None:
     log = "2026-01-02 03:04:05 INFO server handled request 12 in 3 ms\n" * 200_000
-    reading = read_text(f"{log}All tasks are complete. Ready for review.\n\n{BLOCK}Which one?")
+    reading = parse_text(f"{log}All tasks are complete. Ready for review.\n\n{BLOCK}Which one?")
     assert reading.report is not None
     assert reading.completion == ("complete", "ready-for-review")
     assert reading.question == "Which one?"
 
 
 def test_nul_bytes_and_halves_of_characters_stay_text() -> None:
-    reading = read_output(b"\xff\x00\xe2\x82\n" + BLOCK.encode() + b"\xf0\x9f")
+    reading = parse_output(b"\xff\x00\xe2\x82\n" + BLOCK.encode() + b"\xf0\x9f")
     assert reading.report is not None
     assert reading.report.problems == ()
     assert reading.text.startswith("\ufffd\x00\ufffd\n")
@@ -257,7 +257,7 @@ def test_nul_bytes_and_halves_of_characters_stay_text() -> None:
 
 @pytest.mark.slow
 def test_a_line_without_an_end_is_read() -> None:
-    reading = read_text("x" * 5_000_000 + f"<promise>COMPLETE</promise>{BLOCK.strip()}")
+    reading = parse_text("x" * 5_000_000 + f"<promise>COMPLETE</promise>{BLOCK.strip()}")
     assert reading.promises == ()
     assert reading.report is not None
 
@@ -265,7 +265,7 @@ def test_a_line_without_an_end_is_read() -> None:
 class TestDecoded:
     def test_plain_text_is_read_as_it_always_was(self) -> None:
         data = OUTPUT.encode()
-        assert read_output(data, "fatal: disk") == read_text(OUTPUT, "fatal: disk")
+        assert parse_output(data, "fatal: disk") == parse_text(OUTPUT, "fatal: disk")
 
     def test_signals_come_from_the_final_text_alone(self) -> None:
         quoted = "<promise>COMPLETE</promise>\nAll tasks are complete.\nerror: quoted\n"
@@ -273,7 +273,7 @@ class TestDecoded:
             answer(quoted, use("Bash", command=quoted)),
             result(f"Ready for review.\n{BLOCK}"),
         )
-        reading = read_output(data, "error: told", dialect=Dialect.CLAUDE)
+        reading = parse_output(data, "error: told", dialect=Dialect.CLAUDE)
         assert reading.report is not None
         assert reading.report.problems == ()
         assert (reading.promises, reading.completion) == ((), ("ready-for-review",))
@@ -282,38 +282,40 @@ class TestDecoded:
 
     def test_a_report_that_stands_earlier_is_used_and_a_promise_is_not(self) -> None:
         earlier = f"All done.\n{BLOCK}\n<promise>COMPLETE</promise>"
-        reading = read_final(Final(text="I looked once more.", earlier=earlier))
+        reading = parse_result(AgentResult(text="I looked once more.", earlier=earlier))
         assert reading.report is not None
         assert reading.report.status == "COMPLETE"
         assert [problem.code for problem in reading.report.problems] == ["report-not-final"]
         assert (reading.promises, reading.completion, reading.confidence) == ((), (), 50)
 
     def test_a_report_on_the_way_to_a_failure_is_none(self) -> None:
-        assert read_final(Final(text="", earlier=BLOCK, failed=True)).report is None
+        assert parse_result(AgentResult(text="", earlier=BLOCK, failed=True)).report is None
 
     def test_the_last_report_goes_before_an_earlier_one(self) -> None:
         later = BLOCK.replace("COMPLETE", "IN_PROGRESS", 1)
-        reading = read_final(Final(text=later, earlier=BLOCK))
+        reading = parse_result(AgentResult(text=later, earlier=BLOCK))
         assert reading.report is not None
         assert (reading.report.status, reading.report.problems) == ("IN_PROGRESS", ())
 
     def test_what_only_looks_like_a_report_is_none(self) -> None:
-        assert read_final(Final(text="x", earlier="RALPH_STATUS is due")).report is None
+        assert parse_result(AgentResult(text="x", earlier="RALPH_STATUS is due")).report is None
 
     def test_errors_of_the_stream_come_first_and_each_once(self) -> None:
-        reading = read_final(
-            Final(text="error: a\nfatal: b", errors=("API Error: 429", "error: a"), failed=True)
+        reading = parse_result(
+            AgentResult(
+                text="error: a\nfatal: b", errors=("API Error: 429", "error: a"), failed=True
+            )
         )
         assert reading.errors == ("API Error: 429", "error: a", "fatal: b")
         assert reading.error_patterns == ("API Error: <n>", "error: a", "fatal: b")
 
     def test_it_is_told_as_json(self) -> None:
-        found = to_json(read_output(recording("limit"), dialect=Dialect.CLAUDE))
+        found = to_json(parse_output(recording("limit"), dialect=Dialect.CLAUDE))
         assert found["limit"] == {"resetsAt": None}
         assert (found["failed"], found["sessionId"]) == (True, "an-id")
-        limit = Limit(resets_at=datetime(2026, 1, 31, 12, tzinfo=UTC))
+        limit = AccountLimit(resets_at=datetime(2026, 1, 31, 12, tzinfo=UTC))
         usage = Usage(input_tokens=3, cost_usd=0.5)
-        found = to_json(read_final(Final(limit=limit, usage=usage)))
+        found = to_json(parse_result(AgentResult(limit=limit, usage=usage)))
         assert found["limit"] == {"resetsAt": "2026-01-31T12:00:00.000Z"}
         assert found["usage"] == {
             "inputTokens": 3,

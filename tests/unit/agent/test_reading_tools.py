@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.reading_tools import WAYS, writing_commands
+from ralph_ls.core.agent.allowed_tools import WRITING_USES, writing_commands
 
 
 @pytest.mark.parametrize(
@@ -33,5 +33,5 @@ def test_a_command_that_writes_is_named(allowed: list[str], ways: list[str]) -> 
 
 
 def test_every_way_is_of_its_command() -> None:
-    for command, way in WAYS.items():
+    for command, way in WRITING_USES.items():
         assert way.startswith(command.split()[0])

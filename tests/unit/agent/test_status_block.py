@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.status_block import find_blocks
+from ralph_ls.core.agent.signals.status_block import find_blocks
 from ralph_ls.protocol.run.report import ReportKind
 from tests.unit.agent.blocks import (
     ANY_REPORT,

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ralph_ls.core.agent.status_block import find_blocks, quoted_beginnings
+from ralph_ls.core.agent.signals.status_block import find_blocks, quoted_block_starts
 from ralph_ls.core.agent.text import lower
 from tests.unit.agent.blocks import (
     ANY_REPORT,
@@ -97,5 +97,5 @@ def test_what_stands_around_a_beginning_does_not_hide_it(text: str) -> None:
 def test_a_beginning_that_opens_no_block_is_told_with_its_reason(
     text: str, told: list[tuple[str, str]]
 ) -> None:
-    found = [(text[slice(*span)], why) for span, why in quoted_beginnings(text, lower(text))]
+    found = [(text[slice(*span)], why) for span, why in quoted_block_starts(text, lower(text))]
     assert found == told

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.text import (
     LiteralHits,
-    clean,
+    clean_text,
     fence_spans,
     is_inside,
     line_around,
     lower,
-    merged,
+    merge_spans,
     without_spans,
 )
 
@@ -39,12 +39,12 @@ FENCED = "```\nin\n```"
     ],
 )
 def test_clean_shows_what_a_terminal_would(raw: str, text: str) -> None:
-    assert clean(raw) == text
+    assert clean_text(raw) == text
 
 
 @given(st.text(alphabet=st.sampled_from("a\x1b\x9b[]0;mP\\\x07\r\n")))
 def test_clean_leaves_no_escape_and_no_carriage_return(raw: str) -> None:
-    assert not {"\x1b", "\r"} & set(clean(raw))
+    assert not {"\x1b", "\r"} & set(clean_text(raw))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_lower_case_leaves_every_character_in_its_place() -> None:
 
 
 def test_spans_that_touch_become_one() -> None:
-    assert merged([(5, 7), (0, 2), (2, 3), (1, 2), (9, 9)]) == ((0, 3), (5, 7), (9, 9))
+    assert merge_spans([(5, 7), (0, 2), (2, 3), (1, 2), (9, 9)]) == ((0, 3), (5, 7), (9, 9))
 
 
 @given(

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -174,7 +174,9 @@ read = st.builds(
     must_validate=st.booleans(),
     notices=notices,
     denied_tools=st.sampled_from([None, (), ("Bash",), ("Bash", "Bash", "Write")]),
-    limit=st.sampled_from([None] * 5 + [Limit(), Limit(resets_at=BEGIN + timedelta(minutes=1))]),
+    limit=st.sampled_from(
+        [None] * 5 + [AccountLimit(), AccountLimit(resets_at=BEGIN + timedelta(minutes=1))]
+    ),
     failed=st.sampled_from([False, False, True]),
     session=st.none() | st.just(SessionSeen(id="s-1", cost_usd=0.5)),
     usage=st.none() | st.just(Usage(input_tokens=70, output_tokens=30, cost_usd=0.25)),

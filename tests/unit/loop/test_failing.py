@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.inputs import AgentFinished, AnnouncementDone
 from ralph_ls.core.loop.rules.failure_policy import retry_wait, substitute_agent, unavailable_agents
@@ -35,7 +35,7 @@ crashed = fails(AgentFailure.CRASHED)
 
 
 def at_limit(hours: float) -> Turn:
-    limit = Limit(resets_at=BEGIN + hours * HOUR)
+    limit = AccountLimit(resets_at=BEGIN + hours * HOUR)
     return fails(AgentFailure.LIMIT, "429", limit=limit)
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.decode.told import Counts, TextTold, TodoTold, Told, ToolTold, UsageTold
+from ralph_ls.core.agent.messages import (
+    AgentMessage,
+    EmittedText,
+    EmittedTodos,
+    EmittedToolCall,
+    EmittedUsage,
+    UsageCounts,
+)
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.rules.budget import (
     SpendingWatch,
@@ -50,12 +57,12 @@ def test_it_says_whether_the_agent_was_ended_for_it() -> None:
     assert iteration_limit_words(BOTH, None, ended=True) is None
 
 
-def uses(tokens: int, cost: float | None = None) -> UsageTold:
-    return UsageTold(start=1, offset=0, usage=Counts(input_tokens=tokens, cost_usd=cost))
+def uses(tokens: int, cost: float | None = None) -> EmittedUsage:
+    return EmittedUsage(start=1, offset=0, usage=UsageCounts(input_tokens=tokens, cost_usd=cost))
 
 
-def tool(call: str, state: ToolState) -> ToolTold:
-    return ToolTold(start=1, offset=0, call=call, name="Bash", summary="", state=state)
+def tool(call: str, state: ToolState) -> EmittedToolCall:
+    return EmittedToolCall(start=1, offset=0, call=call, name="Bash", summary="", state=state)
 
 
 BEGINS, ENDS, FAILS = (
@@ -64,8 +71,8 @@ BEGINS, ENDS, FAILS = (
     tool("a", ToolState.FAILED),
 )
 SECOND, SECOND_ENDS = tool("b", ToolState.STARTED), tool("b", ToolState.DONE)
-TODO = TodoTold(start=1, offset=0, items=())
-SAYS = TextTold(start=1, offset=0, text="I go on.")
+TODO = EmittedTodos(start=1, offset=0, items=())
+SAYS = EmittedText(start=1, offset=0, text="I go on.")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ SAYS = TextTold(start=1, offset=0, text="I go on.")
         pytest.param([uses(1001), BEGINS, ENDS, uses(10)], True, id="once over it stays so"),
     ],
 )
-def test_an_agent_ends_after_the_turn_that_passes_it(told: list[Told], over: bool) -> None:
+def test_an_agent_ends_after_the_turn_that_passes_it(told: list[AgentMessage], over: bool) -> None:
     watch = SpendingWatch(BOTH, None)
     watch.hear(told)
     assert watch.is_over is over
@@ -111,7 +118,7 @@ def test_what_an_earlier_attempt_used_counts() -> None:
     ],
 )
 def test_an_agent_ends_after_the_turn_that_uses_up_the_runs_tokens(
-    config: Config, before: int, told: list[Told], over: bool
+    config: Config, before: int, told: list[AgentMessage], over: bool
 ) -> None:
     watch = SpendingWatch(config, None, run_spent=Usage(input_tokens=before))
     watch.hear(told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.effects import LaunchAgent, WaitUntil
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import SessionSeen, Usage
@@ -13,7 +13,7 @@ from tests.unit.loop.play import BEGIN, Play, check_loop, play, settings
 from tests.unit.loop.world import World, edits_only, finishes, no_progress, progress, promise, turn
 
 RESET = BEGIN + timedelta(hours=1)
-limited = turn(fields=None, limit=Limit(resets_at=RESET), failure="at its limit")
+limited = turn(fields=None, limit=AccountLimit(resets_at=RESET), failure="at its limit")
 
 
 class TestAUsageLimit:
@@ -31,14 +31,14 @@ class TestAUsageLimit:
         assert (Phase.WAITING, "limit") in phases
 
     def test_is_waited_for_as_long_as_is_set_where_its_end_is_not_told(self) -> None:
-        said = turn(fields=None, limit=Limit(), failure="at its limit")
+        said = turn(fields=None, limit=AccountLimit(), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
         (ended, *_) = played.told("iterationEnded")
         waits = [effect for effect in played.effects if isinstance(effect, WaitUntil)]
         assert waits == [WaitUntil(until=ended.at + timedelta(seconds=60))]
 
     def test_from_before_the_iteration_is_waited_for_as_long_as_is_set(self) -> None:
-        said = turn(fields=None, limit=Limit(resets_at=BEGIN), failure="at its limit")
+        said = turn(fields=None, limit=AccountLimit(resets_at=BEGIN), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
         (waited,) = played.told("waitStarted")
         assert waited.until == played.told("iterationEnded")[0].at + timedelta(seconds=60)
@@ -46,7 +46,7 @@ class TestAUsageLimit:
     def test_that_was_reset_while_the_agent_ended_is_waited_for_no_more(self) -> None:
         unlimited = play(no_progress, finishes).told("iterationStarted")[0].at
         reset = unlimited + timedelta(milliseconds=1)
-        said = turn(fields=None, limit=Limit(resets_at=reset), failure="at its limit")
+        said = turn(fields=None, limit=AccountLimit(resets_at=reset), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
         (waited,) = played.told("waitStarted")
         assert waited.until == reset
@@ -64,7 +64,7 @@ class TestAUsageLimit:
         assert second.stuck_count == first.stuck_count == 1
 
     def test_keeps_the_work_that_was_done_before_it(self) -> None:
-        said = turn(fields=None, files=1, commit=True, limit=Limit(), failure="at its limit")
+        said = turn(fields=None, files=1, commit=True, limit=AccountLimit(), failure="at its limit")
         played = play(no_progress, no_progress, said, finishes)
         half_open, limited_one = played.told("iterationEnded")[1:3]
         assert half_open.breaker.state == "HALF_OPEN"
@@ -72,12 +72,12 @@ class TestAUsageLimit:
         assert limited_one.stuck_count == 0
 
     def test_that_the_agent_got_over_is_none(self) -> None:
-        said = turn(STATUS="IN_PROGRESS", files=1, limit=Limit(resets_at=RESET))
+        said = turn(STATUS="IN_PROGRESS", files=1, limit=AccountLimit(resets_at=RESET))
         played = check_loop([said, finishes], ends=("complete", 0))
         assert played.told("waitStarted") == []
 
     def test_is_not_validated(self) -> None:
-        said = turn(fields=None, limit=Limit(), failure="at its limit", validates=(False,))
+        said = turn(fields=None, limit=AccountLimit(), failure="at its limit", validates=(False,))
         played = check_loop([said, finishes], ends=("complete", 0))
         assert played.told("validated") == []
 
@@ -152,7 +152,7 @@ class TestBudgets:
         check_loop([said], max_tokens=1, ends=("complete", 0))
 
     def test_used_up_by_a_limited_iteration_end_the_run_before_the_next(self) -> None:
-        said = turn(fields=None, limit=Limit(), failure="at its limit", usage=self.used)
+        said = turn(fields=None, limit=AccountLimit(), failure="at its limit", usage=self.used)
         check_loop([said, finishes], max_tokens=1, ends=("limit", 1), iterations=1)
 
 
@@ -214,5 +214,5 @@ def test_the_loop_history_keeps_the_last_five_iterations() -> None:
 
 
 def test_a_blocked_promise_beside_a_limit_is_a_result() -> None:
-    said = turn(fields=None, limit=Limit(), promises=(promise("blocked", "no key"),))
+    said = turn(fields=None, limit=AccountLimit(), promises=(promise("blocked", "no key"),))
     check_loop([said], ends=("blocked", 2))

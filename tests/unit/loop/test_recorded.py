@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.replay.driver import SimulatedIteration
 from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.protocol.config.config import Config
@@ -252,7 +252,7 @@ class TestWhatIsTakenFromTheJournal:
         assert under(late, max_duration="1h") == decided(events)
 
     def test_a_wait_for_a_usage_limit(self) -> None:
-        limited = turn(fields=None, limit=Limit(), failure="at its limit")
+        limited = turn(fields=None, limit=AccountLimit(), failure="at its limit")
         events = play(limited, finishes, limit_wait=600).events
         assert (
             simulated(events)

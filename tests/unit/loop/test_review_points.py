@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.inputs import Interrupted
 from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.rules.waits import parked_words, review_due
@@ -172,7 +172,7 @@ def test_a_wish_to_pause_is_fulfilled_by_the_review() -> None:
 
 
 def test_a_task_that_was_done_at_the_usage_limit_is_looked_at_before_the_wait() -> None:
-    said = turn(fields=None, files=1, ticks=("a",), limit=Limit(), failure="at its limit")
+    said = turn(fields=None, files=1, ticks=("a",), limit=AccountLimit(), failure="at its limit")
     world = World(script=[said, finishes], tasks={"a": "todo", "b": "todo"})
     points = {"after_tasks": ["a"]}
     played = play(world=world, wait=True, review_points=points)

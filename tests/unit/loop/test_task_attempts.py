@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.effects import PrepareIteration, ReadIteration, SetTaskAside
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import AgentFinished, EffectFailed
@@ -157,7 +157,7 @@ def test_setting_aside_gives_the_next_task_a_fresh_start_with_the_breaker() -> N
 
 
 def test_a_usage_limit_gives_the_attempt_back() -> None:
-    limited = turn(fields=None, limit=Limit(), failure="at its limit")
+    limited = turn(fields=None, limit=AccountLimit(), failure="at its limit")
     played = run(no_progress, limited, no_progress, **S_RULES)
     assert [event.attempt for event in played.told("attemptCounted")][:4] == [1, 2, 2, 3]
 

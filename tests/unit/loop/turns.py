@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.profiles import PROFILES, preset_of
 from ralph_ls.protocol.config.config import Config, GateRule, OnHalt, OnValidateFail
@@ -37,8 +37,8 @@ KNOWN_TURNS = [
     world.turn(FILES_MODIFIED=9, TASKS_COMPLETED_THIS_LOOP=9, PR_READY="true"),
     world.turn(STATUS="BLOCKED", RECOMMENDATION="get a key"),
     world.turn(STATUS="NEEDS_CLARIFICATION"),
-    world.turn(fields=None, silent=True, limit=Limit()),
-    world.turn(files=1, fields=None, limit=Limit()),
+    world.turn(fields=None, silent=True, limit=AccountLimit()),
+    world.turn(files=1, fields=None, limit=AccountLimit()),
     world.turn(denied=("Bash",)),
     world.turn(errors=("error: a",), files=1, TESTS_STATUS="FAILING"),
     world.turn(files=1, reverts=True),
@@ -79,7 +79,7 @@ TRAITS: list[tuple[str, Any]] = [
     ("usage", Usage(input_tokens=300, output_tokens=20, cost_usd=0.5)),
     ("denied", ()),
     ("denied", ("Bash",)),
-    ("limit", Limit()),
+    ("limit", AccountLimit()),
     ("session", SessionSeen(id="s3")),
     ("question", "Which one?"),
     ("marks", True),

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.agent.process_end import SAID_NOTHING
+from ralph_ls.core.agent.failures import NO_OUTPUT
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.effects import CommitWork, NoteSetAside, UndoWork
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
@@ -75,7 +75,7 @@ class Turn:
     usage: Usage | None = None
     denied: tuple[str, ...] | None = None
     """Tools that were not permitted; None: it cannot tell."""
-    limit: Limit | None = None
+    limit: AccountLimit | None = None
     session: SessionSeen | None = None
     question: str = ""
     """What it asked at its end, without a signal."""
@@ -124,7 +124,7 @@ claims_all = turn(EXIT_SIGNAL="true", words=("done", "finished"))
 """Says that everything is complete, and changes nothing."""
 nothing_left = turn(STATUS="COMPLETE", EXIT_SIGNAL="true", words=("done", "nothing-left"))
 crash = turn(fields=None, end=AgentFinished(exit_code=3, seconds=0.1))
-silence = turn(fields=None, silent=True, failure=SAID_NOTHING, failure_kind=AgentFailure.CRASHED)
+silence = turn(fields=None, silent=True, failure=NO_OUTPUT, failure_kind=AgentFailure.CRASHED)
 timeout = turn(fields=None, end=AgentFinished(signal=9, timed_out=True, killed=True, seconds=9.0))
 
 

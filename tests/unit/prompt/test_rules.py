@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from ralph_ls.core.agent.reading import read_text
+from ralph_ls.core.agent.output_parser import parse_text
 from ralph_ls.core.prompt.template import (
     MODES,
     PLACEHOLDER,
@@ -607,7 +607,7 @@ def test_a_prompt_is_never_read_back_as_what_an_agent_says(
             recommendation=text,
             request=text if context.request else "",
         )
-    reading = read_text(render(context, built_in_texts()))
+    reading = parse_text(render(context, built_in_texts()))
     assert reading.report is None
     assert reading.promises == ()
     assert reading.completion == ()

@@ -1,5 +1,7 @@
-"""Reading an agent: from what it printed to report, promises, errors and words.
+"""Agent output: what an agent process prints, turned into a report, promises, errors and usage.
 
-Start in ``reading.py``. Nothing here raises on what an agent wrote: every reader returns what it
-could read and the problems it met. It must never know the loop that judges what was read.
+The output vocabulary (messages, result, failures, usage) is here, next to the parser that joins
+the signals with a
+decoded stream. Pure: nothing here starts a process, reads a file or decides what the loop does
+next.
 """

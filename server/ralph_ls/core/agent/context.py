@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ralph_ls.core.agent.decode.told import Told, UsageTold
+from ralph_ls.core.agent.messages import AgentMessage, EmittedUsage
 
 CHARACTERS_A_TOKEN = 4
 """SPEC §5: characters / 4, where nothing better is known."""
@@ -33,12 +33,12 @@ ADVICE = {
 }
 
 
-def code_of(percent: int) -> str:
+def notice_code(percent: int) -> str:
     """The stable code of the notice at so many percent."""
     return f"context-{percent}"
 
 
-CODES = tuple(code_of(percent) for percent, _ in LEVELS)
+CODES = tuple(notice_code(percent) for percent, _ in LEVELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class ContextNotice:
     message: str
 
 
-def window_of(model: str | None) -> int | None:
+def context_window_of(model: str | None) -> int | None:
     """The window of a model by its name, where that is known; None where it is not."""
     for shape, tokens in _WINDOWS:
         if model is not None and shape.search(model) is not None:
@@ -71,7 +71,7 @@ _WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = tuple(
 )
 
 
-class ContextWatch:
+class ContextMonitor:
     """Hears what one agent process is told, prints and says, and tells each level once."""
 
     def __init__(self, *, window: int | None = None, prompt_characters: int = 0) -> None:
@@ -82,13 +82,13 @@ class ContextWatch:
         self._tokens: int | None = None
         self._left = list(LEVELS)
 
-    def hear(self, data: bytes, told: Sequence[Told]) -> tuple[ContextNotice, ...]:
+    def hear(self, data: bytes, told: Sequence[AgentMessage]) -> tuple[ContextNotice, ...]:
         """Take what it printed, and what that says; the levels that are passed now."""
         if not self._left:
             return ()
         passed: list[ContextNotice] = []
         for one in told:
-            if isinstance(one, UsageTold):
+            if isinstance(one, EmittedUsage):
                 self._take(one.usage.context_tokens, one.usage.context_window)
                 passed.extend(self._passed())
         if self._tokens is None:
@@ -118,7 +118,7 @@ class ContextWatch:
         ]
         estimate = f", estimated: {', '.join(guesses)}" if guesses else ""
         yield ContextNotice(
-            code=code_of(percent),
+            code=notice_code(percent),
             message=(
                 f"context {name}: {about}{share} % of the agent's window is used "
                 f"({tokens} of {self._window} tokens{estimate}){ADVICE[percent]}"

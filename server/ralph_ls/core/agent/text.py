@@ -15,7 +15,7 @@ Span = tuple[int, int]
 """Offsets of the first character of a stretch and of the one after its last."""
 
 
-def clean(raw: str) -> str:
+def clean_text(raw: str) -> str:
     """Give what a terminal would show: no escape codes, no byte order mark, only line feeds.
 
     A run of carriage returns is one line end, with or without a newline after it: terminals in
@@ -101,7 +101,7 @@ def is_inside(spans: Sequence[Span], offset: int) -> bool:
     return index >= 0 and offset < spans[index][1]
 
 
-def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     """Give the same stretches sorted, those that touch or overlap as one."""
     together: list[Span] = []
     for start, end in sorted(spans):

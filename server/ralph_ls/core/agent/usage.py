@@ -1,9 +1,28 @@
-"""Adding up what agents used: counts add up, the state of a context window does not."""
+"""Adding up what agents used: counts add up, the state of a context window does not.
+
+What tokens cost where an agent does not say: an estimate out of the table ``prices``.
+
+It must never change what an agent itself tells of its cost.
+
+What can be known of an agent's use of tokens and dollars, and when, before it is started.
+
+A limit that nobody can measure ends nothing, so a start with one is refused. What a cost is known
+by is the agent itself, or its tokens and a price in the table ``prices``.
+
+It must never know what happens to a run that is refused.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
 from typing import TypeVar
 
+from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.tables import PriceConfig
 from ralph_ls.protocol.run.report import Usage
 
 Number = TypeVar("Number", int, float)
@@ -33,6 +52,99 @@ def add_known(*counts: Number | None) -> Number | None:
     return sum(known[1:], known[0]) if known else None
 
 
-def less_known(count: int | None, part: int | None) -> int | None:
+def subtract_known(count: int | None, part: int | None) -> int | None:
     """A count without a part of it; None where the count is not known, and never below nought."""
     return None if count is None else max(0, count - (part or 0))
+
+
+TOKENS_PER_PRICE = 1_000_000
+"""Tokens that a price is for."""
+
+
+def price_for(prices: Mapping[str, PriceConfig], model: str | None) -> PriceConfig | None:
+    """The price of a model: of several names that it begins with, the longest holds.
+
+    ``*`` and ``?`` stand for any text and any character, so ``*`` is the price of every model that
+    has no other, also where nobody knows which one the agent took.
+    """
+    fitting = [name for name in prices if _shape_of(name).match(model or "") is not None]
+    best = max(fitting, key=lambda name: (len(name.replace("*", "")), name), default=None)
+    return None if best is None else prices[best]
+
+
+def with_estimated_cost(usage: Usage | None, price: PriceConfig | None) -> Usage | None:
+    """With a cost, marked as an estimate; as it is where the agent tells one, or no price fits."""
+    if usage is None or price is None or usage.cost_usd is not None:
+        return usage
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+    if all(count is None for count in counts):
+        return usage
+    went_in, came_out, cached = (count or 0 for count in counts)
+    cheaper = price.input if price.cached is None else price.cached
+    cost = went_in * price.input + cached * cheaper + came_out * price.output
+    return usage.model_copy(
+        update={"cost_usd": round(cost / TOKENS_PER_PRICE, 6), "estimated": True}
+    )
+
+
+def _shape_of(name: str) -> re.Pattern[str]:
+    parts = (
+        ".*" if part == "*" else "." if part == "?" else re.escape(part)
+        for part in re.split(r"([*?])", name)
+    )
+    return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+class Metering(StrEnum):
+    """When an agent reports what it used."""
+
+    NEVER = "never"
+    AT_END = "at-end"
+    """Once, when it ends: what one iteration uses is known after it alone."""
+    EACH_TURN = "each-turn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectMetering:
+    """What agents of one dialect report."""
+
+    tokens: Metering
+    cost: Metering
+    names_model: bool = False
+    """It reports which model it took, so a price can be found for one of its own choice."""
+
+
+_NEVER, _AT_END, _EACH_TURN = Metering
+
+METERING_BY_DIALECT: Mapping[Dialect, DialectMetering] = MappingProxyType(
+    {
+        Dialect.TEXT: DialectMetering(tokens=_NEVER, cost=_NEVER),
+        Dialect.CLAUDE: DialectMetering(tokens=_EACH_TURN, cost=_AT_END, names_model=True),
+        Dialect.CODEX: DialectMetering(tokens=_AT_END, cost=_NEVER),
+        Dialect.GEMINI: DialectMetering(tokens=_AT_END, cost=_NEVER, names_model=True),
+        Dialect.QWEN: DialectMetering(tokens=_EACH_TURN, cost=_NEVER, names_model=True),
+        Dialect.OPENCODE: DialectMetering(tokens=_EACH_TURN, cost=_EACH_TURN),
+        Dialect.CLINE: DialectMetering(tokens=_EACH_TURN, cost=_EACH_TURN, names_model=True),
+        Dialect.COPILOT: DialectMetering(tokens=_AT_END, cost=_NEVER, names_model=True),
+        # Whoever maps the records of a program says with that what they hold.
+        Dialect.JSONL: DialectMetering(tokens=_AT_END, cost=_AT_END, names_model=True),
+        Dialect.ACP: DialectMetering(tokens=_AT_END, cost=_NEVER),
+    }
+)
+
+
+def cost_metering(
+    meter: DialectMetering, prices: Mapping[str, PriceConfig], models: Sequence[str | None]
+) -> Metering:
+    """When the cost of an agent is known that works with one of ``models``; None: its own choice.
+
+    A cost that is estimated from tokens is known when those are.
+    """
+    if meter.cost is not Metering.NEVER:
+        return meter.cost
+    may_fit = [
+        price_for(prices, model) is not None
+        or (model is None and meter.names_model and bool(prices))
+        for model in models
+    ]
+    return meter.tokens if may_fit and all(may_fit) else Metering.NEVER

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.ownership import Ownership, OwnershipOrder
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.plan.closing.checks import Verification
@@ -248,7 +248,7 @@ class IterationRead:
     """Of all the agents of the iteration."""
     denied_tools: tuple[str, ...] | None = None
     """A tool's name for each call that was not permitted; None where the agent cannot tell."""
-    limit: Limit | None = None
+    limit: AccountLimit | None = None
     """The agent's account is at its usage limit, says its structured output."""
     session: SessionSeen | None = None
     question: str = ""

@@ -25,7 +25,7 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import TypeVar
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import (
@@ -422,12 +422,12 @@ def _denied_tools(ended: IterationEnded) -> tuple[str, ...] | None:
     return ended.denied_tools or ("a tool",) * min(1, ended.permission_denials)
 
 
-def _limit(rehearsal: ReplayDriver, chapter: _IterationSlice) -> Limit:
+def _limit(rehearsal: ReplayDriver, chapter: _IterationSlice) -> AccountLimit:
     """Until when the run waited, by the simulation's own clock."""
     waited = chapter.find(WaitStarted)
     if waited is None:
-        return Limit()
-    return Limit(resets_at=rehearsal.now + min(waited.until - waited.at, LONGEST_SIMULATION))
+        return AccountLimit()
+    return AccountLimit(resets_at=rehearsal.now + min(waited.until - waited.at, LONGEST_SIMULATION))
 
 
 def _is_plan_changed(chapter: _IterationSlice, evidence: Evidence) -> bool:

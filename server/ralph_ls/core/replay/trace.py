@@ -50,8 +50,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.agent.errors import normalise
+from ralph_ls.core.agent.failures import normalise_error
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -167,7 +167,7 @@ def _line_of(draft: TraceLineDraft) -> TraceLine:
         promises=tuple(dict.fromkeys(promises)),
         completion_words=() if reading is None else reading.completion,
         errors=errors,
-        error_patterns=tuple(dict.fromkeys(map(normalise, errors))),
+        error_patterns=tuple(dict.fromkeys(map(normalise_error, errors))),
         said_nothing=is_silent and report is None and not promises,
         changes=_changes_of(seen),
         tasks_done=_tasks_of(seen, task),
@@ -284,7 +284,7 @@ def _turn(rehearsal: ReplayDriver, line: TraceLine) -> SimulatedTurn:
             # Who says so knows that the agent did not get over it.
             failed=line.limited,
             denied_tools=line.denied_tools,
-            limit=Limit() if line.limited else None,
+            limit=AccountLimit() if line.limited else None,
             changes=line.changes,
             tasks_done=line.tasks_done,
             plan=_plan(rehearsal, line.counts, None),

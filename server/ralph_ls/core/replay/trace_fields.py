@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from ralph_ls.core.agent.reading import Reading, read_text
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text
 from ralph_ls.protocol.run.report import Promise, PromiseKind, Report, ReportKind
 from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
 
@@ -38,7 +38,7 @@ class TraceLineDraft:
     preferred: ReportKind
     complete_word: str
     report: Report | None = None
-    reading: Reading | None = None
+    reading: ParsedOutput | None = None
     evidence: TraceEvidence | None = None
     errors: tuple[str, ...] = ()
     promises: tuple[Promise, ...] = ()
@@ -52,8 +52,8 @@ class TraceLineDraft:
         message = f"{name} is {wanted}, this is {kind_of(value)}; it is left out"
         self.tell("wrong-type", name, message)
 
-    def read(self, text: str) -> Reading:
-        return read_text(text, preferred=self.preferred, complete_word=self.complete_word)
+    def read(self, text: str) -> ParsedOutput:
+        return parse_text(text, preferred=self.preferred, complete_word=self.complete_word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

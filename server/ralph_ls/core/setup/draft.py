@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
-from ralph_ls.core.agent.text import clean, fence_spans
+from ralph_ls.core.agent.text import clean_text, fence_spans
 from ralph_ls.core.plan.editing.places import sections_of
 from ralph_ls.core.plan.front_matter import read_front_matter
 from ralph_ls.core.plan.lines import lines_of
@@ -52,7 +52,7 @@ def read_plan_items(text: str) -> tuple[PlanItem, ...]:
 
     What nothing says a priority of is standard. What stands nested below an item is its detail.
     """
-    for candidate in _candidates(clean(text)):
+    for candidate in _candidates(clean_text(text)):
         found = tuple(_items_of(candidate))
         if found:
             return found

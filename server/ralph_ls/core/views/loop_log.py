@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.lines import Pieces
+from ralph_ls.core.agent.decode.common.json_lines import ByteChunks
 
 LONGEST_LINE = 16 << 20
 """Bytes of a line that is held; a longer one is written in pieces, each a text."""
@@ -45,7 +45,7 @@ class AgentLines:
     def __init__(self, *, has_records: bool) -> None:
         """``has_records``: lines that are objects already stay as they are."""
         self._has_records = has_records
-        self._held = Pieces()
+        self._held = ByteChunks()
         self._is_rest = False
         """The line that is held began in a piece which is written already."""
 

@@ -15,7 +15,7 @@ from ralph_ls.protocol.run.report import Usage
 
 if TYPE_CHECKING:
     # Who reads messages need not wait for what makes them.
-    from ralph_ls.core.agent.decode.told import Counts, Told
+    from ralph_ls.core.agent.messages import AgentMessage, UsageCounts
 
 TOOL_MARKS = {ToolState.STARTED: "⚒", ToolState.FAILED: "✗"}
 
@@ -28,7 +28,7 @@ NOTEWORTHY = {
 }
 
 
-def message_line(message: Message | Told) -> str:
+def message_line(message: Message | AgentMessage) -> str:
     """The message for people, harmless to show, without a line end at its end.
 
     Empty for one that says nothing new: a call that went well, a file that was read, counts in the
@@ -51,7 +51,7 @@ def message_line(message: Message | Told) -> str:
     assert_never(message)
 
 
-def _usage(usage: Usage | Counts) -> str:
+def _usage(usage: Usage | UsageCounts) -> str:
     """The counts at the end of a turn; before it nobody knows what was written."""
     if usage.output_tokens is None:
         return ""

@@ -10,7 +10,7 @@ import asyncio
 import json
 from typing import Any
 
-from ralph_ls.core.agent.decode.lines import LineSplitter
+from ralph_ls.core.agent.decode.common.json_lines import LineSplitter
 from ralph_ls.engine.acp.telling import OWN, Telling
 
 PIECE = 1 << 16

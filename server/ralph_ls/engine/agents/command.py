@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.decode.usage_file import DIALECTS, USAGE_FILE
+from ralph_ls.core.agent.decode.dialects import DIALECTS_WITH_USAGE_FILE, USAGE_FILE_PLACEHOLDER
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.protocol.config.agent import AgentConfig, Dialect
 from ralph_ls.protocol.errors import ConfigError
@@ -22,10 +22,12 @@ def describe(name: str, config: AgentConfig) -> Agent:
             f"put it into argv under [agents.{name}], and remove the setting"
         )
     dialect = config.dialect or Dialect.TEXT
-    if dialect not in DIALECTS and any(USAGE_FILE in part for part in config.argv):
-        readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS))
+    if dialect not in DIALECTS_WITH_USAGE_FILE and any(
+        USAGE_FILE_PLACEHOLDER in part for part in config.argv
+    ):
+        readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS_WITH_USAGE_FILE))
         raise ConfigError(
-            f"agents.{name}.argv has {USAGE_FILE}, but such a file is not read with the dialect "
+            f"agents.{name}.argv has {USAGE_FILE_PLACEHOLDER}, but such a file is not read with the dialect "
             f"{dialect.value!r}; set dialect = {readable}, or take it out"
         )
     return Agent(

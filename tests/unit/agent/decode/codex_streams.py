@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
-from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import message_of, stream
 
@@ -48,7 +48,7 @@ def error(message: str) -> dict[str, Any]:
     return {"type": "error", "message": message}
 
 
-def decode_codex(*pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
+def decode_codex(*pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
     decoder = CodexDecoder(7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
@@ -67,5 +67,5 @@ def told_by_codex(*records: Any, **given: Any) -> list[dict[str, Any]]:
     ]
 
 
-def final_of_codex(*records: Any, **given: Any) -> Final:
+def final_of_codex(*records: Any, **given: Any) -> AgentResult:
     return decode_codex(stream(*STARTED, *records), **given)[1]

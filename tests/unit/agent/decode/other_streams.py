@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import message_of
@@ -25,7 +25,7 @@ def recorded(dialect: Dialect, name: str) -> bytes:
     return (DATA / dialect.value / f"{name}.jsonl").read_bytes()
 
 
-def decode_as(dialect: Dialect, *pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
+def decode_as(dialect: Dialect, *pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
     decoder = decoder_for(dialect, 7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()

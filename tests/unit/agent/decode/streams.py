@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.told import Told
+from ralph_ls.core.agent.messages import AgentMessage
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, Message
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "claude"
@@ -22,7 +22,7 @@ def recording(name: str) -> bytes:
     return (RECORDINGS / f"{name}.jsonl").read_bytes()
 
 
-def message_of(told: Told) -> Message:
+def message_of(told: AgentMessage) -> Message:
     """The message that readers make of what was told."""
     return MESSAGE_ADAPTER.validate_python(msgspec.to_builtins(told))
 
@@ -66,7 +66,7 @@ def result(text: str | None = "Done.", **fields: Any) -> dict[str, Any]:
     return {"subtype": "success", "is_error": False, "result": text, **fields, "type": "result"}
 
 
-def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
+def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
     decoder = ClaudeDecoder(7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
@@ -89,5 +89,5 @@ def read(*records: Any) -> list[Message]:
     return decode(stream(*records))[0]
 
 
-def final(*records: Any) -> Final:
+def final(*records: Any) -> AgentResult:
     return decode(stream(*records))[1]

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.agent.decode.acp.decoder import LONGEST_REST, AcpDecoder
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS
-from ralph_ls.core.agent.decode.told import (
-    Counts,
-    FileTold,
-    TextTold,
-    TodoTold,
-    Told,
-    ToolTold,
-    UsageTold,
+from ralph_ls.core.agent.decode.common.line_decoder import MAX_FINAL_TEXT, MAX_OPEN_CALLS
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.messages import (
+    AgentMessage,
+    EmittedFile,
+    EmittedText,
+    EmittedTodos,
+    EmittedToolCall,
+    EmittedUsage,
+    UsageCounts,
 )
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
@@ -61,11 +61,11 @@ BEGIN = [
 END = answer(2, stopReason="end_turn")
 
 
-def play(*records: Any, whole: bool = True, **more: Any) -> tuple[list[Told], Final]:
+def play(*records: Any, whole: bool = True, **more: Any) -> tuple[list[AgentMessage], AgentResult]:
     """What is told, and what it comes to; ``whole``: with a session before, and an end."""
     decoder = AcpDecoder(1, folder="/repo", **more)
     lines = [*BEGIN, *records, END] if whole else list(records)
-    told: list[Told] = []
+    told: list[AgentMessage] = []
     for record in lines:
         line = record if isinstance(record, bytes) else json.dumps(record).encode()
         told += decoder.feed(line + b"\n")
@@ -73,16 +73,18 @@ def play(*records: Any, whole: bool = True, **more: Any) -> tuple[list[Told], Fi
     return told, decoder.final()
 
 
-def texts(told: list[Told]) -> list[str]:
-    return [one.text for one in told if isinstance(one, TextTold)]
+def texts(told: list[AgentMessage]) -> list[str]:
+    return [one.text for one in told if isinstance(one, EmittedText)]
 
 
-def tools(told: list[Told]) -> list[tuple[str, str, str]]:
-    return [(one.name, one.summary, str(one.state)) for one in told if isinstance(one, ToolTold)]
+def tools(told: list[AgentMessage]) -> list[tuple[str, str, str]]:
+    return [
+        (one.name, one.summary, str(one.state)) for one in told if isinstance(one, EmittedToolCall)
+    ]
 
 
-def files(told: list[Told]) -> list[tuple[str, str]]:
-    return [(one.path, str(one.action)) for one in told if isinstance(one, FileTold)]
+def files(told: list[AgentMessage]) -> list[tuple[str, str]]:
+    return [(one.path, str(one.action)) for one in told if isinstance(one, EmittedFile)]
 
 
 class TestWords:
@@ -119,10 +121,10 @@ class TestWords:
         long = "x" * (LONGEST_REST + 1)
         told, _ = play(chunk(long), chunk("y"))
         assert texts(told) == [long, "y"]
-        many = KEPT_CHARACTERS // LONGEST_REST * 2 + 2
+        many = MAX_FINAL_TEXT // LONGEST_REST * 2 + 2
         _, final = play(*([chunk(long)] * many), chunk("the end"))
         assert final.text.endswith("the end")
-        assert len(final.text) <= 2 * KEPT_CHARACTERS
+        assert len(final.text) <= 2 * MAX_FINAL_TEXT
 
     def test_utf_8_may_be_split_anywhere(self) -> None:
         stream = b"".join(
@@ -298,7 +300,7 @@ class TestTools:
 
     def test_calls_are_forgotten_in_a_flood_that_ends_none(self) -> None:
         told, _ = play(
-            *(call(toolCallId=str(number)) for number in range(KEPT_CALLS + 1)),
+            *(call(toolCallId=str(number)) for number in range(MAX_OPEN_CALLS + 1)),
             call("tool_call_update", toolCallId="0", status="completed"),
         )
         assert tools(told) == [("tool", "", "started"), ("tool", "", "done")]
@@ -311,7 +313,7 @@ class TestTools:
             {"content": ""},
         ]
         told, _ = play(update("plan", entries=entries), update("plan", entries=entries))
-        (todo,) = (one for one in told if isinstance(one, TodoTold))
+        (todo,) = (one for one in told if isinstance(one, EmittedTodos))
         assert [(one.text, one.state) for one in todo.items] == [
             ("a", "done"),
             ("b", "inProgress"),
@@ -323,8 +325,8 @@ class TestOwnRecords:
     def test_what_was_not_permitted_is_counted(self) -> None:
         _, final = play({"client": "denied", "tool": "execute"}, {"client": "denied"})
         assert final.denied_tools == ("execute", "tool")
-        _, final = play(*([{"client": "denied", "tool": "x"}] * (KEPT_CALLS + 1)))
-        assert len(final.denied_tools or ()) == KEPT_CALLS
+        _, final = play(*([{"client": "denied", "tool": "x"}] * (MAX_OPEN_CALLS + 1)))
+        assert len(final.denied_tools or ()) == MAX_OPEN_CALLS
 
     def test_what_a_form_asks_stands_until_the_agent_goes_on(self) -> None:
         question = {"client": "question", "text": "Red or blue?"}
@@ -429,7 +431,7 @@ class TestUsage:
         told, final = play(*BEGIN, answer(2, stopReason="end_turn", usage=given), whole=False)
         wanted = Usage(input_tokens=counts[0], output_tokens=counts[1], cached_tokens=counts[2])
         assert final.usage == wanted
-        assert isinstance(told[-1], UsageTold)
+        assert isinstance(told[-1], EmittedUsage)
 
     @pytest.mark.parametrize(
         "quota",
@@ -445,8 +447,8 @@ class TestUsage:
         usage = {"inputTokens": 12, "outputTokens": 3, "totalTokens": 15, "cachedReadTokens": 8}
         told, final = play(chunk("", _meta={"usage": usage}), chunk("a", _meta={"usage": usage}))
         assert final.usage == Usage(input_tokens=8, output_tokens=6, cached_tokens=16, turns=2)
-        spent = [one.usage for one in told if isinstance(one, UsageTold)]
-        assert spent[0] == Counts(input_tokens=4, output_tokens=3, cached_tokens=8, turns=1)
+        spent = [one.usage for one in told if isinstance(one, EmittedUsage)]
+        assert spent[0] == UsageCounts(input_tokens=4, output_tokens=3, cached_tokens=8, turns=1)
 
     @pytest.mark.parametrize(
         ("cost", "earlier", "own", "whole"),
@@ -522,7 +524,7 @@ class TestFailures:
     @pytest.mark.parametrize("data", [{"errorKind": "rate_limit"}, {"statusCode": 429}])
     def test_a_limit_is_one(self, data: dict[str, Any]) -> None:
         _, final = play(*BEGIN, refusal(2, message="Wait", data=data), whole=False)
-        assert (final.failure, final.limit) == (AgentFailure.LIMIT, Limit())
+        assert (final.failure, final.limit) == (AgentFailure.LIMIT, AccountLimit())
 
     def test_where_nobody_is_logged_in_it_says_how_one_could(self) -> None:
         error = {"code": -32000, "message": "Authentication required"}
@@ -569,7 +571,7 @@ class TestFailures:
                 ["exceeded retry limit, last status: 429 Too Many Requests"],
                 "exceeded retry limit, last status: 429 Too Many Requests",
                 AgentFailure.LIMIT,
-                Limit(),
+                AccountLimit(),
             ),
         ],
     )
@@ -578,7 +580,7 @@ class TestFailures:
         words: list[str],
         why: str,
         failure: AgentFailure | None,
-        limit: Limit | None,
+        limit: AccountLimit | None,
     ) -> None:
         state = {"codex": {"threadStatus": {"type": "systemError"}}}
         told, final = play(

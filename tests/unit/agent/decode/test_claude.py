@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS, KEPT_ERRORS
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_ERROR_LINES,
+    MAX_FINAL_TEXT,
+    MAX_OPEN_CALLS,
+)
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import (
     RECORDINGS,
@@ -107,7 +111,7 @@ class TestRecording:
         found = decode(recording("limit"))[1]
         why = "API Error: Request rejected (429) · Slow down"
         assert (found.failed, found.why, found.errors, found.text) == (True, why, (why,), "")
-        assert found.limit == Limit(resets_at=None)
+        assert found.limit == AccountLimit(resets_at=None)
 
     def test_overloaded_once(self) -> None:
         messages, found = decode(recording("overloaded-once"))
@@ -236,7 +240,7 @@ class TestMessages:
         assert told(record) == [text("a\x00b")]
 
     def test_calls_that_never_end_are_forgotten_in_the_end(self) -> None:
-        calls = [answer(use("Bash", f"call_{number}")) for number in range(KEPT_CALLS + 1)]
+        calls = [answer(use("Bash", f"call_{number}")) for number in range(MAX_OPEN_CALLS + 1)]
         assert told(*calls, came_back("call_1"))[-1] == tool("Bash", "", "done", "call_1")
         assert told(*calls, came_back("call_0"))[-1]["state"] == "started"
 
@@ -338,7 +342,7 @@ class TestFinalText:
         assert found.text == "Said."
 
     def test_of_a_flood_of_words_the_end_is_kept(self) -> None:
-        long = "x" * (KEPT_CHARACTERS // 2)
+        long = "x" * (MAX_FINAL_TEXT // 2)
         found = final(*[answer(f"{number}{long}") for number in range(5)])
         assert found.text == f"4{long}"
         assert len(final(answer(long * 3)).text) == len(long) * 3
@@ -375,9 +379,9 @@ class TestFailure:
         assert found.errors == ("error: bad", "error: in a block")
 
     def test_of_a_flood_of_errors_the_first_are_kept(self) -> None:
-        lines = "\n".join(f"error: {number}" for number in range(KEPT_ERRORS * 2))
+        lines = "\n".join(f"error: {number}" for number in range(MAX_ERROR_LINES * 2))
         errors = final(came_back(content=lines, is_error=True)).errors
-        assert (len(errors), errors[-1]) == (KEPT_ERRORS, f"error: {KEPT_ERRORS - 1}")
+        assert (len(errors), errors[-1]) == (MAX_ERROR_LINES, f"error: {MAX_ERROR_LINES - 1}")
 
     def test_denials_are_told_by_the_tool_and_once_each(self) -> None:
         early = {"type": "system", "subtype": "permission_denied", "tool_name": "Bash"}
@@ -391,24 +395,35 @@ class TestLimit:
         ("event", "limit"),
         [
             ({"status": "allowed_warning", "resetsAt": 1}, None),
-            ({"status": "rejected"}, Limit()),
+            ({"status": "rejected"}, AccountLimit()),
             ({"rate_limit_info": {"status": "allowed"}, "status": "rejected"}, None),
             (
                 {"rate_limit_info": {"status": "rejected", "resetsAt": 1769860800}},
-                Limit(resets_at=NOON),
+                AccountLimit(resets_at=NOON),
             ),
-            ({"status": "rejected", "resetsAt": 1e30}, Limit()),
-            ({"status": "rejected", "resetsAt": 1769860800000}, Limit(resets_at=NOON)),
-            ({"status": "rejected", "resetsAt": "1769860800"}, Limit(resets_at=NOON)),
-            ({"status": "rejected", "resetsAt": "2026-01-31T12:00:00Z"}, Limit(resets_at=NOON)),
-            ({"status": "rejected", "resetsAt": "2026-01-31T14:00+02:00"}, Limit(resets_at=NOON)),
-            ({"status": "rejected", "resetsAt": "2026-01-31T12:00:00"}, Limit(resets_at=NOON)),
-            ({"status": "rejected", "resetsAt": "soon"}, Limit()),
-            ({"status": "rejected", "resetsAt": None}, Limit()),
+            ({"status": "rejected", "resetsAt": 1e30}, AccountLimit()),
+            ({"status": "rejected", "resetsAt": 1769860800000}, AccountLimit(resets_at=NOON)),
+            ({"status": "rejected", "resetsAt": "1769860800"}, AccountLimit(resets_at=NOON)),
+            (
+                {"status": "rejected", "resetsAt": "2026-01-31T12:00:00Z"},
+                AccountLimit(resets_at=NOON),
+            ),
+            (
+                {"status": "rejected", "resetsAt": "2026-01-31T14:00+02:00"},
+                AccountLimit(resets_at=NOON),
+            ),
+            (
+                {"status": "rejected", "resetsAt": "2026-01-31T12:00:00"},
+                AccountLimit(resets_at=NOON),
+            ),
+            ({"status": "rejected", "resetsAt": "soon"}, AccountLimit()),
+            ({"status": "rejected", "resetsAt": None}, AccountLimit()),
             ({"rate_limit_info": {"status": "rejected", "isUsingOverage": True}}, None),
         ],
     )
-    def test_it_comes_from_the_agents_own_event(self, event: Any, limit: Limit | None) -> None:
+    def test_it_comes_from_the_agents_own_event(
+        self, event: Any, limit: AccountLimit | None
+    ) -> None:
         assert final({"type": "rate_limit_event", **event}, result()).limit == limit
 
     REJECTED: ClassVar = {"type": "rate_limit_event", "status": "rejected", "resetsAt": 1769860800}
@@ -417,16 +432,17 @@ class TestLimit:
         assert final(self.REJECTED, answer("On."), result()).limit is None
         assert final(self.REJECTED, answer("On."), result(subtype="error_max_turns")).limit is None
         assert final(self.REJECTED, answer("On.")).limit is None
-        assert final(self.REJECTED).limit == Limit(resets_at=NOON)
+        assert final(self.REJECTED).limit == AccountLimit(resets_at=NOON)
 
     def test_one_at_which_the_agent_ended_is(self) -> None:
         refused = answer("You are at your limit", error="rate_limit")
         ends = result("You are at your limit", is_error=True)
-        assert final(self.REJECTED, answer("On."), ends).limit == Limit(resets_at=NOON)
-        assert final(self.REJECTED, refused, ends).limit == Limit(resets_at=NOON)
-        assert final(refused, ends).limit == Limit()
+        assert final(self.REJECTED, answer("On."), ends).limit == AccountLimit(resets_at=NOON)
+        assert final(self.REJECTED, refused, ends).limit == AccountLimit(resets_at=NOON)
+        assert final(refused, ends).limit == AccountLimit()
         assert (
-            final(answer("x"), result("no", is_error=True, api_error_status=429)).limit == Limit()
+            final(answer("x"), result("no", is_error=True, api_error_status=429)).limit
+            == AccountLimit()
         )
 
     def test_words_and_other_failures_are_none(self) -> None:
@@ -659,7 +675,7 @@ def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
         decoder.feed(piece)
     decoder.finish()
     assert decoder.finish() == []
-    assert isinstance(decoder.final(), Final)
+    assert isinstance(decoder.final(), AgentResult)
 
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -687,4 +703,4 @@ ODD_RECORDS = st.builds(
 
 @given(st.lists(ODD_RECORDS, max_size=6))
 def test_no_value_of_any_field_breaks_it(records: list[Any]) -> None:
-    assert isinstance(final(init(), *records), Final)
+    assert isinstance(final(init(), *records), AgentResult)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.cline.decoder import NO_END, ClineDecoder
-from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
 
@@ -62,7 +62,7 @@ def failed(message: Any, kind: str = "unknown", **more: Any) -> dict[str, Any]:
     return event("error", error=error, errorClass=kind, **{"recoverable": False, **more})
 
 
-def decode_cline(*pieces: bytes, **given: Any) -> tuple[list[Any], Final]:
+def decode_cline(*pieces: bytes, **given: Any) -> tuple[list[Any], AgentResult]:
     decoder = ClineDecoder(7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
@@ -77,7 +77,7 @@ def told_by_cline(*records: Any) -> list[dict[str, Any]]:
     ]
 
 
-def final_of(*records: Any) -> Final:
+def final_of(*records: Any) -> AgentResult:
     return decode_cline(stream(*records))[1]
 
 
@@ -117,7 +117,7 @@ class TestStream:
         kinds = ["text", "usage", "tool", "tool", "file", "text", "usage"]
         assert [message.kind for message in messages] == kinds
         assert (messages[4].path, messages[4].action) == ("a.py", "created")
-        assert found == Final(
+        assert found == AgentResult(
             text=f"It is written.\n\n{BLOCK}",
             usage=USAGE.model_copy(update={"turns": 2}),
             model="m",
@@ -343,7 +343,7 @@ class TestFailure:
     def test_the_programs_own_words_tell_a_limit(self) -> None:
         words = "Rate limit reached for m. Please try again in 11s."
         found = final_of(failed(words), done("error", text=words))
-        assert (found.failure, found.limit) == (AgentFailure.LIMIT, Limit(resets_in=11.0))
+        assert (found.failure, found.limit) == (AgentFailure.LIMIT, AccountLimit(resets_in=11.0))
         assert final_of(failed(words), done()).limit is None
 
     def test_a_call_that_was_not_permitted_is_counted(self) -> None:
@@ -364,7 +364,7 @@ RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "cline"
 
 
 class TestRecordings:
-    def read(self, name: str) -> tuple[list[Any], Final]:
+    def read(self, name: str) -> tuple[list[Any], AgentResult]:
         return decode_cline((RECORDINGS / f"{name}.jsonl").read_bytes())
 
     def test_work(self) -> None:

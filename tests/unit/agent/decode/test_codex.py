@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.codex.decoder import NO_END, CodexDecoder
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.said import KEPT_CALLS
+from ralph_ls.core.agent.decode.common.line_decoder import MAX_OPEN_CALLS
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.report import Usage
 from tests.unit.agent.decode.codex_streams import (
     STARTED,
@@ -61,7 +61,7 @@ class TestStream:
             *("text", "usage"),
         ]
         usage = Usage(input_tokens=1200, output_tokens=102, cached_tokens=2400)
-        assert found == Final(
+        assert found == AgentResult(
             text=f"It is written.\n\n{BLOCK}",
             usage=usage,
             session_usage=usage,
@@ -302,22 +302,22 @@ class TestFailure:
         assert found.denied_tools == ("shell",)
 
     def test_calls_that_never_end_are_forgotten_in_the_end(self) -> None:
-        began = [begun("web_search", number, query="x") for number in range(KEPT_CALLS + 1)]
+        began = [begun("web_search", number, query="x") for number in range(MAX_OPEN_CALLS + 1)]
         messages, _ = decode_codex(stream(*began, ended("web_search", 0, status="completed")))
         assert [message.kind for message in messages[-2:]] == ["tool", "tool"]
-        assert len(messages) == KEPT_CALLS + 3
+        assert len(messages) == MAX_OPEN_CALLS + 3
 
 
 class TestLimit:
     def test_it_comes_from_the_failure_of_the_turn(self) -> None:
         message = "exceeded retry limit, last status: 429 Too Many Requests"
-        assert final_of_codex(error(message), failed(message)).limit == Limit()
-        assert final_of_codex(error(message)).limit == Limit()
+        assert final_of_codex(error(message), failed(message)).limit == AccountLimit()
+        assert final_of_codex(error(message)).limit == AccountLimit()
 
     def test_the_error_before_it_may_say_more(self) -> None:
         told = error("You've hit your usage limit. Try again in 5 minutes.")
         found = final_of_codex(told, failed("The turn failed"))
-        assert found.limit == Limit(resets_in=300)
+        assert found.limit == AccountLimit(resets_in=300)
 
     def test_words_of_the_agent_and_its_tools_are_none(self) -> None:
         words = "You've hit your usage limit. Try again in 5 minutes."
@@ -401,4 +401,4 @@ def test_no_stream_breaks_it(events: list[Any], noise: list[bytes]) -> None:
         decoder.feed(data)
     decoder.finish()
     assert decoder.finish() == []
-    assert isinstance(decoder.final(), Final)
+    assert isinstance(decoder.final(), AgentResult)

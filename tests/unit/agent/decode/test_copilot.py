@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.copilot.decoder import NO_END, CopilotDecoder
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.usage_file import add_usage_file
+from ralph_ls.core.agent.decode.dialects import apply_usage_file
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
@@ -57,7 +57,7 @@ def done(code: int | None = 0, session: str = "s") -> dict[str, Any]:
     }
 
 
-def decode_copilot(*pieces: bytes, **given: Any) -> tuple[list[Any], Final]:
+def decode_copilot(*pieces: bytes, **given: Any) -> tuple[list[Any], AgentResult]:
     decoder = CopilotDecoder(7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
@@ -72,7 +72,7 @@ def told_by_copilot(*records: Any) -> list[dict[str, Any]]:
     ]
 
 
-def final_of(*records: Any) -> Final:
+def final_of(*records: Any) -> AgentResult:
     return decode_copilot(stream(*records))[1]
 
 
@@ -107,7 +107,7 @@ class TestStream:
         messages, found = decode_copilot(WHOLE, folder="/repo")
         kinds = ["text", "tool", "tool", "file", "text", "usage"]
         assert [message.kind for message in messages] == kinds
-        assert found == Final(
+        assert found == AgentResult(
             text=f"It is written.\n\n{BLOCK}",
             usage=Usage(turns=2, context_tokens=9000, context_window=64000),
             session_id="s",
@@ -294,9 +294,11 @@ FILE = {
 
 
 class TestUsageFile:
-    def add(self, file: Any, final: Final | None = None, earlier: Usage | None = None) -> Final:
+    def add(
+        self, file: Any, final: AgentResult | None = None, earlier: Usage | None = None
+    ) -> AgentResult:
         data = file if isinstance(file, bytes) else json.dumps(file).encode()
-        return add_usage_file(final or Final(), data, Dialect.COPILOT, earlier=earlier)
+        return apply_usage_file(final or AgentResult(), data, Dialect.COPILOT, earlier=earlier)
 
     def test_it_has_the_tokens_that_the_stream_has_not(self) -> None:
         streamed = final_of(event("assistant.turn_start"), done())
@@ -316,10 +318,10 @@ class TestUsageFile:
         "file", [b"", b"{", b"[]", {}, {"modelMetrics": {}, "lastCallInputTokens": 3}]
     )
     def test_one_that_says_nothing_changes_nothing(self, file: Any) -> None:
-        assert self.add(file) == Final()
+        assert self.add(file) == AgentResult()
 
     def test_no_other_agent_has_such_a_file(self) -> None:
-        assert add_usage_file(Final(), b"{}", Dialect.CLAUDE) == Final()
+        assert apply_usage_file(AgentResult(), b"{}", Dialect.CLAUDE) == AgentResult()
 
 
 class TestFailure:
@@ -355,7 +357,7 @@ class TestFailure:
     def test_when_a_limit_is_lifted_is_read_from_the_programs_own_words(self) -> None:
         words = "You have hit your usage limit. Try again in 2 hours."
         found = final_of(error("rate_limit", words, 429), done(1))
-        assert found.limit == Limit(resets_in=7200.0)
+        assert found.limit == AccountLimit(resets_in=7200.0)
 
 
 def test_the_session_is_named_at_the_beginning_where_it_is_told() -> None:
@@ -366,7 +368,7 @@ RECORDINGS = Path(__file__).resolve().parents[3] / "data" / "copilot"
 
 
 class TestRecordings:
-    def read(self, name: str) -> tuple[list[Any], Final]:
+    def read(self, name: str) -> tuple[list[Any], AgentResult]:
         return decode_copilot((RECORDINGS / f"{name}.jsonl").read_bytes())
 
     def test_work(self) -> None:

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.elsewhere import KEPT, Elsewhere, find_elsewhere
-from ralph_ls.core.agent.decode.lines import LONGEST_LINE
+from ralph_ls.core.agent.decode.common.json_lines import LONGEST_LINE
+from ralph_ls.core.agent.misplaced_signals import (
+    MAX_MISPLACED_SIGNALS,
+    MisplacedSignal,
+    find_misplaced_signals,
+)
 from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 from tests.unit.agent.decode.codex_streams import STARTED, done, ended, ran, said
 from tests.unit.agent.decode.other_streams import (
@@ -31,12 +35,12 @@ SHOWN = " ".join(BLOCK.split())
 
 
 def claude(*records: Any) -> list[tuple[int, str, str]]:
-    found = find_elsewhere(stream(*records), Dialect.CLAUDE)
+    found = find_misplaced_signals(stream(*records), Dialect.CLAUDE)
     return [(each.line, each.where, each.what) for each in found]
 
 
 def codex(*records: Any) -> list[tuple[int, str, str]]:
-    found = find_elsewhere(stream(*STARTED, *records, done()), Dialect.CODEX)
+    found = find_misplaced_signals(stream(*STARTED, *records, done()), Dialect.CODEX)
     return [(each.line - len(STARTED), each.where, each.what) for each in found]
 
 
@@ -87,7 +91,7 @@ def cline_event(kind: str, content: str, **fields: Any) -> dict[str, Any]:
 def test_places_in_the_stream_of_cline(record: Any, where: str | None) -> None:
     call = cline_event("content_start", "tool", toolName="x", toolCallId="1")
     end = {"type": "run_result", "finishReason": "completed", "text": "Done."}
-    found = find_elsewhere(stream(record, call, end), Dialect.CLINE)
+    found = find_misplaced_signals(stream(record, call, end), Dialect.CLINE)
     assert [one.where for one in found] == ([] if where is None else [where])
 
 
@@ -113,14 +117,14 @@ def test_places_in_the_stream_of_cline(record: Any, where: str | None) -> None:
 def test_places_in_the_stream_of_copilot(record: Any, where: str | None) -> None:
     call = {"type": "tool.execution_start", "data": {"toolCallId": "1", "toolName": "x"}}
     end = {"type": "result", "exitCode": 0}
-    found = find_elsewhere(stream(record, call, end), Dialect.COPILOT)
+    found = find_misplaced_signals(stream(record, call, end), Dialect.COPILOT)
     assert [one.where for one in found] == ([] if where is None else [where])
 
 
 def test_of_json_lines_all_that_does_not_count_stands_in_a_record() -> None:
     mapping = JsonLinesConfig.model_validate({"kind": "k"})
     records = [{"k": "tool_result", "deep": [{"text": BLOCK}]}, {"k": "result", "text": TAG}]
-    (found,) = find_elsewhere(stream(*records), Dialect.JSONL, mapping)
+    (found,) = find_misplaced_signals(stream(*records), Dialect.JSONL, mapping)
     assert (found.line, found.where, found.what) == (1, "a record", "report")
 
 
@@ -146,8 +150,8 @@ def test_places_in_the_stream_of_codex(item: Any, where: str) -> None:
 def test_a_signal_is_shown_in_one_short_line() -> None:
     long = f"<promise>DECIDE: {'漢' * 500}</promise>"
     data = stream(came_back(content=f"{BLOCK}\n{long}"), result("Done."))
-    first, second = find_elsewhere(data, Dialect.CLAUDE)
-    assert first == Elsewhere(line=1, where="a tool's result", what="report", text=SHOWN)
+    first, second = find_misplaced_signals(data, Dialect.CLAUDE)
+    assert first == MisplacedSignal(line=1, where="a tool's result", what="report", text=SHOWN)
     assert second.text.startswith("<promise>DECIDE: 漢漢")
     assert second.text.endswith("漢…")
     assert len(second.text) == 200
@@ -165,8 +169,12 @@ def test_of_a_record_each_signal_is_told_once() -> None:
 
 
 def test_of_a_flood_the_last_are_kept() -> None:
-    found = claude(*[came_back(content=TAG)] * (KEPT + 5), result())
-    assert (len(found), found[0][0], found[-1][0]) == (KEPT, 6, KEPT + 5)
+    found = claude(*[came_back(content=TAG)] * (MAX_MISPLACED_SIGNALS + 5), result())
+    assert (len(found), found[0][0], found[-1][0]) == (
+        MAX_MISPLACED_SIGNALS,
+        6,
+        MAX_MISPLACED_SIGNALS + 5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,19 +210,19 @@ def test_other_events_of_codex_have_none(line: Any) -> None:
 
 
 def test_all_of_plain_text_is_the_agents_own() -> None:
-    assert find_elsewhere(TAG.encode(), Dialect.TEXT) == ()
+    assert find_misplaced_signals(TAG.encode(), Dialect.TEXT) == ()
 
 
 def test_a_stream_without_an_end_is_read_to_where_it_ends() -> None:
     data = stream(init(), came_back(content=TAG)).rstrip(b"\n")
-    assert [each.line for each in find_elsewhere(data, Dialect.CLAUDE)] == [2]
+    assert [each.line for each in find_misplaced_signals(data, Dialect.CLAUDE)] == [2]
 
 
 @given(st.lists(st.binary(max_size=40) | st.just(stream(came_back(content=TAG)))))
 def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
     for dialect in Dialect:
-        for found in find_elsewhere(data, dialect):
+        for found in find_misplaced_signals(data, dialect):
             assert 1 <= found.line <= data.count(b"\n") + 1
 
 
@@ -233,7 +241,7 @@ def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
 )
 def test_places_in_the_stream_of_gemini(record: Any, where: str | None) -> None:
     records = (record, gemini_call("glob"), piece("Done."), gemini_end())
-    found = find_elsewhere(stream(*records), Dialect.GEMINI)
+    found = find_misplaced_signals(stream(*records), Dialect.GEMINI)
     expected = [] if where is None else [(1, where, "promise")]
     assert [(each.line, each.where, each.what) for each in found] == expected
 
@@ -254,7 +262,7 @@ def test_places_in_the_stream_of_gemini(record: Any, where: str | None) -> None:
 )
 def test_places_in_the_stream_of_opencode(event: Any, where: str | None) -> None:
     events = (event, opencode_call("glob", {}), opencode_said("Done."), opencode_step())
-    found = find_elsewhere(stream(*events), Dialect.OPENCODE)
+    found = find_misplaced_signals(stream(*events), Dialect.OPENCODE)
     expected = [] if where is None else [(1, where, "promise")]
     assert [(each.line, each.where, each.what) for each in found] == expected
 
@@ -279,5 +287,5 @@ def test_places_in_the_messages_of_the_agent_client_protocol(
 ) -> None:
     call = {"sessionUpdate": "tool_call", "toolCallId": "c"}
     records = [{"method": "session/update", "params": {"update": one}} for one in (update, call)]
-    found = find_elsewhere(stream(*records, {"params": TAG}), Dialect.ACP)
+    found = find_misplaced_signals(stream(*records, {"params": TAG}), Dialect.ACP)
     assert [(one.line, one.where) for one in found] == ([] if where is None else [(1, where)])

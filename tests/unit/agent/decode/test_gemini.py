@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FINAL_TEXT,
+    MAX_HELD_LINE,
+    MAX_OPEN_CALLS,
+    LineAssembler,
+)
 from ralph_ls.core.agent.decode.gemini.decoder import NO_END
-from ralph_ls.core.agent.decode.joined import LONGEST_HELD, Joined
-from ralph_ls.core.agent.decode.said import KEPT_CALLS, KEPT_CHARACTERS
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.messages import Message
 from ralph_ls.protocol.run.report import AgentFailure, Usage
@@ -49,7 +53,7 @@ WHOLE = stream(
 )
 
 
-def decode(*pieces: bytes) -> tuple[list[Message], Final]:
+def decode(*pieces: bytes) -> tuple[list[Message], AgentResult]:
     return decode_as(Dialect.GEMINI, *pieces, folder="/repo")
 
 
@@ -57,7 +61,7 @@ def told(*records: Any) -> list[dict[str, Any]]:
     return dumped(decode(stream(*records))[0])
 
 
-def final(*records: Any) -> Final:
+def final(*records: Any) -> AgentResult:
     return decode(stream(*records))[1]
 
 
@@ -72,7 +76,7 @@ def test_a_whole_session() -> None:
         text("---END_RALPH_STATUS---"),
     ]
     usage = Usage(input_tokens=1200, output_tokens=200, cached_tokens=2400, turns=2)
-    assert found == Final(
+    assert found == AgentResult(
         text=f"It is written.\n\n{BLOCK}",
         usage=usage,
         session_id="s",
@@ -94,17 +98,17 @@ class TestWords:
         assert final(*said).text == "One line.\nTwo words.\nThree."
 
     def test_a_line_that_grows_too_long_is_told_up_to_its_last_blank(self) -> None:
-        words = "word " * (LONGEST_HELD // 5)
+        words = "word " * (MAX_HELD_LINE // 5)
         assert told(piece(words), piece("tail of it")) == [text(f"{words}tail of "), text("it")]
-        endless = "x" * (LONGEST_HELD + 1)
+        endless = "x" * (MAX_HELD_LINE + 1)
         assert told(piece(endless)) == [text(endless)]
 
     def test_of_an_endless_text_the_end_is_kept(self) -> None:
-        joined = Joined()
+        joined = LineAssembler()
         for _ in range(3):
-            joined.add("y" * (KEPT_CHARACTERS // 2))
+            joined.add("y" * (MAX_FINAL_TEXT // 2))
         joined.add("the end")
-        assert len(joined.text) <= KEPT_CHARACTERS
+        assert len(joined.text) <= MAX_FINAL_TEXT
         assert joined.text.endswith("the end")
 
     def test_a_message_that_is_whole_stands_alone(self) -> None:
@@ -202,8 +206,8 @@ class TestCalls:
         assert told(gemini_back("other"), gemini_back("other", error="x")) == []
 
     def test_calls_that_never_come_back_take_bounded_room(self) -> None:
-        calls = [gemini_call("glob", f"c{number}") for number in range(KEPT_CALLS + 1)]
-        assert len(told(*calls, gemini_back("c0"))) == KEPT_CALLS + 1
+        calls = [gemini_call("glob", f"c{number}") for number in range(MAX_OPEN_CALLS + 1)]
+        assert len(told(*calls, gemini_back("c0"))) == MAX_OPEN_CALLS + 1
 
 
 class TestEnds:
@@ -265,7 +269,7 @@ class TestEnds:
     def test_a_limit_with_the_wait_that_the_service_asks_for(self) -> None:
         message = "[API Error: You exceeded your current quota. Please retry in 39.5s.]"
         found = final(gemini_end("error", error={"type": "unknown", "message": message}))
-        assert found.limit == Limit(resets_in=39.5)
+        assert found.limit == AccountLimit(resets_in=39.5)
 
     @pytest.mark.parametrize("ends", [[gemini_end()], [gemini_end("error")], []])
     def test_an_error_in_front_of_the_end_is_how_it_ended(self, ends: list[Any]) -> None:
@@ -308,7 +312,7 @@ RECORDS = st.sampled_from(
 
 @given(st.lists(RECORDS | st.binary(max_size=60), max_size=8))
 def test_no_stream_breaks_it(records: list[Any]) -> None:
-    assert isinstance(final(*records), Final)
+    assert isinstance(final(*records), AgentResult)
 
 
 @pytest.mark.parametrize(

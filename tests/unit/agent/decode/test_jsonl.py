@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.choose import decoder_for
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.jsonl.decoder import NO_END
-from ralph_ls.core.agent.decode.usage_file import add_usage_file
-from ralph_ls.core.agent.reading import read_output
+from ralph_ls.core.agent.decode.dialects import apply_usage_file, decoder_for
+from ralph_ls.core.agent.decode.jsonl import NO_END
+from ralph_ls.core.agent.output_parser import parse_output
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
@@ -53,7 +52,7 @@ OWN = {
 }
 
 
-def decode(*pieces: bytes, mapping: Any = None) -> tuple[list[Any], Final]:
+def decode(*pieces: bytes, mapping: Any = None) -> tuple[list[Any], AgentResult]:
     config = None if mapping is None else JsonLinesConfig.model_validate(mapping)
     decoder = decoder_for(Dialect.JSONL, 7, folder="/repo", mapping=config)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
@@ -71,7 +70,7 @@ def told_by(*records: Any, mapping: Any = None) -> list[dict[str, Any]]:
     ]
 
 
-def final_of(*records: Any, mapping: Any = None) -> Final:
+def final_of(*records: Any, mapping: Any = None) -> AgentResult:
     return decode(stream(*records), mapping=mapping)[1]
 
 
@@ -110,7 +109,7 @@ class TestStream:
         messages, found = decode(WHOLE)
         kinds = ["text", "tool", "tool", "file", "usage", "usage", "text", "usage"]
         assert [message.kind for message in messages] == kinds
-        assert found == Final(
+        assert found == AgentResult(
             text=f"It is written.\n\n{BLOCK}",
             usage=Usage(input_tokens=20, output_tokens=4, cached_tokens=5, cost_usd=0.5, turns=1),
             session_id="s-1",
@@ -130,7 +129,7 @@ class TestStream:
             own("end", n={"turns": 3}),
             mapping=OWN,
         )
-        assert found == Final(
+        assert found == AgentResult(
             text="Done.",
             usage=Usage(input_tokens=26, output_tokens=2, cached_tokens=4, cost_usd=1.0, turns=3),
             session_id="s-1",
@@ -265,7 +264,7 @@ class TestEnd:
     def test_the_programs_own_error_may_tell_a_limit(self) -> None:
         words = "Rate limit reached; try again in 11s"
         found = final_of(record("error", message=words))
-        assert (found.failure, found.limit) == (AgentFailure.LIMIT, Limit(resets_in=11.0))
+        assert (found.failure, found.limit) == (AgentFailure.LIMIT, AccountLimit(resets_in=11.0))
 
     def test_a_block_said_before_the_last_call_is_kept(self) -> None:
         found = final_of(record("text", text=BLOCK), record("tool_call"), record("result"))
@@ -273,9 +272,11 @@ class TestEnd:
 
 
 class TestUsageFile:
-    def add(self, data: bytes, final: Final | None = None, mapping: Any = None) -> Final:
+    def add(
+        self, data: bytes, final: AgentResult | None = None, mapping: Any = None
+    ) -> AgentResult:
         config = None if mapping is None else JsonLinesConfig.model_validate(mapping)
-        return add_usage_file(final or Final(), data, Dialect.JSONL, mapping=config)
+        return apply_usage_file(final or AgentResult(), data, Dialect.JSONL, mapping=config)
 
     def test_it_is_read_like_a_record(self) -> None:
         assert self.add(b'{"input_tokens":3}').usage == Usage(input_tokens=3)
@@ -288,13 +289,13 @@ class TestUsageFile:
 
     @pytest.mark.parametrize("data", [b"", b"[", b"{}", b'{"input_tokens":"x"}'])
     def test_one_that_says_nothing_changes_nothing(self, data: bytes) -> None:
-        assert self.add(data) == Final()
+        assert self.add(data) == AgentResult()
 
 
 def test_a_reading_takes_the_mapping() -> None:
     mapping = JsonLinesConfig.model_validate(OWN)
     data = stream(own("say", body={"words": BLOCK}), own("end"))
-    found = read_output(data, dialect=Dialect.JSONL, mapping=mapping)
+    found = parse_output(data, dialect=Dialect.JSONL, mapping=mapping)
     assert found.report is not None
     assert found.report.status == "IN_PROGRESS"
 

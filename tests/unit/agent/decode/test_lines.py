@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.lines import LARGE_PIECE, SMALL_PIECE, LineSplitter, Pieces
+from ralph_ls.core.agent.decode.common.json_lines import (
+    LARGE_PIECE,
+    SMALL_PIECE,
+    ByteChunks,
+    LineSplitter,
+)
 
 PIECES = st.lists(st.binary(max_size=6) | st.sampled_from([b"\n", b"a\n", b"\n\nb", b"c" * 9]))
 
@@ -81,7 +86,7 @@ def test_pieces_come_out_as_they_went_in(given_pieces: list[bytes]) -> None:
 
 
 def check_pieces(given_pieces: list[bytes]) -> None:
-    pieces = Pieces()
+    pieces = ByteChunks()
     for piece in given_pieces:
         pieces.add(piece)
     whole = b"".join(given_pieces)
@@ -94,7 +99,7 @@ def check_pieces(given_pieces: list[bytes]) -> None:
 
 
 def test_a_byte_at_a_time_costs_what_all_of_them_do() -> None:
-    pieces = Pieces()
+    pieces = ByteChunks()
     tracemalloc.start()
     for _ in range(1 << 14):
         pieces.add(b"x")

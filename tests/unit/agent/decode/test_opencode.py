@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.opencode.decoder import NO_END
+from ralph_ls.core.agent.decode.opencode import NO_END
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.messages import Message
 from ralph_ls.protocol.run.report import AgentFailure, Usage
@@ -49,7 +49,7 @@ WHOLE = stream(
 )
 
 
-def decode(*pieces: bytes) -> tuple[list[Message], Final]:
+def decode(*pieces: bytes) -> tuple[list[Message], AgentResult]:
     return decode_as(Dialect.OPENCODE, *pieces, folder="/repo")
 
 
@@ -57,7 +57,7 @@ def told(*records: Any) -> list[dict[str, Any]]:
     return dumped(decode(stream(*records))[0])
 
 
-def final(*records: Any) -> Final:
+def final(*records: Any) -> AgentResult:
     return decode(stream(*records))[1]
 
 
@@ -65,7 +65,7 @@ def test_a_whole_session_adds_its_steps_up() -> None:
     messages, found = decode(WHOLE)
     kinds = ["text", "tool", "tool", "usage", "text", "usage"]
     assert [message.kind for message in messages] == kinds
-    assert found == Final(
+    assert found == AgentResult(
         text=f"It is written.\n\n{BLOCK}",
         usage=Usage(
             input_tokens=1000,
@@ -213,15 +213,15 @@ class TestEnds:
     @pytest.mark.parametrize(
         ("headers", "expected"),
         [
-            ({"retry-after": "90"}, Limit(resets_in=90.0)),
-            ({"retry-after": "Mon, 01 Dec"}, Limit()),
-            ({"retry-after": "1e99"}, Limit()),
-            ({}, Limit()),
-            (None, Limit()),
+            ({"retry-after": "90"}, AccountLimit(resets_in=90.0)),
+            ({"retry-after": "Mon, 01 Dec"}, AccountLimit()),
+            ({"retry-after": "1e99"}, AccountLimit()),
+            ({}, AccountLimit()),
+            (None, AccountLimit()),
         ],
     )
     def test_a_limit_with_the_wait_that_its_answer_names(
-        self, headers: Any, expected: Limit
+        self, headers: Any, expected: AccountLimit
     ) -> None:
         data = {"message": "Slow", "statusCode": 429, "responseHeaders": headers}
         found = final(opencode_error("APIError", **data))
@@ -296,7 +296,7 @@ class TestNoise:
         )
     )
     def test_no_stream_breaks_it(self, records: list[Any]) -> None:
-        assert isinstance(final(*records), Final)
+        assert isinstance(final(*records), AgentResult)
 
 
 @pytest.mark.parametrize(

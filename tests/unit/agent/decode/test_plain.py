@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.choose import decoder_for
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
-from ralph_ls.core.agent.decode.final import Final
+from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import LONGEST_MESSAGE, PlainDecoder
-from ralph_ls.core.agent.decode.told import TextTold
+from ralph_ls.core.agent.messages import EmittedText
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 
 
@@ -21,10 +21,10 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
     messages += decoder.finish()
     assert decoder.finish() == []
     whole = b"".join(pieces)
-    assert decoder.final() == Final(text=whole.decode("utf-8", errors="replace"))
+    assert decoder.final() == AgentResult(text=whole.decode("utf-8", errors="replace"))
     at = 0
     for message in messages:
-        assert isinstance(message, TextTold)
+        assert isinstance(message, EmittedText)
         assert (message.start, message.offset) == (3, at)
         at = whole.index(b"\n", at) + 1 if b"\n" in whole[at:] else len(whole)
         while message.text != whole[message.offset : at].decode("utf-8", errors="replace"):
@@ -34,10 +34,10 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
 
 def test_a_line_is_told_once_it_is_whole() -> None:
     decoder = PlainDecoder(1)
-    assert decoder.feed(b"one\ntw") == [TextTold(start=1, offset=0, text="one\n")]
+    assert decoder.feed(b"one\ntw") == [EmittedText(start=1, offset=0, text="one\n")]
     assert decoder.feed(b"") == []
     assert decoder.feed(b"o") == []
-    assert decoder.feed(b"\n") == [TextTold(start=1, offset=4, text="two\n")]
+    assert decoder.feed(b"\n") == [EmittedText(start=1, offset=4, text="two\n")]
 
 
 def test_only_the_end_is_kept_and_no_character_is_cut() -> None:
@@ -74,7 +74,7 @@ def test_a_line_without_end_is_passed_on_in_parts_and_no_character_is_cut() -> N
     messages = [message for _ in range(12) for message in decoder.feed(piece)]
     assert len(messages) == 3
     messages += decoder.finish()
-    texts = [message.text for message in messages if isinstance(message, TextTold)]
+    texts = [message.text for message in messages if isinstance(message, EmittedText)]
     whole = (piece * 12).decode("utf-8", errors="replace")
     assert "".join(texts) == whole
     lengths = [len(text.encode("utf-8", errors="replace")) for text in texts]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.decode.final import Final, Limit
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.run.messages import Message
 from ralph_ls.protocol.run.report import AgentFailure, Usage
@@ -78,7 +78,7 @@ WHOLE = stream(
 )
 
 
-def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], Final]:
+def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
     return decode_as(Dialect.QWEN, *pieces, **given)
 
 
@@ -90,14 +90,14 @@ def told(*records: Any) -> list[dict[str, Any]]:
     ]
 
 
-def final(*records: Any, **given: Any) -> Final:
+def final(*records: Any, **given: Any) -> AgentResult:
     return decode(stream(init(), *records), **given)[1]
 
 
 def test_a_whole_session() -> None:
     messages, found = decode(WHOLE)
     usage = Usage(input_tokens=3000, output_tokens=90, cached_tokens=2000)
-    assert found == Final(
+    assert found == AgentResult(
         text=f"It is written.\n\n{BLOCK}",
         usage=usage.model_copy(update={"turns": 3, "context_tokens": 1500}),
         session_usage=usage,
@@ -245,7 +245,7 @@ class TestEnds:
         found = final(answer(message), failed_end(message, usage=NOUGHT))
         assert (found.failed, found.failure) == (True, failure)
         assert found.why == message.split("\n", 1)[0]
-        assert found.limit == (Limit() if failure == "limit" else None)
+        assert found.limit == (AccountLimit() if failure == "limit" else None)
 
     def test_an_error_without_words(self) -> None:
         assert final(failed_end("")).why == "it was interrupted, or failed inside"
@@ -273,7 +273,7 @@ class TestEnds:
     )
 )
 def test_no_stream_breaks_it(records: list[Any]) -> None:
-    assert isinstance(final(*records), Final)
+    assert isinstance(final(*records), AgentResult)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""From the bytes that an agent prints to messages for viewers and a final word for the loop.
+"""Stream decoders: from the bytes an agent prints to messages for viewers and one result.
 
-One file for each dialect. A decoder takes ``feed(bytes)`` in whatever pieces they come and holds
-its own partial line; it never awaits, and it must never know what becomes of what it reads.
+One folder or module a dialect, chosen in ``dialects``. Dialects never import each other; shared
+code is in ``common``.
 """

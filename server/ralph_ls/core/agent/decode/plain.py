@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.lines import Pieces
-from ralph_ls.core.agent.decode.told import TextTold, Told
+from ralph_ls.core.agent.decode.common.json_lines import ByteChunks
+from ralph_ls.core.agent.messages import AgentMessage, EmittedText
+from ralph_ls.core.agent.result import AgentResult
 
 KEPT_BYTES = 1 << 20
 """Bytes from the end of the output that are read for signals, as of any agent's final text.
@@ -22,11 +22,11 @@ class PlainDecoder:
     def __init__(self, start: int, *, kept: int = KEPT_BYTES) -> None:
         self._start = start
         self._offset = 0
-        self._partial = Pieces()
+        self._partial = ByteChunks()
         self._kept = kept
-        self._tail = Pieces()
+        self._tail = ByteChunks()
 
-    def feed(self, data: bytes) -> list[Told]:
+    def feed(self, data: bytes) -> list[AgentMessage]:
         """One message for all the lines that these bytes complete."""
         self._tail.add(data)
         self._tail.keep_end(self._kept)
@@ -44,20 +44,20 @@ class PlainDecoder:
         self._partial.add(text[end:])
         return [self._message(text[:end])]
 
-    def finish(self) -> list[Told]:
+    def finish(self) -> list[AgentMessage]:
         """A last line without an end."""
         rest = self._partial.take()
         return [self._message(rest)] if rest else []
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         data = self._tail.whole()
         if len(data) > self._kept:
             data = _from_character(data[-self._kept :])
-        return Final(text=data.decode("utf-8", errors="replace"))
+        return AgentResult(text=data.decode("utf-8", errors="replace"))
 
-    def _message(self, data: bytes) -> TextTold:
+    def _message(self, data: bytes) -> EmittedText:
         text = data.decode("utf-8", errors="replace")
-        message = TextTold(start=self._start, offset=self._offset, text=text)
+        message = EmittedText(start=self._start, offset=self._offset, text=text)
         self._offset += len(data)
         return message
 

@@ -17,7 +17,7 @@ beside it leaves nothing half counted.
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.failure import WORDS
+from ralph_ls.core.agent.failures import FAILURE_TEXTS
 from ralph_ls.core.loop.effects import CloseIteration, CommitWork, PushWork
 from ralph_ls.core.loop.fold import warning_name
 from ralph_ls.core.loop.inputs import IterationRead, WorkCommitted, WorkPushed
@@ -190,7 +190,7 @@ def emit_failure(draft: StepDraft, settlement: SettledIteration) -> None:
     elif kind is not None and kind in AGENT_FAILURE_WORDS:
         code, advice = AGENT_FAILURE_WORDS[kind]
         said = f": {given.failure}" if given.failure else ""
-        warn_once(draft, number, code, f"the agent {WORDS[kind]}{said}; {advice}")
+        warn_once(draft, number, code, f"the agent {FAILURE_TEXTS[kind]}{said}; {advice}")
 
 
 def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:

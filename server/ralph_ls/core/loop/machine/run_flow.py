@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from math import ceil
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.effects import (
     Finish,
     PrepareIteration,
@@ -147,7 +147,7 @@ def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = Fa
         prepare_iteration(draft, reuse=reuse and not look_again)
 
 
-def wait_for_limit(draft: StepDraft, limit: Limit, *, since: datetime) -> None:
+def wait_for_limit(draft: StepDraft, limit: AccountLimit, *, since: datetime) -> None:
     """Wait until the agent's usage limit is reset, unless somebody wants the run held (SPEC §5).
 
     ``since``: when the iteration began. A reset that came while the agent was still ending is

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_ls.core.agent.decode.final import Limit
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.fold import active_seconds, warning_name
 from ralph_ls.core.loop.inputs import IterationRead
@@ -122,7 +122,7 @@ class SettledIteration:
         return Outcome.PROGRESS if self.evidence.progress else Outcome.NO_PROGRESS
 
 
-def limit_of(given: IterationRead) -> Limit | None:
+def limit_of(given: IterationRead) -> AccountLimit | None:
     """The usage limit that kept the agent from its result; an agent that got over it has one.
 
     Only what the agent's structured output says counts, never words (SPEC §5).

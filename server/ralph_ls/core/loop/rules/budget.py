@@ -32,9 +32,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import floor
 
-from ralph_ls.core.agent.decode.told import TodoTold, Told, ToolTold, UsageTold, usage_of
-from ralph_ls.core.agent.prices import priced
-from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.agent.messages import (
+    AgentMessage,
+    EmittedTodos,
+    EmittedToolCall,
+    EmittedUsage,
+    to_usage,
+)
+from ralph_ls.core.agent.usage import add_usage, with_estimated_cost
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import PriceConfig
 from ralph_ls.protocol.run.events import IterationEnded
@@ -258,19 +263,21 @@ class SpendingWatch:
         self.is_over = False
         """Whether the turn has ended in which a limit was passed."""
 
-    def hear(self, told: Sequence[Told]) -> None:
+    def hear(self, told: Sequence[AgentMessage]) -> None:
         """Take what it told, in its order."""
         for one in told:
-            if isinstance(one, UsageTold):
+            if isinstance(one, EmittedUsage):
                 # The next turn is told by what it uses, so the one before it has ended; with the
                 # cost comes the agent's own end.
                 is_next = one.usage.cost_usd is None
                 self.is_over = self.is_over or (is_next and self._has_passed)
-                usage = add_usage(self._spent, priced(usage_of(one.usage), self._price))
+                usage = add_usage(
+                    self._spent, with_estimated_cost(to_usage(one.usage), self._price)
+                )
                 self._has_passed = self._passes(usage)
-            elif isinstance(one, ToolTold) and one.state is ToolState.STARTED:
+            elif isinstance(one, EmittedToolCall) and one.state is ToolState.STARTED:
                 self._open_calls.add(one.call)
-            elif isinstance(one, ToolTold | TodoTold):
+            elif isinstance(one, EmittedToolCall | EmittedTodos):
                 self._end_call(one)
 
     def _passes(self, usage: Usage | None) -> bool:
@@ -280,9 +287,9 @@ class SpendingWatch:
         in_all = add_usage(self._run_spent, usage)
         return is_usage_spent(self._config, in_all)
 
-    def _end_call(self, told: ToolTold | TodoTold) -> None:
+    def _end_call(self, told: EmittedToolCall | EmittedTodos) -> None:
         """A turn ends with the last of the tools that it called."""
-        if isinstance(told, ToolTold):
+        if isinstance(told, EmittedToolCall):
             self._open_calls.discard(told.call)
         self.is_over = self.is_over or (self._has_passed and not self._open_calls)
 

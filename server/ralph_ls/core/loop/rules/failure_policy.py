@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ralph_ls.core.agent.decode.final import Limit
-from ralph_ls.core.agent.failure import WORDS
+from ralph_ls.core.agent.failures import FAILURE_TEXTS
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.iteration_events import AgentOut, IterationEnded
@@ -137,7 +137,7 @@ class AgentHold:
     """Why an iteration's agent could not be had, and what the run does until one can."""
 
     kind: AgentFailure
-    limit: Limit | None = None
+    limit: AccountLimit | None = None
     """Of a usage limit."""
     out: AgentOut | None = None
     """The agent is left out for it; None: it is asked again."""
@@ -150,7 +150,7 @@ class AgentHold:
 def agent_hold(
     run: RunState,
     given: IterationRead,
-    limit: Limit | None,
+    limit: AccountLimit | None,
     *,
     nothing: bool,
     now: datetime,
@@ -193,7 +193,7 @@ def agent_hold_words(
 ) -> tuple[str, str] | None:
     """Code and message of the warning about it; None where the wait alone says everything."""
     said = f": {given.failure}" if given.failure else ""
-    what = f"{_agent(run)} {WORDS[hold.kind]}{said}"
+    what = f"{_agent(run)} {FAILURE_TEXTS[hold.kind]}{said}"
     if hold.retry:
         tries = run.config.retry.tries
         return OVERLOADED, f"{what}; it is tried again, wait {hold.retry} of {tries}"
@@ -223,7 +223,7 @@ def needs_user_words(run: RunState, given: IterationRead) -> str | None:
         return None
     said = f": {given.failure}" if given.failure else ""
     remedy = f"; {given.remedy}" if given.remedy else ""
-    what = f"the agent {_agent(run)} {WORDS[kind]}{said}"
+    what = f"the agent {_agent(run)} {FAILURE_TEXTS[kind]}{said}"
     return f"{what}{remedy}; then go on with: ralph run --resume"
 
 
@@ -232,7 +232,7 @@ def _handed_over(
     kind: AgentFailure,
     *,
     until: datetime | None,
-    limit: Limit | None,
+    limit: AccountLimit | None,
     now: datetime,
 ) -> AgentHold:
     out = mark_unavailable(run, _agent(run), until=until, now=now)

@@ -1,1 +1,5 @@
-"""The messages of the Agent Client Protocol, as our own client writes them down."""
+"""Decoder for the Agent Client Protocol, as our client (``engine``'s ACP client) logs it.
+
+Message fields, tool calls, usage and failures are in ``records``; the state of a turn is in
+``decoder``. No client code.
+"""

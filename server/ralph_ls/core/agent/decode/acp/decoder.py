@@ -11,29 +11,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from ralph_ls.core.agent.decode.acp.failures import failure_in, stop_failure, words_of
 from ralph_ls.core.agent.decode.acp.records import (
+    DONE,
+    FAILED,
     OWN,
-    Record,
+    AcpRecord,
+    AcpToolCall,
+    AcpUsageCounter,
+    error_text,
+    failure_of_error,
+    parse_todos,
     read_line,
     record_at,
     rows_at,
+    stop_failure,
     text_at,
 )
-from ralph_ls.core.agent.decode.acp.sums import Sums
-from ralph_ls.core.agent.decode.acp.tools import DONE, FAILED, Call, todos_in
-from ralph_ls.core.agent.decode.claude.tools import path_in
-from ralph_ls.core.agent.decode.codex.limits import limit_in
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.frame import LineDecoder
-from ralph_ls.core.agent.decode.said import (
-    KEPT_CALLS,
-    KEPT_CHARACTERS,
-    forget_oldest,
-    is_asking,
-    question_in,
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FINAL_TEXT,
+    MAX_OPEN_CALLS,
+    LineDecoder,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
 )
-from ralph_ls.core.agent.decode.told import Todo, usage_of
+from ralph_ls.core.agent.decode.common.tool_calls import relative_path
+from ralph_ls.core.agent.messages import AgentTodo, to_usage
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
 from ralph_ls.protocol.run.messages import FileAction, ToolState
 from ralph_ls.protocol.run.report import AgentFailure
 
@@ -53,28 +57,28 @@ class AcpDecoder(LineDecoder):
         self._logins = ""
         """How one logs in with this agent."""
         self._message = _Message()
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, AcpToolCall] = {}
         self._ended: dict[str, None] = {}
         """Calls that have ended; agents tell more of some."""
-        self._todos: tuple[Todo, ...] = ()
-        self._sums = Sums(earlier_cost_usd)
+        self._todos: tuple[AgentTodo, ...] = ()
+        self._sums = AcpUsageCounter(earlier_cost_usd)
         self._why: str | None = NO_END
         """Why the turn failed; None where it ended well."""
         self._failure: AgentFailure | None = AgentFailure.CRASHED
-        self._limit: Limit | None = None
+        self._limit: AccountLimit | None = None
         self._is_in_error = False
         """Whether ``codex`` says that its thread is; what it says then is the error."""
         self._error_text = ""
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         self._end_message()
         counts = self._sums.counts()
-        return Final(
+        return AgentResult(
             text=self._said.text,
             earlier=self._said.earlier,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=None if counts is None else usage_of(counts),
+            usage=None if counts is None else to_usage(counts),
             session_cost_usd=self._sums.session_cost,
             session_id=self._session_id,
             model=self._model,
@@ -93,7 +97,7 @@ class AcpDecoder(LineDecoder):
         if record is not None:
             self._take(record)
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: AcpRecord) -> None:
         if OWN in record:
             self._take_own(record)
             return
@@ -114,19 +118,21 @@ class AcpDecoder(LineDecoder):
 
     # What our own client says.
 
-    def _take_own(self, record: Record) -> None:
+    def _take_own(self, record: AcpRecord) -> None:
         match record[OWN]:
             case "request":
                 self._asked_for[str(record.get("id"))] = text_at(record, "method")
-                forget_oldest(self._asked_for)
+                limit_open_calls(self._asked_for)
                 self._session_id = text_at(record, "session") or self._session_id
             case "denied":
-                if len(self._denied) < KEPT_CALLS:
+                if len(self._denied) < MAX_OPEN_CALLS:
                     self._denied.append(text_at(record, "tool") or "tool")
             case "wrote":
-                self._tell.file(path_in(text_at(record, "path"), self._folder), FileAction.CHANGED)
+                self._tell.file(
+                    relative_path(text_at(record, "path"), self._folder), FileAction.CHANGED
+                )
             case "question":
-                self._asked = question_in({"question": text_at(record, "text")})
+                self._asked = question_text({"question": text_at(record, "text")})
             case "fresh":
                 self._session_id, self._why, self._failure = None, NO_END, AgentFailure.CRASHED
                 self._tell.text(f"A fresh session: {text_at(record, 'why')}")
@@ -141,7 +147,7 @@ class AcpDecoder(LineDecoder):
 
     # What the agent answers.
 
-    def _take_answer(self, method: str, answer: Record) -> None:
+    def _take_answer(self, method: str, answer: AcpRecord) -> None:
         match method:
             case "initialize":
                 methods = rows_at(answer, "authMethods")
@@ -157,7 +163,7 @@ class AcpDecoder(LineDecoder):
             case _:
                 pass
 
-    def _end_turn(self, answer: Record) -> None:
+    def _end_turn(self, answer: AcpRecord) -> None:
         self._sums.take_answer(answer)
         used = rows_at(answer, "_meta", "quota", "model_usage")
         self._model = next((text_at(row, "model") for row in used), "") or self._model
@@ -165,7 +171,7 @@ class AcpDecoder(LineDecoder):
         if self._is_in_error:
             self._end_message()
             words = self._error_text.strip() or "its thread came to an error"
-            self._limit = limit_in(words)
+            self._limit = find_account_limit(words)
             failed = (words, None if self._limit is None else AgentFailure.LIMIT)
         elif failed is not None and text_at(answer, "stopReason") == "cancelled" and self._denied:
             failed = (f"it ended its turn when {self._denied[-1]} was not permitted", None)
@@ -177,11 +183,11 @@ class AcpDecoder(LineDecoder):
         if counts is not None:
             self._tell.usage(counts)
 
-    def _take_error(self, method: str, error: Record) -> None:
+    def _take_error(self, method: str, error: AcpRecord) -> None:
         if method not in _NEEDED:
             # A mode or a model that is not to be had: the client goes on, or says why it does not.
             return
-        why, failure = words_of(error), failure_in(error)
+        why, failure = error_text(error), failure_of_error(error)
         if method == "authenticate":
             failure = AgentFailure.NOT_LOGGED_IN
         if failure is AgentFailure.NOT_LOGGED_IN and self._logins:
@@ -192,14 +198,14 @@ class AcpDecoder(LineDecoder):
         self._end_message()
         self._why, self._failure = why or "it failed", failure
         if failure is AgentFailure.LIMIT and self._limit is None:
-            self._limit = Limit()
+            self._limit = AccountLimit()
         line = self._why.strip().split("\n", 1)[0]
         self._errors.add([line])
         self._tell.text(line)
 
     # What the agent tells on the way.
 
-    def _take_update(self, params: Record) -> None:
+    def _take_update(self, params: AcpRecord) -> None:
         if self._session_id is not None and text_at(params, "sessionId") != self._session_id:
             return
         update = record_at(params, "update")
@@ -209,7 +215,7 @@ class AcpDecoder(LineDecoder):
             case "tool_call" | "tool_call_update":
                 self._take_call(update)
             case "plan":
-                todos = todos_in(update)
+                todos = parse_todos(update)
                 if todos != self._todos:
                     self._todos = todos
                     self._tell.todos(todos)
@@ -229,7 +235,7 @@ class AcpDecoder(LineDecoder):
             case _:
                 pass
 
-    def _take_chunk(self, update: Record) -> None:
+    def _take_chunk(self, update: AcpRecord) -> None:
         if self._sums.take_call(record_at(update, "_meta", "usage")):
             self._tell_usage()
         text = text_at(update, "content", "text")
@@ -245,7 +251,7 @@ class AcpDecoder(LineDecoder):
         for lines in self._message.take(text):
             self._tell.text(lines)
 
-    def _take_call(self, told: Record, *, is_asked: bool = False) -> None:
+    def _take_call(self, told: AcpRecord, *, is_asked: bool = False) -> None:
         number = text_at(told, "toolCallId")
         if not number or number in self._ended:
             return
@@ -254,25 +260,25 @@ class AcpDecoder(LineDecoder):
         if call is None:
             self._end_message()
             self._said.tool_called()
-            call = self._calls[number] = Call()
-            forget_oldest(self._calls)
+            call = self._calls[number] = AcpToolCall()
+            limit_open_calls(self._calls)
         state = call.take(told)
         if not call.is_told and (is_asked or not is_first or call.is_clear or state in _GOING):
             self._tell_start(number, call, told)
         if state in {DONE, FAILED}:
             self._end_call(number, call, state)
 
-    def _tell_start(self, number: str, call: Call, told: Record) -> None:
+    def _tell_start(self, number: str, call: AcpToolCall, told: AcpRecord) -> None:
         call.is_told = True
         self._asked = ""
-        if is_asking(call.name):
-            self._asked = question_in(record_at(told, "rawInput"))
+        if is_question_tool(call.name):
+            self._asked = question_text(record_at(told, "rawInput"))
         self._tell.tool(number, call.name, call.summary(self._folder), ToolState.STARTED)
 
-    def _end_call(self, number: str, call: Call, state: str) -> None:
+    def _end_call(self, number: str, call: AcpToolCall, state: str) -> None:
         self._calls.pop(number, None)
         self._ended[number] = None
-        forget_oldest(self._ended)
+        limit_open_calls(self._ended)
         summary = call.summary(self._folder)
         if call.has_failed(state):
             self._tell.tool(number, call.name, summary, ToolState.FAILED)
@@ -308,9 +314,9 @@ class _Message:
         """Take a piece; the lines that are whole with it, as one text, or none."""
         self._pieces.append(text)
         self._n_characters += len(text)
-        if self._n_characters > 2 * KEPT_CHARACTERS:
-            self._pieces = ["".join(self._pieces)[-KEPT_CHARACTERS:]]
-            self._n_characters = KEPT_CHARACTERS
+        if self._n_characters > 2 * MAX_FINAL_TEXT:
+            self._pieces = ["".join(self._pieces)[-MAX_FINAL_TEXT:]]
+            self._n_characters = MAX_FINAL_TEXT
         self._rest += text
         end = self._rest.rfind("\n")
         end = len(self._rest) if end < 0 and len(self._rest) > LONGEST_REST else end
@@ -326,7 +332,7 @@ class _Message:
         return found
 
 
-def _model_in(session: Record) -> str:
+def _model_in(session: AcpRecord) -> str:
     """The model that a session works with."""
     for option in rows_at(session, "configOptions"):
         if "model" in {text_at(option, "category"), text_at(option, "id")}:

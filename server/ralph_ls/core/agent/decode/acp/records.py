@@ -3,53 +3,81 @@
 Agents are older and newer than any schema, and write ``null``, a number or an object where another
 writes nothing. So a line is read as it is, and each value is looked at where it is used: one that
 has another shape than ours is as good as none. It must never know what a message means for a loop.
+
+Why a turn failed, by the fields of an error of the Agent Client Protocol, never by its words.
+
+The protocol itself knows one failure that we tell apart: that nobody is logged in. The adapters of
+``claude`` and ``codex`` say the others in the error's ``data``, each in its own words, and some
+agents put an HTTP status there.
+
+What an agent that speaks the Agent Client Protocol says it used up, brought to one meaning.
+
+The protocol's ``usage`` of an answer counts one turn, though it does not say whether its input has
+in it what a cache gave, and its output what was thought: the total, which is a sum of the others,
+tells. Some agents give counts in a place of their own, and the cost is that of the whole session.
+
+A call of a tool as the Agent Client Protocol tells it: bit by bit, each as an agent likes.
+
+Some agents begin with nothing but a title, some tell a call only when they ask for permission, or
+when it has ended. What is known is put together here. It must never know what becomes of a call.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
-from ralph_ls.core.agent.decode.records import decode
+from ralph_ls.core.agent.decode.common.json_lines import decode
+from ralph_ls.core.agent.decode.common.line_decoder import MAX_FAILURE_OUTPUT
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    relative_path,
+    summarise_arguments,
+    to_one_line,
+)
+from ralph_ls.core.agent.failures import find_error_lines
+from ralph_ls.core.agent.messages import AgentTodo, UsageCounts
+from ralph_ls.protocol.run.messages import FileAction
+from ralph_ls.protocol.run.report import AgentFailure
 
-Record = dict[str, Any]
+AcpRecord = dict[str, Any]
 
 OWN = "client"
 """The key that only our own client's records have; its value says what they tell."""
 
 
-def read_line(line: bytes) -> Record | None:
+def read_line(line: bytes) -> AcpRecord | None:
     """Read one line; None for one that is no record."""
     return decode(_RECORD, line) if line.strip() else None
 
 
-def text_at(record: Record, *path: str) -> str:
+def text_at(record: AcpRecord, *path: str) -> str:
     """The text that stands there; empty where none does."""
     found = value_at(record, *path)
     return found if isinstance(found, str) else ""
 
 
-def count_at(record: Record, *path: str) -> int | None:
+def count_at(record: AcpRecord, *path: str) -> int | None:
     """The count that stands there; None where none does."""
     found = value_at(record, *path)
     is_count = isinstance(found, int) and not isinstance(found, bool) and found >= 0
     return found if is_count else None
 
 
-def record_at(record: Record, *path: str) -> Record:
+def record_at(record: AcpRecord, *path: str) -> AcpRecord:
     """The object that stands there; empty where none does."""
     found = value_at(record, *path)
     return found if isinstance(found, dict) else {}
 
 
-def rows_at(record: Record, *path: str) -> list[Record]:
+def rows_at(record: AcpRecord, *path: str) -> list[AcpRecord]:
     """The objects of the list that stands there."""
     found = value_at(record, *path)
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
-def value_at(record: Record, *path: str) -> Any:
+def value_at(record: AcpRecord, *path: str) -> Any:
     """Whatever stands there."""
     found: Any = record
     for key in path:
@@ -57,4 +85,331 @@ def value_at(record: Record, *path: str) -> Any:
     return found
 
 
-_RECORD = msgspec.json.Decoder(Record)
+_RECORD = msgspec.json.Decoder(AcpRecord)
+
+
+AUTH_REQUIRED = -32000
+
+
+def failure_of_error(error: AcpRecord) -> AgentFailure | None:
+    """Which failure an error tells; None where it does not say."""
+    if value_at(error, "code") == AUTH_REQUIRED:
+        return AgentFailure.NOT_LOGGED_IN
+    data = record_at(error, "data")
+    for word in _words(data):
+        if word in _KINDS:
+            return _KINDS[word]
+    for status in _statuses(data):
+        if status in _STATUSES or status >= _SERVER_ERROR:
+            return _STATUSES.get(status, AgentFailure.OVERLOADED)
+    return None
+
+
+def error_text(error: AcpRecord) -> str:
+    """What an error says, for people."""
+    message = text_at(error, "message")
+    details = text_at(error, "data", "details") or text_at(error, "data", "message")
+    if details and details not in message:
+        return f"{message}: {details}" if message else details
+    return message or "it answered with an error"
+
+
+def stop_failure(reason: str) -> tuple[str, AgentFailure | None] | None:
+    """How a turn failed that ended for this reason, in words and as what; None: it did not."""
+    if reason == "end_turn":
+        return None
+    return _STOPS.get(reason, (f"its turn ended with: {reason or 'no reason'}", None))
+
+
+def _words(data: AcpRecord) -> Iterator[str]:
+    yield text_at(data, "errorKind")
+    info = value_at(data, "codexErrorInfo")
+    if isinstance(info, str):
+        yield info
+    elif isinstance(info, dict):
+        yield from info
+
+
+def _statuses(data: AcpRecord) -> Iterator[int]:
+    places = [data, record_at(data, "error"), *_records(record_at(data, "codexErrorInfo"))]
+    for place in places:
+        for key in ("status", "statusCode", "httpStatusCode", "code"):
+            status = count_at(place, key)
+            if status is not None and status in range(400, 600):
+                yield status
+
+
+def _records(record: AcpRecord) -> list[AcpRecord]:
+    return [value for value in record.values() if isinstance(value, dict)]
+
+
+_STOPS: dict[str, tuple[str, AgentFailure | None]] = {
+    "max_tokens": ("it reached the largest number of tokens", AgentFailure.CONTEXT_FULL),
+    "max_turn_requests": ("it reached its limit of turns", AgentFailure.MAX_TURNS),
+    "refusal": ("its model refused to go on", None),
+    "cancelled": ("its turn was cancelled", None),
+}
+
+_KINDS = {
+    "authentication_failed": AgentFailure.NOT_LOGGED_IN,
+    "oauth_org_not_allowed": AgentFailure.NOT_LOGGED_IN,
+    "rate_limit": AgentFailure.LIMIT,
+    "overloaded": AgentFailure.OVERLOADED,
+    "server_error": AgentFailure.OVERLOADED,
+    "transport_lost": AgentFailure.OVERLOADED,
+    "model_not_found": AgentFailure.WRONG_CALL,
+    "max_output_tokens": AgentFailure.CONTEXT_FULL,
+    "unauthorized": AgentFailure.NOT_LOGGED_IN,
+    "usageLimitExceeded": AgentFailure.LIMIT,
+    "rateLimitExceeded": AgentFailure.LIMIT,
+    "serverOverloaded": AgentFailure.OVERLOADED,
+    "internalServerError": AgentFailure.OVERLOADED,
+    "contextWindowExceeded": AgentFailure.CONTEXT_FULL,
+    "sessionBudgetExceeded": AgentFailure.BUDGET,
+}
+"""``errorKind`` of the one, ``codexErrorInfo`` of the other."""
+
+_SERVER_ERROR = 500
+_STATUSES = {
+    401: AgentFailure.NOT_LOGGED_IN,
+    403: AgentFailure.NOT_LOGGED_IN,
+    408: AgentFailure.OVERLOADED,
+    413: AgentFailure.CONTEXT_FULL,
+    429: AgentFailure.LIMIT,
+}
+
+
+class AcpUsageCounter:
+    """Adds up what is told."""
+
+    def __init__(self, earlier_cost_usd: float) -> None:
+        """``earlier_cost_usd`` is what a session that is gone on in had cost before."""
+        self._earlier_cost = earlier_cost_usd
+        self._calls: list[UsageCounts] = []
+        self._turn: UsageCounts | None = None
+        self._context: int | None = None
+        self._window: int | None = None
+        self.session_cost: float | None = None
+
+    def take_update(self, update: AcpRecord) -> None:
+        """A ``usage_update``: how full the context is, and what the session cost so far."""
+        self._context = _or(count_at(update, "used"), self._context)
+        self._window = count_at(update, "size") or self._window
+        amount = value_at(update, "cost", "amount")
+        if isinstance(amount, int | float) and text_at(update, "cost", "currency") == "USD":
+            self.session_cost = float(amount)
+
+    def take_call(self, usage: AcpRecord) -> bool:
+        """The counts of one call of the model, which some give with its text; whether there were.
+
+        They stand until the answer has counts of the whole turn.
+        """
+        counts = _counts(usage)
+        if counts is not None:
+            self._calls.append(counts)
+            self._calls = [_sum(self._calls)]
+        return counts is not None
+
+    def take_answer(self, answer: AcpRecord) -> None:
+        """The answer to the prompt."""
+        self._turn = _counts(record_at(answer, "usage"))
+        if self._turn is None and not self._calls:
+            told = record_at(answer, "_meta", "quota", "token_count")
+            self._turn = _counts(
+                {
+                    "inputTokens": _or(count_at(told, "input_tokens"), told.get("inputTokens")),
+                    "outputTokens": _or(count_at(told, "output_tokens"), told.get("outputTokens")),
+                }
+            )
+
+    def counts(self) -> UsageCounts | None:
+        """What this process used up; None where nothing is known."""
+        known = self._turn or (self._calls[0] if self._calls else UsageCounts())
+        found = UsageCounts(
+            input_tokens=known.input_tokens,
+            output_tokens=known.output_tokens,
+            cached_tokens=known.cached_tokens,
+            turns=known.turns,
+            cost_usd=self._cost(),
+            context_tokens=self._context,
+            context_window=self._window,
+        )
+        return None if found == UsageCounts() else found
+
+    def _cost(self) -> float | None:
+        cost = self.session_cost
+        if cost is None:
+            return None
+        # Less than before tells that the agent counts this process alone.
+        return cost - self._earlier_cost if cost >= self._earlier_cost else cost
+
+
+def _counts(usage: AcpRecord) -> UsageCounts | None:
+    """One ``Usage`` of the protocol, with input that no cache gave and output with all thoughts."""
+    given, written = count_at(usage, "inputTokens"), count_at(usage, "outputTokens")
+    if given is None or written is None:
+        return None
+    total = count_at(usage, "totalTokens")
+    cached = count_at(usage, "cachedReadTokens")
+    thought = count_at(usage, "thoughtTokens") or 0
+    kept = count_at(usage, "cachedWriteTokens") or 0
+    from_cache = (cached or 0) + kept
+    if total in {given + written, given + written + thought} and cached and cached <= given:
+        given -= cached
+        from_cache = cached
+    if thought and total == given + written + from_cache + thought:
+        written += thought
+    return UsageCounts(input_tokens=given, output_tokens=written, cached_tokens=cached)
+
+
+def _sum(calls: list[UsageCounts]) -> UsageCounts:
+    return UsageCounts(
+        input_tokens=sum(one.input_tokens or 0 for one in calls),
+        output_tokens=sum(one.output_tokens or 0 for one in calls),
+        cached_tokens=sum(one.cached_tokens or 0 for one in calls),
+        turns=sum(one.turns or 1 for one in calls),
+    )
+
+
+def _or(found: int | None, instead: int | None) -> int | None:
+    return instead if found is None else found
+
+
+DONE, FAILED = "completed", "failed"
+"""How a call ends; all else is on the way."""
+
+
+class AcpToolCall:
+    """What is known of one call."""
+
+    def __init__(self) -> None:
+        self.is_told = False
+        self._name = ""
+        self._kind = ""
+        self._title = ""
+        self._arguments: AcpRecord = {}
+        self._locations: list[str] = []
+        self._changes: list[tuple[str, FileAction]] = []
+        self._output = ""
+        self._has_failed = False
+
+    @property
+    def name(self) -> str:
+        return self._name or self._kind or "tool"
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether more is known than that it begins."""
+        return bool(self._arguments or self._locations or self._changes)
+
+    def take(self, told: AcpRecord) -> str:
+        """Take what is told of it; its state, empty where that is not told."""
+        self._name = text_at(told, "name") or _own_name(told) or self._name
+        self._kind = text_at(told, "kind") or self._kind
+        self._title = text_at(told, "title") or self._title
+        given = record_at(told, "rawInput")
+        # Where a command runs says nothing of the command, and is known before it.
+        self._arguments = {key: given[key] for key in given if key != "cwd"} or self._arguments
+        if self._kind != "execute":
+            paths = [text_at(row, "path") for row in rows_at(told, "locations")]
+            self._locations = [path for path in paths if path] or self._locations
+        content = rows_at(told, "content")
+        diffs = [row for row in content if row.get("type") == "diff" and text_at(row, "path")]
+        if diffs:
+            self._changes = [(text_at(row, "path"), _action(row)) for row in diffs]
+        self._take_output(told, content)
+        return text_at(told, "status")
+
+    def summary(self, folder: str) -> str:
+        """What the tool is used on, in one line."""
+        paths = self._locations or [path for path, _ in self._changes]
+        if paths and "command" not in self._arguments:
+            return to_one_line(
+                ", ".join(relative_path(path, folder) for path in dict.fromkeys(paths))
+            )
+        return summarise_arguments(self._arguments, folder) or to_one_line(self._title)
+
+    def has_failed(self, state: str) -> bool:
+        return state == FAILED or self._has_failed
+
+    def error_lines(self) -> tuple[str, ...]:
+        """The lines of its output that tell an error, else the first."""
+        found = tuple(find_error_lines(self._output[-MAX_FAILURE_OUTPUT:]))
+        said = (line.strip() for line in self._output.splitlines())
+        return found or tuple([line for line in said if line.strip("`")][:1])
+
+    def files(self, folder: str) -> list[tuple[str, FileAction]]:
+        """The files of a call that went well, relative to the work tree where they lie in it."""
+        action = _ACTIONS.get(self._kind)
+        found = self._changes if self._kind != "read" else []
+        if not found and action is not None:
+            found = [(path, action) for path in self._locations]
+        return [(relative_path(path, folder), action) for path, action in dict.fromkeys(found)]
+
+    def _take_output(self, told: AcpRecord, content: list[AcpRecord]) -> None:
+        texts = [text_at(row, "content", "text") for row in content]
+        whole = "\n".join(text for text in texts if text) or _raw_output(told)
+        if whole:
+            # Agents tell it anew each time, as far as it has come.
+            self._output = whole[-MAX_FAILURE_OUTPUT:]
+        more = text_at(told, "_meta", "terminal_output_delta", "data")
+        if more:
+            self._output = (self._output + more)[-MAX_FAILURE_OUTPUT:]
+        codes = (
+            value_at(told, "_meta", "terminal_exit", "exit_code"),
+            value_at(told, "rawOutput", "exitCode"),
+            value_at(told, "rawOutput", "exit_code"),
+            value_at(told, "rawOutput", "metadata", "exit"),
+        )
+        if any(isinstance(code, int) for code in codes):
+            self._has_failed = any(isinstance(code, int) and code != 0 for code in codes)
+
+
+def parse_todos(update: AcpRecord) -> tuple[AgentTodo, ...]:
+    """The agent's own list."""
+    return tuple(
+        AgentTodo(text=text, state=_STATES.get(text_at(row, "status"), "pending"))
+        for row in rows_at(update, "entries")
+        if (text := text_at(row, "content"))
+    )
+
+
+def _own_name(told: AcpRecord) -> str:
+    """The tool's own name where an agent gives it beside what the protocol knows."""
+    return text_at(told, "_meta", "claudeCode", "toolName") or text_at(told, "_meta", "toolName")
+
+
+def _action(diff: AcpRecord) -> FileAction:
+    known = _ACTIONS_OF_DIFFS.get(text_at(diff, "_meta", "kind"))
+    if known is not None:
+        return known
+    if diff.get("newText") is None:
+        return FileAction.DELETED
+    return FileAction.CHANGED if diff.get("oldText") else FileAction.CREATED
+
+
+def _raw_output(told: AcpRecord) -> str:
+    places: tuple[tuple[str, ...], ...] = (
+        ("rawOutput",),
+        ("rawOutput", "output"),
+        ("rawOutput", "message"),
+        ("rawOutput", "error"),
+    )
+    return next((text for place in places if (text := text_at(told, *place))), "")
+
+
+_ACTIONS = {
+    "read": FileAction.READ,
+    "edit": FileAction.CHANGED,
+    "move": FileAction.CHANGED,
+    "delete": FileAction.DELETED,
+}
+_ACTIONS_OF_DIFFS = {
+    "add": FileAction.CREATED,
+    "update": FileAction.CHANGED,
+    "delete": FileAction.DELETED,
+}
+_STATES: Mapping[str, Literal["pending", "inProgress", "done"]] = {
+    "in_progress": "inProgress",
+    "completed": "done",
+}

@@ -14,46 +14,48 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude.failures import failure_at_end, words_of_result
 from ralph_ls.core.agent.decode.claude.records import (
-    AssistantRecord,
-    Block,
-    Content,
-    LimitInfo,
-    LimitRecord,
-    Record,
-    ResultRecord,
-    Retry,
-    RetryData,
-    SystemRecord,
-    UserRecord,
+    ClaudeAssistantRecord,
+    ClaudeBlock,
+    ClaudeContent,
+    ClaudeLimitInfo,
+    ClaudeLimitRecord,
+    ClaudeRecord,
+    ClaudeResultRecord,
+    ClaudeRetry,
+    ClaudeSystemRecord,
+    ClaudeUsageCounter,
+    ClaudeUsageCounting,
+    ClaudeUserRecord,
+    QwenRetry,
+    failure_at_end,
+    parse_qwen_retry,
+    parse_time,
     read_line,
-    retry_in,
-    went_well,
+    result_error_text,
+    succeeded_call_id,
 )
-from ralph_ls.core.agent.decode.claude.sums import Counting, Meter, moment_of
-from ralph_ls.core.agent.decode.claude.tools import (
+from ralph_ls.core.agent.decode.common.json_lines import NULL_JSON, LineSplitter, PlainLine, decode
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FAILURE_OUTPUT,
+    ErrorLines,
+    FinalTextBuffer,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import (
     ACCOUNTED_TOOLS,
     TODO_TOOLS,
     TodoList,
-    action_of,
-    file_of,
+    file_action_of,
     has_answer,
-    summary_of,
+    summarise_arguments,
+    touched_file,
 )
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.lines import LineSplitter
-from ralph_ls.core.agent.decode.records import NOTHING, Words, decode
-from ralph_ls.core.agent.decode.said import (
-    READ_OF_FAILURE,
-    Errors,
-    Said,
-    forget_oldest,
-    is_asking,
-    question_in,
-)
-from ralph_ls.core.agent.decode.told import Counts, Teller, Told, usage_of
-from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.core.agent.failures import find_error_lines
+from ralph_ls.core.agent.messages import AgentMessage, MessageEmitter, UsageCounts, to_usage
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.messages import ToolState
 
 ENDS = {
@@ -74,7 +76,7 @@ class ClaudeDecoder:
         start: int,
         *,
         earlier_cost_usd: float = 0.0,
-        meter: Counting | None = None,
+        meter: ClaudeUsageCounting | None = None,
         tools: Mapping[str, str] | None = None,
     ) -> None:
         """``earlier_cost_usd`` is what a session that is resumed had cost before.
@@ -84,52 +86,54 @@ class ClaudeDecoder:
         """
         self._earlier_cost = earlier_cost_usd
         self._lines = LineSplitter()
-        self._tell = Teller(start)
+        self._tell = MessageEmitter(start)
         self._folder = ""
         self._session_id: str | None = None
         self._model: str | None = None
-        self._said = Said()
+        self._said = FinalTextBuffer()
         self._calls: dict[str, _Call] = {}
         self._todos = TodoList()
-        self._errors = Errors()
+        self._errors = ErrorLines()
         self._denied: dict[str, str] = {}
-        self._limit: Limit | None = None
+        self._limit: AccountLimit | None = None
         self._has_gone_on = False
         """Whether the agent went on working after it had met its limit."""
         self._api_error = ""
         """The kind of the last failure that the program itself told in the model's place."""
         self._asked = ""
-        self._meter: Counting = meter or Meter()
-        self._counted: Counts | None = None
+        self._meter: ClaudeUsageCounting = meter or ClaudeUsageCounter()
+        self._counted: UsageCounts | None = None
         """What was told last of what is used up."""
         self._tools = tools or {}
-        self._result: ResultRecord | None = None
+        self._result: ClaudeResultRecord | None = None
 
-    def feed(self, data: bytes) -> list[Told]:
+    def feed(self, data: bytes) -> list[AgentMessage]:
         """The messages of the lines that these bytes complete."""
         return self._read(*self._lines.feed(data))
 
-    def finish(self) -> list[Told]:
+    def finish(self) -> list[AgentMessage]:
         return self._read(*self._lines.finish())
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         result = self._result
         why = _failure_of(result)
         is_word = result is not None and not why and result.result is not None
         counts = self._meter.counts(self._own_cost())
-        return Final(
+        return AgentResult(
             text=str(result.result) if result is not None and is_word else self._said.text,
             earlier=self._said.earlier,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=None if counts is None else usage_of(counts),
+            usage=None if counts is None else to_usage(counts),
             session_cost_usd=None if result is None else result.total_cost_usd,
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),
             why=why,
             failure=failure_at_end(result, self._api_error) if why else None,
-            denied_tools=tuple(name for name in self._denied.values() if not is_asking(name)),
+            denied_tools=tuple(
+                name for name in self._denied.values() if not is_question_tool(name)
+            ),
             limit=self._limit_at_end(),
         )
 
@@ -138,7 +142,7 @@ class ClaudeDecoder:
         cost = None if self._result is None else self._result.total_cost_usd
         return None if cost is None else round(max(0.0, cost - self._earlier_cost), 6)
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+    def _read(self, offset: int, lines: list[bytes]) -> list[AgentMessage]:
         for line in lines:
             self._tell.offset = offset
             offset += len(line)
@@ -150,7 +154,7 @@ class ClaudeDecoder:
 
     def _passes_over(self, line: bytes) -> bool:
         """Whether all that a line says is that a call went well, which is then taken."""
-        call_id = went_well(line, is_lone=len(self._calls) == 1)
+        call_id = succeeded_call_id(line, is_lone=len(self._calls) == 1)
         if call_id is None:
             return False
         call = self._calls.get(call_id)
@@ -158,29 +162,29 @@ class ClaudeDecoder:
             return True
         if call.needs_account:
             return False
-        self._end_call(call_id, call, NOTHING, is_error=False)
+        self._end_call(call_id, call, NULL_JSON, is_error=False)
         return True
 
-    def _take(self, record: Record | Words) -> None:
+    def _take(self, record: ClaudeRecord | PlainLine) -> None:
         match record:
-            case AssistantRecord():
+            case ClaudeAssistantRecord():
                 self._take_answer(record)
-            case UserRecord(message=content, tool_use_result=told):
+            case ClaudeUserRecord(message=content, tool_use_result=told):
                 for block in _blocks(content):
                     if block.type == "tool_result":
                         self._take_result_of_call(block, told)
-            case SystemRecord():
+            case ClaudeSystemRecord():
                 self._take_system(record)
-            case ResultRecord():
+            case ClaudeResultRecord():
                 self._take_result(record)
-            case LimitRecord():
+            case ClaudeLimitRecord():
                 self._take_limit(record)
-            case Words(text=text):
+            case PlainLine(text=text):
                 self._tell.text(text)
             case _:
                 assert_never(record)
 
-    def _take_answer(self, record: AssistantRecord) -> None:
+    def _take_answer(self, record: ClaudeAssistantRecord) -> None:
         is_main = record.parent_tool_use_id is None
         if record.error is not None or record.is_api_error_message:
             self._take_api_error(record, is_main=is_main)
@@ -201,49 +205,49 @@ class ClaudeDecoder:
         if is_main and self._meter.begin_answer(record.message):
             self._tell_usage(None)
 
-    def _take_api_error(self, record: AssistantRecord, *, is_main: bool) -> None:
+    def _take_api_error(self, record: ClaudeAssistantRecord, *, is_main: bool) -> None:
         """The program itself says, in the model's place, that there is no answer."""
         if is_main:
             self._api_error = record.error or ""
         if is_main and record.error == "rate_limit":
-            self._meet_limit(self._limit or Limit())
+            self._meet_limit(self._limit or AccountLimit())
         for block in _blocks(record.message):
             if block.text:
                 self._errors.add([block.text.split("\n")[0]])
                 self._tell.text(block.text)
 
-    def _begin_call(self, block: Block, *, is_main: bool) -> None:
+    def _begin_call(self, block: ClaudeBlock, *, is_main: bool) -> None:
         name, known = block.name, self._tools.get(block.name, block.name)
         arguments = block.input if isinstance(block.input, dict) else {}
-        asks, is_todo = is_asking(name), known in TODO_TOOLS
+        asks, is_todo = is_question_tool(name), known in TODO_TOOLS
         if is_main:
             self._said.tool_called()
-            self._asked = question_in(arguments) if asks else ""
+            self._asked = question_text(arguments) if asks else ""
         call = _Call(
             name=name,
             known=known,
             arguments=arguments if is_todo else {},
-            summary=summary_of(arguments, self._folder),
-            path=file_of(known, arguments, self._folder),
+            summary=summarise_arguments(arguments, self._folder),
+            path=touched_file(known, arguments, self._folder),
             needs_account=asks or known in ACCOUNTED_TOOLS,
         )
         self._calls[block.id] = call
-        forget_oldest(self._calls)
+        limit_open_calls(self._calls)
         if not is_todo:
             self._tell.tool(block.id, name, call.summary, ToolState.STARTED)
 
-    def _take_result_of_call(self, block: Block, told: msgspec.Raw) -> None:
+    def _take_result_of_call(self, block: ClaudeBlock, told: msgspec.Raw) -> None:
         if block.is_error:
-            self._errors.add(find_error_lines(_text_of(block.content)[-READ_OF_FAILURE:]))
+            self._errors.add(find_error_lines(_text_of(block.content)[-MAX_FAILURE_OUTPUT:]))
         call = self._calls.get(block.tool_use_id)
         if call is not None:
-            account = block.content if told == NOTHING else told
+            account = block.content if told == NULL_JSON else told
             self._end_call(block.tool_use_id, call, account, is_error=bool(block.is_error))
 
     def _end_call(self, call_id: str, call: _Call, told: msgspec.Raw, *, is_error: bool) -> None:
         """``told`` is the tool's own account, for the calls that need it."""
         del self._calls[call_id]
-        if self._asked and is_asking(call.name) and not is_error and has_answer(told):
+        if self._asked and is_question_tool(call.name) and not is_error and has_answer(told):
             self._asked = ""
         if call.known in TODO_TOOLS:
             if not is_error:
@@ -253,9 +257,9 @@ class ClaudeDecoder:
         state = ToolState.FAILED if is_error else ToolState.DONE
         self._tell.tool(call_id, call.name, call.summary, state)
         if call.path is not None and not is_error:
-            self._tell.file(call.path, action_of(call.known, told))
+            self._tell.file(call.path, file_action_of(call.known, told))
 
-    def _take_system(self, record: SystemRecord) -> None:
+    def _take_system(self, record: ClaudeSystemRecord) -> None:
         match record.subtype:
             case "init":
                 self._folder = record.cwd
@@ -266,13 +270,13 @@ class ClaudeDecoder:
             case "api_retry":
                 self._tell.text(_retry_words(record))
             case "retry":
-                again = retry_in(record.data)
+                again = parse_qwen_retry(record.data)
                 if again is not None:
                     self._tell.text(_retry_words(again))
             case _:
                 pass
 
-    def _take_result(self, record: ResultRecord) -> None:
+    def _take_result(self, record: ClaudeResultRecord) -> None:
         self._result = record
         self._session_id = record.session_id or self._session_id
         for denial in record.permission_denials or ():
@@ -288,20 +292,20 @@ class ClaudeDecoder:
             self._counted = counts
             self._tell.usage(counts)
 
-    def _take_limit(self, record: LimitRecord) -> None:
+    def _take_limit(self, record: ClaudeLimitRecord) -> None:
         found = record.rate_limit_info or record
-        is_paid_for = isinstance(found, LimitInfo) and found.is_using_overage
+        is_paid_for = isinstance(found, ClaudeLimitInfo) and found.is_using_overage
         if found.status == "rejected" and not is_paid_for:
-            self._meet_limit(Limit(resets_at=moment_of(found.resets_at)))
+            self._meet_limit(AccountLimit(resets_at=parse_time(found.resets_at)))
 
-    def _meet_limit(self, limit: Limit) -> None:
+    def _meet_limit(self, limit: AccountLimit) -> None:
         self._limit, self._has_gone_on = limit, False
 
-    def _limit_at_end(self) -> Limit | None:
+    def _limit_at_end(self) -> AccountLimit | None:
         """The limit that ended the agent; one after which it went on to another end is none."""
         result, limit = self._result, self._limit
         if result is not None and result.api_error_status == 429:
-            return limit or Limit()
+            return limit or AccountLimit()
         is_api_failure = (
             result is not None and result.is_error and not result.subtype.startswith("error")
         )
@@ -322,7 +326,7 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether what the tool itself tells of it is needed at its end."""
 
 
-def _blocks(content: Content) -> list[Block]:
+def _blocks(content: ClaudeContent) -> list[ClaudeBlock]:
     return [] if isinstance(content.content, str) else content.content
 
 
@@ -334,22 +338,22 @@ def _text_of(content: msgspec.Raw) -> str:
     return found or ""
 
 
-def _failure_of(result: ResultRecord | None) -> str:
+def _failure_of(result: ClaudeResultRecord | None) -> str:
     """How a stream failed, in words; empty where it did not."""
     if result is None:
         return NO_END
     if not result.is_error and not result.subtype.startswith("error"):
         return ""
-    told = words_of_result(result).strip().split("\n")[0]
+    told = result_error_text(result).strip().split("\n")[0]
     means = "" if told and result.error is not None else ENDS.get(result.subtype, "")
     return ": ".join(filter(None, (means, told))) or f"it ended with {result.subtype or 'an error'}"
 
 
-def _retry_words(record: Retry | RetryData) -> str:
+def _retry_words(record: ClaudeRetry | QwenRetry) -> str:
     what = (record.error or "no answer").replace("_", " ")
     status = "" if record.error_status is None else f" ({record.error_status})"
     wait = "" if record.retry_delay_ms is None else f" in {record.retry_delay_ms / 1000:.1f} s"
     return f"API error: {what}{status}; retry {record.attempt} of {record.max_retries}{wait}"
 
 
-_RESULT = msgspec.json.Decoder(str | list[Block] | None)
+_RESULT = msgspec.json.Decoder(str | list[ClaudeBlock] | None)

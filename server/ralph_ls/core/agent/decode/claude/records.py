@@ -3,19 +3,41 @@
 Each line is one JSON object with a ``type``. Only the fields that are used are named: what is not
 is skipped without being built, which is where a stream's bulk lies. It must never know what the
 records mean for a loop.
+
+What a ``claude`` stream says that it used up, and when more may be.
+
+Which failure a ``claude`` stream tells, by its own fields first and its own words second.
+
+Measured: an account that is not logged in, and a key that is refused, come as an answer of the
+program's own with ``error: authentication_failed``; a busy or broken service as ``server_error``,
+with or without a status; a model that there is not as ``model_not_found``. The result of all of
+them says ``success``.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import structs
 
-from ralph_ls.core.agent.decode.records import NOTHING, Words, decode, type_of, words_of
+from ralph_ls.core.agent.decode.common.json_lines import (
+    NULL_JSON,
+    PlainLine,
+    decode,
+    record_type,
+    to_plain_line,
+)
+from ralph_ls.core.agent.failures import failure_in_text, failure_of_status
+from ralph_ls.core.agent.messages import UsageCounts
+from ralph_ls.core.agent.usage import add_known
+from ralph_ls.protocol.run.report import AgentFailure
 
 
-class Block(msgspec.Struct, gc=False):
+class ClaudeBlock(msgspec.Struct, gc=False):
     """One block of a message's content."""
 
     type: str = ""
@@ -25,10 +47,10 @@ class Block(msgspec.Struct, gc=False):
     input: Any = None
     tool_use_id: str = ""
     is_error: bool | None = None
-    content: msgspec.Raw = NOTHING
+    content: msgspec.Raw = NULL_JSON
 
 
-class Tokens(msgspec.Struct, gc=False):
+class ClaudeTokens(msgspec.Struct, gc=False):
     """Counts of one message, or of a whole result."""
 
     input_tokens: int | None = None
@@ -37,33 +59,33 @@ class Tokens(msgspec.Struct, gc=False):
     cache_creation_input_tokens: int | None = None
 
 
-class Content(msgspec.Struct, gc=False):
+class ClaudeContent(msgspec.Struct, gc=False):
     """What the model or the agent's tools said."""
 
     id: str = ""
     model: str = ""
-    content: list[Block] | str = ""
-    usage: Tokens | None = None
+    content: list[ClaudeBlock] | str = ""
+    usage: ClaudeTokens | None = None
 
 
-class AssistantRecord(msgspec.Struct, gc=False):
+class ClaudeAssistantRecord(msgspec.Struct, gc=False):
     """One block of the model's answer; ``parent_tool_use_id`` where a sub-agent speaks."""
 
-    message: Content
+    message: ClaudeContent
     parent_tool_use_id: str | None = None
     session_id: str | None = None
     error: str | None = None
     is_api_error_message: bool = False
 
 
-class UserRecord(msgspec.Struct, gc=False):
+class ClaudeUserRecord(msgspec.Struct, gc=False):
     """What the model is told: above all the results of its tools."""
 
-    message: Content
-    tool_use_result: msgspec.Raw = NOTHING
+    message: ClaudeContent
+    tool_use_result: msgspec.Raw = NULL_JSON
 
 
-class Retry(msgspec.Struct):
+class ClaudeRetry(msgspec.Struct):
     """The program asks the model again after a while."""
 
     attempt: int | None = None
@@ -73,7 +95,7 @@ class Retry(msgspec.Struct):
     error: str | None = None
 
 
-class RetryData(msgspec.Struct):
+class QwenRetry(msgspec.Struct):
     """The same, as ``qwen`` tells it."""
 
     attempt: int | None = None
@@ -83,32 +105,32 @@ class RetryData(msgspec.Struct):
     error: str | None = None
 
 
-class SystemRecord(Retry):
+class ClaudeSystemRecord(ClaudeRetry):
     """What the program itself tells: its beginning, its retries."""
 
     subtype: str = ""
     session_id: str | None = None
     cwd: str = ""
     model: str | None = None
-    data: msgspec.Raw = NOTHING
+    data: msgspec.Raw = NULL_JSON
     tool_name: str = ""
     tool_use_id: str = ""
 
 
-class ModelUsage(msgspec.Struct, rename="camel"):
+class ClaudeModelUsage(msgspec.Struct, rename="camel"):
     """What one model cost in the whole session."""
 
     context_window: int | None = None
 
 
-class Denial(msgspec.Struct):
+class ClaudeDenial(msgspec.Struct):
     """A tool call that was not permitted."""
 
     tool_name: str = ""
     tool_use_id: str = ""
 
 
-class ResultRecord(msgspec.Struct):
+class ClaudeResultRecord(msgspec.Struct):
     """The end of a turn. One stream may have several, where an agent worked in the background."""
 
     subtype: str = ""
@@ -122,12 +144,14 @@ class ResultRecord(msgspec.Struct):
     session_id: str | None = None
     total_cost_usd: float | None = None
     num_turns: int | None = None
-    usage: Tokens | None = None
-    model_usage: dict[str, ModelUsage] = msgspec.field(name="modelUsage", default_factory=dict)
-    permission_denials: list[Denial] | None = None
+    usage: ClaudeTokens | None = None
+    model_usage: dict[str, ClaudeModelUsage] = msgspec.field(
+        name="modelUsage", default_factory=dict
+    )
+    permission_denials: list[ClaudeDenial] | None = None
 
 
-class LimitInfo(msgspec.Struct, rename="camel"):
+class ClaudeLimitInfo(msgspec.Struct, rename="camel"):
     """How the account stands to its limits."""
 
     status: str = ""
@@ -136,33 +160,39 @@ class LimitInfo(msgspec.Struct, rename="camel"):
     """Beyond the limit, and paid for: the agent works on."""
 
 
-class LimitRecord(msgspec.Struct, rename={"resets_at": "resetsAt"}):
+class ClaudeLimitRecord(msgspec.Struct, rename={"resets_at": "resetsAt"}):
     """A ``rate_limit_event``; its facts stand in the record itself or one level below."""
 
-    rate_limit_info: LimitInfo | None = None
+    rate_limit_info: ClaudeLimitInfo | None = None
     status: str = ""
     resets_at: float | str | None = None
 
 
-Record = AssistantRecord | UserRecord | SystemRecord | ResultRecord | LimitRecord
+ClaudeRecord = (
+    ClaudeAssistantRecord
+    | ClaudeUserRecord
+    | ClaudeSystemRecord
+    | ClaudeResultRecord
+    | ClaudeLimitRecord
+)
 
 
-def read_line(line: bytes) -> Record | Words | None:
+def read_line(line: bytes) -> ClaudeRecord | PlainLine | None:
     """Read one line; None for a record that says nothing to us, or that cannot be read."""
-    kind = type_of(line)
+    kind = record_type(line)
     if kind is None:
-        return words_of(line)
+        return to_plain_line(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
 
 
-def retry_in(data: msgspec.Raw) -> RetryData | None:
+def parse_qwen_retry(data: msgspec.Raw) -> QwenRetry | None:
     """That the model is asked again; None where that is not what is told."""
     found = decode(_RETRY, data)
     return None if found is None or found.attempt is None else found
 
 
-def went_well(line: bytes, *, is_lone: bool) -> str | None:
+def succeeded_call_id(line: bytes, *, is_lone: bool) -> str | None:
     """The id of the one call that a record says went well, without reading what it brought back.
 
     That is where nearly all bytes of a stream are. No text in JSON can hold a quotation mark that
@@ -172,7 +202,7 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
     """
     result = _RESULT.match(line) if line.startswith(_USER) else None
     if result is None or not line.endswith(_ENDS):
-        return _went_well_in_qwen(line, is_lone=is_lone)
+        return _succeeded_call_id_in_qwen(line, is_lone=is_lone)
     behind, end = result.end(), len(line)
     flag = line.find(_ERROR_KEY, behind)
     while flag >= 0:
@@ -188,7 +218,7 @@ def went_well(line: bytes, *, is_lone: bool) -> str | None:
     return result[1].decode()
 
 
-def _went_well_in_qwen(line: bytes, *, is_lone: bool) -> str | None:
+def _succeeded_call_id_in_qwen(line: bytes, *, is_lone: bool) -> str | None:
     """The same for ``qwen``, which tells how a call went in front of what it brought back."""
     result = _RESULT_OF_QWEN.match(line)
     if result is None or not line.endswith(_ENDS):
@@ -214,12 +244,167 @@ _NO_ERROR = _ERROR_KEY + b"false"
 _MESSAGE_ENDS = _NO_ERROR + b'}]},"parent_tool_use_id":'
 """How a message ends whose last result went well: the key behind it is the record's own."""
 
-_RETRY = msgspec.json.Decoder(RetryData)
+_RETRY = msgspec.json.Decoder(QwenRetry)
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"assistant": msgspec.json.Decoder(AssistantRecord),
-    b"user": msgspec.json.Decoder(UserRecord),
-    b"system": msgspec.json.Decoder(SystemRecord),
-    b"result": msgspec.json.Decoder(ResultRecord),
-    b"rate_limit_event": msgspec.json.Decoder(LimitRecord),
+    b"assistant": msgspec.json.Decoder(ClaudeAssistantRecord),
+    b"user": msgspec.json.Decoder(ClaudeUserRecord),
+    b"system": msgspec.json.Decoder(ClaudeSystemRecord),
+    b"result": msgspec.json.Decoder(ClaudeResultRecord),
+    b"rate_limit_event": msgspec.json.Decoder(ClaudeLimitRecord),
 }
+
+
+class ClaudeUsageCounting(Protocol):
+    """Counts what is used up."""
+
+    def begin_answer(self, content: ClaudeContent) -> bool:
+        """Count an answer when its first block comes; False for the others, and without counts."""
+        ...
+
+    def end_turn(self, record: ClaudeResultRecord, model: str | None, /) -> None:
+        """Take the exact counts in the place of the rough ones."""
+        ...
+
+    def counts(self, cost_usd: float | None) -> UsageCounts | None:
+        """All of it; None where nothing is known."""
+        ...
+
+
+class ClaudeUsageCounter:
+    """Counts what is used up: roughly while a turn goes on, exactly once it has ended."""
+
+    def __init__(self) -> None:
+        self._ended = UsageCounts()
+        """The turns that have ended."""
+        self._n_answers = self._n_new = self._n_cached = 0
+        """Of the turn that goes on."""
+        self._last_answer = ""
+        self._context: int | None = None
+        self._window: int | None = None
+
+    def begin_answer(self, content: ClaudeContent) -> bool:
+        """Count an answer when its first block comes; False for the others, and without counts."""
+        tokens = content.usage
+        if tokens is None or content.id == self._last_answer:
+            return False
+        self._last_answer = content.id
+        new, cached = tokens.input_tokens or 0, tokens.cache_read_input_tokens or 0
+        self._context = new + cached + (tokens.cache_creation_input_tokens or 0)
+        self._n_answers += 1
+        self._n_new += new
+        self._n_cached += cached
+        return True
+
+    def end_turn(self, record: ClaudeResultRecord, model: str | None) -> None:
+        """Take the exact counts in the place of the rough ones."""
+        tokens, ended = record.usage or ClaudeTokens(), self._ended
+        self._ended = UsageCounts(
+            input_tokens=add_known(ended.input_tokens, tokens.input_tokens),
+            output_tokens=add_known(ended.output_tokens, tokens.output_tokens),
+            cached_tokens=add_known(ended.cached_tokens, tokens.cache_read_input_tokens),
+            turns=add_known(ended.turns, record.num_turns),
+        )
+        self._n_answers = self._n_new = self._n_cached = 0
+        self._window = _window_of(record.model_usage, model) or self._window
+
+    def counts(self, cost_usd: float | None) -> UsageCounts | None:
+        """All of it; None where nothing is known."""
+        ended = self._ended
+        if not self._n_answers:
+            known = structs.replace(
+                ended,
+                cost_usd=cost_usd,
+                context_tokens=self._context,
+                context_window=self._window,
+            )
+            return known if known != _UNKNOWN else None
+        return UsageCounts(
+            input_tokens=(ended.input_tokens or 0) + self._n_new,
+            output_tokens=ended.output_tokens,
+            cached_tokens=(ended.cached_tokens or 0) + self._n_cached,
+            cost_usd=cost_usd,
+            turns=(ended.turns or 0) + self._n_answers,
+            context_tokens=self._context,
+            context_window=self._window,
+        )
+
+
+def parse_time(told: float | str | None) -> datetime | None:
+    """A moment as the program tells it: seconds or milliseconds since 1970, or ISO text."""
+    try:
+        if isinstance(told, str) and not _NUMBER.fullmatch(told):
+            moment = datetime.fromisoformat(told)
+            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        number = None if told is None else float(told)
+        if number is None:
+            return None
+        return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _window_of(usage: Mapping[str, ClaudeModelUsage], model: str | None) -> int | None:
+    """The context window of the model that the main agent used, else of the only one."""
+    if model is not None and model in usage:
+        return usage[model].context_window
+    windows = [found.context_window for found in usage.values()]
+    return windows[0] if len(windows) == 1 else None
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d*)?")
+_MILLISECONDS = 1e11
+"""A number above this is none of seconds: they would lie in the year 5138."""
+
+_UNKNOWN = UsageCounts()
+
+
+def failure_at_end(result: ClaudeResultRecord | None, api_error: str) -> AgentFailure | None:
+    """The failure of a stream that ended badly; None where it has a name for none of ours.
+
+    ``api_error`` is the kind that stands in the last answer of the program's own.
+    """
+    if result is None:
+        return _ERRORS.get(api_error, AgentFailure.CRASHED)
+    by_words = failure_in_text(result_error_text(result)) if result.is_error else None
+    if by_words is AgentFailure.CONTEXT_FULL:
+        # It comes as an invalid request like any other.
+        return by_words
+    return (
+        _SUBTYPES.get(result.subtype)
+        or _REASONS.get(result.terminal_reason or "")
+        or failure_of_status(result.api_error_status)
+        or _ERRORS.get(api_error)
+        or by_words
+    )
+
+
+def result_error_text(result: ClaudeResultRecord) -> str:
+    """What a result says, be it good or bad; several errors are one text."""
+    error = result.error
+    named = error.get("message") if isinstance(error, dict) else None
+    return result.result or "; ".join(result.errors or ()) or str(named or "")
+
+
+_SUBTYPES = {
+    "error_max_turns": AgentFailure.MAX_TURNS,
+    "error_max_budget_usd": AgentFailure.BUDGET,
+}
+_REASONS = {
+    "max_turns": AgentFailure.MAX_TURNS,
+    "budget_exhausted": AgentFailure.BUDGET,
+    "prompt_too_long": AgentFailure.CONTEXT_FULL,
+}
+_ERRORS = {
+    "authentication_failed": AgentFailure.NOT_LOGGED_IN,
+    "oauth_org_not_allowed": AgentFailure.NOT_LOGGED_IN,
+    "account_on_hold": AgentFailure.NOT_LOGGED_IN,
+    "verification_required": AgentFailure.NOT_LOGGED_IN,
+    "cloud_credential_error": AgentFailure.NOT_LOGGED_IN,
+    "billing_error": AgentFailure.NOT_LOGGED_IN,
+    "rate_limit": AgentFailure.LIMIT,
+    "server_error": AgentFailure.OVERLOADED,
+    "overloaded": AgentFailure.OVERLOADED,
+    "model_not_found": AgentFailure.WRONG_CALL,
+}
+"""``billing_error``: a person has to see to the account, as where nobody is logged in."""

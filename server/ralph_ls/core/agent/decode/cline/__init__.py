@@ -1,1 +1,5 @@
-"""The stream of ``cline --json``."""
+"""Decoder for ``cline --json``.
+
+Record types and tool names are in ``records``; state that lasts over a stream is in
+``decoder``.
+"""

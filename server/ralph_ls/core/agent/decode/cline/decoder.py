@@ -14,31 +14,36 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude.tools import arguments_of
 from ralph_ls.core.agent.decode.cline.records import (
-    AgentRecord,
-    Anything,
-    HappenedRecord,
-    HookRecord,
-    Result,
-    RunAborted,
-    RunResult,
-    RunStart,
-    Trouble,
-    message_in,
+    ClineAgentEvent,
+    ClineAgentRecord,
+    ClineAnyRecord,
+    ClineCallResult,
+    ClineHookRecord,
+    ClineProgramError,
+    ClineRunAborted,
+    ClineRunResult,
+    ClineRunStart,
+    error_message,
+    files_of_call,
+    is_denial,
+    parse_call_results,
     read_line,
-    results_in,
+    summarise_call,
 )
-from ralph_ls.core.agent.decode.cline.records import Counts as Spent
-from ralph_ls.core.agent.decode.cline.tools import files_of_call, is_denial, summary_of_call
-from ralph_ls.core.agent.decode.codex.limits import limit_in
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.frame import LineDecoder
-from ralph_ls.core.agent.decode.one_line import first_line
-from ralph_ls.core.agent.decode.records import Words
-from ralph_ls.core.agent.decode.said import READ_OF_FAILURE, forget_oldest, is_asking, question_in
-from ralph_ls.core.agent.decode.told import Counts, usage_of
-from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.core.agent.decode.cline.records import ClineCounts as Spent
+from ralph_ls.core.agent.decode.common.json_lines import PlainLine
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FAILURE_OUTPUT,
+    LineDecoder,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import first_line, parse_arguments
+from ralph_ls.core.agent.failures import find_error_lines
+from ralph_ls.core.agent.messages import UsageCounts, to_usage
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
 from ralph_ls.protocol.run.messages import ToolState
 from ralph_ls.protocol.run.report import AgentFailure
 
@@ -72,21 +77,21 @@ class ClineDecoder(LineDecoder):
         self._spent: Spent | None = None
         self._turns = 0
         self._context: int | None = None
-        self._result: RunResult | None = None
+        self._result: ClineRunResult | None = None
         self._is_aborted = False
         self._why = ""
         self._error_class = ""
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         why = self._failure()
         result, counts = self._result, self._counts()
         text = self._said.text if result is None or why else result.text or self._said.text
-        return Final(
+        return AgentResult(
             text=text,
             earlier=self._said.earlier,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=None if counts is None else usage_of(counts),
+            usage=None if counts is None else to_usage(counts),
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),
@@ -104,29 +109,29 @@ class ClineDecoder(LineDecoder):
         if record is not None:
             self._take(record)
 
-    def _take(self, record: Anything | Words) -> None:
+    def _take(self, record: ClineAnyRecord | PlainLine) -> None:
         match record:
-            case AgentRecord(event=event):
+            case ClineAgentRecord(event=event):
                 self._take_event(event)
-            case HookRecord():
+            case ClineHookRecord():
                 self._take_hook(record)
-            case RunStart():
+            case ClineRunStart():
                 self._session_id = record.session_id or self._session_id
                 self._model = record.model_id or self._model
-            case RunResult():
+            case ClineRunResult():
                 self._take_result(record)
-            case RunAborted():
+            case ClineRunAborted():
                 self._is_aborted = True
-            case Trouble(message=message):
+            case ClineProgramError(message=message):
                 self._why = message
                 self._errors.add([first_line(message)])
                 self._tell.text(message)
-            case Words(text=text):
+            case PlainLine(text=text):
                 self._tell.text(text)
             case _:
                 assert_never(record)
 
-    def _take_event(self, event: HappenedRecord) -> None:
+    def _take_event(self, event: ClineAgentEvent) -> None:
         is_main = not self._below
         match event.type, event.content_type:
             case "content_start", "tool":
@@ -154,7 +159,7 @@ class ClineDecoder(LineDecoder):
             case _:
                 pass
 
-    def _take_hook(self, hook: HookRecord) -> None:
+    def _take_hook(self, hook: ClineHookRecord) -> None:
         if hook.hook_event_name == "agent_start" and hook.parent_agent_id:
             self._below.add(hook.agent_id)
         elif hook.hook_event_name in _ENDS_OF_AGENTS:
@@ -166,25 +171,25 @@ class ClineDecoder(LineDecoder):
             self._said.add(text)
             self._tell.text(text)
 
-    def _begin_call(self, event: HappenedRecord, *, is_main: bool) -> None:
-        arguments, name = arguments_of(event.input), event.tool_name
+    def _begin_call(self, event: ClineAgentEvent, *, is_main: bool) -> None:
+        arguments, name = parse_arguments(event.input), event.tool_name
         if is_main:
             self._end_text(None)
             self._said.tool_called()
-            self._asked = question_in(arguments) if is_asking(name) else ""
-        summary = summary_of_call(arguments, self._folder)
+            self._asked = question_text(arguments) if is_question_tool(name) else ""
+        summary = summarise_call(arguments, self._folder)
         paths = {key: value for key, value in arguments.items() if key in {"path", "files"}}
         self._calls[event.tool_call_id] = _Call(
             name=name, summary=summary, arguments=paths, is_main=is_main
         )
-        forget_oldest(self._calls)
+        limit_open_calls(self._calls)
         self._tell.tool(event.tool_call_id, name, summary, ToolState.STARTED)
 
-    def _end_call(self, event: HappenedRecord, call: _Call) -> None:
+    def _end_call(self, event: ClineAgentEvent, call: _Call) -> None:
         if call.is_main and not any(one.is_main for one in self._calls.values()):
             # An agent below it lives no longer than the call that made it.
             self._below.clear()
-        error, results = message_in(event.error), results_in(event.output)
+        error, results = error_message(event.error), parse_call_results(event.output)
         failed = [one for one in results if one.error or one.success is False]
         if error or failed:
             self._errors.add(_error_lines(error, failed))
@@ -196,7 +201,7 @@ class ClineDecoder(LineDecoder):
             for path, action in files_of_call(call.name, call.arguments, results, self._folder):
                 self._tell.file(path, action)
 
-    def _take_usage(self, event: HappenedRecord) -> None:
+    def _take_usage(self, event: ClineAgentEvent) -> None:
         self._context = event.input_tokens
         self._spent = Spent(
             input_tokens=event.total_input_tokens,
@@ -206,8 +211,8 @@ class ClineDecoder(LineDecoder):
         )
         self._tell_usage()
 
-    def _take_error(self, event: HappenedRecord) -> None:
-        message = message_in(event.error)
+    def _take_error(self, event: ClineAgentEvent) -> None:
+        message = error_message(event.error)
         if event.recoverable:
             # Of a tool that failed, which was told, or of an answer that it asks for again.
             return
@@ -215,7 +220,7 @@ class ClineDecoder(LineDecoder):
         self._errors.add([first_line(message)])
         self._tell.text(message)
 
-    def _take_result(self, result: RunResult) -> None:
+    def _take_result(self, result: ClineRunResult) -> None:
         self._end_text(None)
         self._result = result
         self._model = (result.model and result.model.id) or self._model
@@ -230,12 +235,12 @@ class ClineDecoder(LineDecoder):
         if counts is not None:
             self._tell.usage(counts)
 
-    def _counts(self) -> Counts | None:
+    def _counts(self) -> UsageCounts | None:
         spent = self._spent
         if spent is None or not (spent.input_tokens or spent.output_tokens):
             return None
         whole, cached = spent.input_tokens, spent.cache_read_tokens
-        return Counts(
+        return UsageCounts(
             input_tokens=None if whole is None else max(0, whole - (cached or 0)),
             output_tokens=spent.output_tokens,
             cached_tokens=cached,
@@ -264,9 +269,9 @@ class ClineDecoder(LineDecoder):
             return None if self._why or self._is_aborted else AgentFailure.CRASHED
         return AgentFailure.MAX_TURNS if self._result.finish_reason == "max_iterations" else None
 
-    def _limit(self) -> Limit | None:
+    def _limit(self) -> AccountLimit | None:
         """By the program's own error, for it has no field for that."""
-        return limit_in(self._why) if self._why and self._failure() else None
+        return find_account_limit(self._why) if self._why and self._failure() else None
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -279,11 +284,11 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_main: bool
 
 
-def _error_lines(error: str, failed: list[Result]) -> list[str]:
+def _error_lines(error: str, failed: list[ClineCallResult]) -> list[str]:
     # The error of a whole call is that of its results once more, in another shape.
     lines = [first_line(error)] if error and not failed else []
     for one in failed:
-        lines += find_error_lines((one.result or "")[-READ_OF_FAILURE:])
+        lines += find_error_lines((one.result or "")[-MAX_FAILURE_OUTPUT:])
         lines += [first_line(one.error)] if one.error else []
     return lines
 

@@ -3,22 +3,41 @@
 Each line is one JSON object with a ``ts`` and a ``type``; most of what happens stands one level
 below, in the ``event`` of an ``agent_event``. Only the fields that are used are named: what is not
 is skipped without being built. It must never know what the records mean for a loop.
+
+What a tool call of ``cline`` is about: in one line, the files it touches, whether it was denied.
+
+Names and parameters are those of the program's own tools, of which most do several things in one
+call. It must never know what becomes of a call.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.records import NOTHING, Words, decode, type_of, words_of
+from ralph_ls.core.agent.decode.common.json_lines import (
+    NULL_JSON,
+    PlainLine,
+    decode,
+    record_type,
+    to_plain_line,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    relative_path,
+    summarise_arguments,
+    to_one_line,
+)
+from ralph_ls.protocol.run.messages import FileAction
 
 
-class Record(msgspec.Struct, rename="camel", gc=False):
+class ClineRecord(msgspec.Struct, rename="camel", gc=False):
     """What all records have in common: the names of their fields."""
 
 
-class Counts(Record):
+class ClineCounts(ClineRecord):
     """Counts of a run; those of the input hold what a cache gave."""
 
     input_tokens: int | None = None
@@ -27,7 +46,7 @@ class Counts(Record):
     total_cost: float | None = None
 
 
-class HappenedRecord(Record):
+class ClineAgentEvent(ClineRecord):
     """One thing that an agent, or one below it, said or did; ``type`` says which."""
 
     type: str = ""
@@ -37,9 +56,9 @@ class HappenedRecord(Record):
     """All of a text whose pieces still come."""
     tool_name: str = ""
     tool_call_id: str = ""
-    input: msgspec.Raw = NOTHING
-    output: msgspec.Raw = NOTHING
-    error: msgspec.Raw = NOTHING
+    input: msgspec.Raw = NULL_JSON
+    output: msgspec.Raw = NULL_JSON
+    error: msgspec.Raw = NULL_JSON
     """Of a tool: its text; of an ``error``: an object with a message."""
     error_class: str = ""
     recoverable: bool = True
@@ -52,13 +71,13 @@ class HappenedRecord(Record):
     total_cost: float | None = None
 
 
-class AgentRecord(Record):
+class ClineAgentRecord(ClineRecord):
     """The record around it."""
 
-    event: HappenedRecord
+    event: ClineAgentEvent
 
 
-class HookRecord(Record):
+class ClineHookRecord(ClineRecord):
     """An agent begins or ends; the only place where one below another is told apart."""
 
     hook_event_name: str = ""
@@ -66,56 +85,63 @@ class HookRecord(Record):
     parent_agent_id: str | None = None
 
 
-class Model(Record):
+class ClineModel(ClineRecord):
     """The model that a run used."""
 
     id: str | None = None
 
 
-class RunStart(Record):
+class ClineRunStart(ClineRecord):
     """The beginning, where the program is told to say more."""
 
     session_id: str | None = None
     model_id: str | None = None
 
 
-class RunResult(Record):
+class ClineRunResult(ClineRecord):
     """The end of a run, well or not."""
 
     finish_reason: str = ""
     iterations: int | None = None
-    usage: Counts | None = None
-    aggregate_usage: Counts | None = None
+    usage: ClineCounts | None = None
+    aggregate_usage: ClineCounts | None = None
     """With that of agents below it."""
     text: str | None = None
-    model: Model | None = None
+    model: ClineModel | None = None
 
 
-class RunAborted(Record):
+class ClineRunAborted(ClineRecord):
     """Somebody broke the run off; it may come behind a result which says that all is well."""
 
     message: str = ""
 
 
-class Trouble(Record):
+class ClineProgramError(ClineRecord):
     """The program itself fails."""
 
     message: str = ""
 
 
-Anything = AgentRecord | HookRecord | RunStart | RunResult | RunAborted | Trouble
+ClineAnyRecord = (
+    ClineAgentRecord
+    | ClineHookRecord
+    | ClineRunStart
+    | ClineRunResult
+    | ClineRunAborted
+    | ClineProgramError
+)
 
 
-def read_line(line: bytes) -> Anything | Words | None:
+def read_line(line: bytes) -> ClineAnyRecord | PlainLine | None:
     """Read one line; None for a record that says nothing to us, or that cannot be read."""
-    kind = type_of(line)
+    kind = record_type(line)
     if kind is None:
-        return words_of(line)
+        return to_plain_line(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
 
 
-class Result(Record):
+class ClineCallResult(ClineRecord):
     """What one part of a call came to."""
 
     query: str | None = None
@@ -124,29 +150,81 @@ class Result(Record):
     success: bool | None = None
 
 
-def results_in(output: msgspec.Raw) -> list[Result]:
+def parse_call_results(output: msgspec.Raw) -> list[ClineCallResult]:
     """What a call came to: most tools do several things in one call."""
     found = decode(_RESULTS, output)
-    if isinstance(found, Result):
+    if isinstance(found, ClineCallResult):
         return [found]
     return found or []
 
 
-def message_in(error: msgspec.Raw) -> str:
+def error_message(error: msgspec.Raw) -> str:
     """The text of an error, in whichever of its shapes; empty where there is none."""
     found = decode(_ERROR, error)
-    if isinstance(found, Trouble):
+    if isinstance(found, ClineProgramError):
         return found.message
     return found or ""
 
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"agent_event": msgspec.json.Decoder(AgentRecord),
-    b"hook_event": msgspec.json.Decoder(HookRecord),
-    b"run_start": msgspec.json.Decoder(RunStart),
-    b"run_result": msgspec.json.Decoder(RunResult),
-    b"run_aborted": msgspec.json.Decoder(RunAborted),
-    b"error": msgspec.json.Decoder(Trouble),
+    b"agent_event": msgspec.json.Decoder(ClineAgentRecord),
+    b"hook_event": msgspec.json.Decoder(ClineHookRecord),
+    b"run_start": msgspec.json.Decoder(ClineRunStart),
+    b"run_result": msgspec.json.Decoder(ClineRunResult),
+    b"run_aborted": msgspec.json.Decoder(ClineRunAborted),
+    b"error": msgspec.json.Decoder(ClineProgramError),
 }
-_RESULTS = msgspec.json.Decoder(Result | list[Result] | None)
-_ERROR = msgspec.json.Decoder(Trouble | str | None)
+_RESULTS = msgspec.json.Decoder(ClineCallResult | list[ClineCallResult] | None)
+_ERROR = msgspec.json.Decoder(ClineProgramError | str | None)
+
+
+_LISTS = {
+    "commands": ("command",),
+    "files": ("path",),
+    "queries": ("query",),
+    "requests": ("url",),
+}
+"""Parameters that are lists, of texts or of objects, and what of an object is told."""
+
+
+def summarise_call(arguments: Mapping[str, Any], folder: str) -> str:
+    """What a call is used on, in one line."""
+    for key, names in _LISTS.items():
+        rows = arguments.get(key)
+        if isinstance(rows, list):
+            told = [text for row in rows if (text := _listed_texts(row, names))]
+            return to_one_line("; ".join(relative_path(text, folder) for text in told))
+    task = arguments.get("task")
+    if isinstance(task, str):
+        return to_one_line(task)
+    return summarise_arguments(arguments, folder)
+
+
+def files_of_call(
+    name: str, arguments: Mapping[str, Any], results: Sequence[ClineCallResult], folder: str
+) -> list[tuple[str, FileAction]]:
+    """The files that a call which went well read or wrote, relative to the folder it works in."""
+    if name == "editor":
+        path = arguments.get("path")
+        is_new = any(_IS_NEW.match(one.result or "") for one in results)
+        action = FileAction.CREATED if is_new else FileAction.CHANGED
+        return [(relative_path(path, folder), action)] if isinstance(path, str) else []
+    rows = arguments.get("files") if name == "read_files" else None
+    paths = [_listed_texts(row, ("path",)) for row in (rows if isinstance(rows, list) else [])]
+    return [(relative_path(path, folder), FileAction.READ) for path in paths if path]
+
+
+def is_denial(error: str) -> bool:
+    """Whether the program did not let a call happen; it says so in no field, but in these words."""
+    return _IS_DENIAL.search(error) is not None
+
+
+def _listed_texts(row: object, names: Sequence[str]) -> str:
+    given = [row] if isinstance(row, str) else []
+    if isinstance(row, dict):
+        given = [row[name] for name in names if isinstance(row.get(name), str)]
+    return given[0] if given else ""
+
+
+_IS_NEW = re.compile(r"File created\b")
+_IS_DENIAL = re.compile(r'Tool \\*"[^"]*" (?:requires approval|was (?:denied|rejected))')

@@ -13,48 +13,48 @@ from typing import assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude.tools import arguments_of
-from ralph_ls.core.agent.decode.codex.limits import limit_in
 from ralph_ls.core.agent.decode.codex.records import (
-    ErrorEvent,
-    Event,
-    InputRequested,
-    Item,
-    ItemCompleted,
-    ItemStarted,
-    ItemUpdated,
-    ThreadStarted,
-    Tokens,
-    TurnCompleted,
-    TurnFailed,
-    TurnStarted,
-    command_that_went_well,
-    read_line,
-)
-from ralph_ls.core.agent.decode.codex.tools import (
     PATCH,
     TOOL_ITEMS,
-    files_of,
-    name_of,
-    summary_of_item,
-    todo_items,
+    CodexErrorEvent,
+    CodexEvent,
+    CodexInputRequested,
+    CodexItem,
+    CodexItemCompleted,
+    CodexItemStarted,
+    CodexItemUpdated,
+    CodexThreadStarted,
+    CodexTokens,
+    CodexTurnCompleted,
+    CodexTurnFailed,
+    CodexTurnStarted,
+    changed_files,
+    item_tool_name,
+    read_line,
+    succeeded_command_id,
+    summarise_item,
+    to_todos,
 )
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.lines import LineSplitter
-from ralph_ls.core.agent.decode.one_line import first_line
-from ralph_ls.core.agent.decode.records import Words, decode
-from ralph_ls.core.agent.decode.said import (
-    READ_OF_FAILURE,
-    Errors,
-    Said,
-    forget_oldest,
-    is_asking,
-    question_in,
+from ralph_ls.core.agent.decode.common.json_lines import LineSplitter, PlainLine, decode
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FAILURE_OUTPUT,
+    ErrorLines,
+    FinalTextBuffer,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
 )
-from ralph_ls.core.agent.decode.told import Counts, Teller, Todo, Told, usage_of
-from ralph_ls.core.agent.errors import find_error_lines
-from ralph_ls.core.agent.failure import failure_in
-from ralph_ls.core.agent.usage import less_known
+from ralph_ls.core.agent.decode.common.tool_calls import first_line, parse_arguments
+from ralph_ls.core.agent.failures import failure_in_text, find_error_lines
+from ralph_ls.core.agent.messages import (
+    AgentMessage,
+    AgentTodo,
+    MessageEmitter,
+    UsageCounts,
+    to_usage,
+)
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
+from ralph_ls.core.agent.usage import subtract_known
 from ralph_ls.protocol.run.messages import ToolState
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
@@ -69,40 +69,40 @@ class CodexDecoder:
         self._folder = folder
         self._earlier_usage = earlier_usage or Usage()
         self._lines = LineSplitter()
-        self._tell = Teller(start)
+        self._tell = MessageEmitter(start)
         self._thread_id: str | None = None
-        self._said = Said()
+        self._said = FinalTextBuffer()
         self._asked = ""
         self._calls: dict[str, tuple[str, str]] = {}
         """Name and summary of each call that has not ended."""
-        self._todos: tuple[Todo, ...] = ()
-        self._errors = Errors()
+        self._todos: tuple[AgentTodo, ...] = ()
+        self._errors = ErrorLines()
         self._denied: list[str] = []
-        self._tokens: Tokens | None = None
+        self._tokens: CodexTokens | None = None
         self._is_in_turn = False
         self._why: str | None = NO_END
         """Why the turn failed; None where it ended well."""
         self._last_error = ""
 
-    def feed(self, data: bytes) -> list[Told]:
+    def feed(self, data: bytes) -> list[AgentMessage]:
         """The messages of the lines that these bytes complete."""
         return self._read(*self._lines.feed(data))
 
-    def finish(self) -> list[Told]:
+    def finish(self) -> list[AgentMessage]:
         return self._read(*self._lines.finish())
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         why, limit = self._why, None
         if why is not None:
-            limit = limit_in(why) or limit_in(self._last_error)
+            limit = find_account_limit(why) or find_account_limit(self._last_error)
         own, whole = self._counts(), _normalised(self._tokens)
-        return Final(
+        return AgentResult(
             text=self._said.last,
             earlier=self._said.last_block,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=None if own is None else usage_of(own),
-            session_usage=None if whole is None else usage_of(whole),
+            usage=None if own is None else to_usage(own),
+            session_usage=None if whole is None else to_usage(whole),
             session_id=self._thread_id,
             failed=why is not None,
             why=first_line(why or ""),
@@ -111,11 +111,11 @@ class CodexDecoder:
             limit=limit,
         )
 
-    def _read(self, offset: int, lines: list[bytes]) -> list[Told]:
+    def _read(self, offset: int, lines: list[bytes]) -> list[AgentMessage]:
         for line in lines:
             self._tell.offset = offset
             offset += len(line)
-            done = command_that_went_well(line)
+            done = succeeded_command_id(line)
             if done is not None and done in self._calls:
                 self._tell.tool(done, *self._calls.pop(done), ToolState.DONE)
                 continue
@@ -124,43 +124,43 @@ class CodexDecoder:
                 self._take(event)
         return self._tell.take()
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: CodexEvent) -> None:
         match event:
-            case ItemStarted(item=item):
+            case CodexItemStarted(item=item):
                 self._begin_item(item)
-            case ItemUpdated(item=item):
+            case CodexItemUpdated(item=item):
                 if item.type == "todo_list":
                     self._take_todos(item)
-            case ItemCompleted(item=item):
+            case CodexItemCompleted(item=item):
                 self._end_item(item)
-            case ThreadStarted(thread_id=thread_id):
+            case CodexThreadStarted(thread_id=thread_id):
                 self._thread_id = thread_id
-            case TurnStarted():
+            case CodexTurnStarted():
                 self._is_in_turn, self._why = True, NO_END
-            case TurnCompleted(usage=tokens):
+            case CodexTurnCompleted(usage=tokens):
                 self._why, self._last_error = None, ""
                 self._tokens = tokens or self._tokens
                 counts = self._counts()
                 if counts is not None:
                     self._tell.usage(counts)
-            case TurnFailed(error=error):
+            case CodexTurnFailed(error=error):
                 self._fail("" if error is None else error.message)
-            case ErrorEvent(message=message):
+            case CodexErrorEvent(message=message):
                 self._note_error(message)
-            case InputRequested(questions=questions):
-                self._asked = question_in({"questions": questions})
-            case Words(text=text):
+            case CodexInputRequested(questions=questions):
+                self._asked = question_text({"questions": questions})
+            case PlainLine(text=text):
                 self._tell.text(text)
             case _:
                 assert_never(event)
 
-    def _begin_item(self, item: Item) -> None:
+    def _begin_item(self, item: CodexItem) -> None:
         if item.type == "todo_list":
             self._take_todos(item)
         elif item.type in TOOL_ITEMS:
             self._begin_call(item)
 
-    def _end_item(self, item: Item) -> None:
+    def _end_item(self, item: CodexItem) -> None:
         match item.type:
             case "agent_message":
                 self._said.add(item.text)
@@ -178,15 +178,17 @@ class CodexDecoder:
             case _:
                 pass
 
-    def _begin_call(self, item: Item) -> None:
+    def _begin_call(self, item: CodexItem) -> None:
         self._said.tool_called()
-        name, summary = name_of(item), summary_of_item(item, self._folder)
-        self._asked = question_in(arguments_of(item.arguments)) if is_asking(name) else ""
+        name, summary = item_tool_name(item), summarise_item(item, self._folder)
+        self._asked = (
+            question_text(parse_arguments(item.arguments)) if is_question_tool(name) else ""
+        )
         self._calls[item.id] = (name, summary)
-        forget_oldest(self._calls)
+        limit_open_calls(self._calls)
         self._tell.tool(item.id, name, summary, ToolState.STARTED)
 
-    def _end_call(self, item: Item) -> None:
+    def _end_call(self, item: CodexItem) -> None:
         call = self._calls.pop(item.id)
         if _has_failed(item):
             self._tell.tool(item.id, *call, ToolState.FAILED)
@@ -196,11 +198,11 @@ class CodexDecoder:
             return
         self._tell.tool(item.id, *call, ToolState.DONE)
         if call[0] == PATCH:
-            for path, action in files_of(item.changes, self._folder):
+            for path, action in changed_files(item.changes, self._folder):
                 self._tell.file(path, action)
 
-    def _take_todos(self, item: Item) -> None:
-        items = todo_items(item.items)
+    def _take_todos(self, item: CodexItem) -> None:
+        items = to_todos(item.items)
         if items != self._todos:
             self._todos = items
             self._tell.todos(items)
@@ -218,44 +220,44 @@ class CodexDecoder:
         if message != self._last_error:
             self._tell.text(self._why)
 
-    def _counts(self) -> Counts | None:
+    def _counts(self) -> UsageCounts | None:
         """What this process used of what the thread did."""
         found, earlier = _normalised(self._tokens), self._earlier_usage
         if found is None:
             return None
-        return Counts(
-            input_tokens=less_known(found.input_tokens, earlier.input_tokens),
-            output_tokens=less_known(found.output_tokens, earlier.output_tokens),
-            cached_tokens=less_known(found.cached_tokens, earlier.cached_tokens),
+        return UsageCounts(
+            input_tokens=subtract_known(found.input_tokens, earlier.input_tokens),
+            output_tokens=subtract_known(found.output_tokens, earlier.output_tokens),
+            cached_tokens=subtract_known(found.cached_tokens, earlier.cached_tokens),
         )
 
 
-def _failure_of(why: str, last_error: str, limit: Limit | None) -> AgentFailure | None:
+def _failure_of(why: str, last_error: str, limit: AccountLimit | None) -> AgentFailure | None:
     """Which failure it is, by the messages that the program makes; None for any other."""
     if limit is not None:
         return AgentFailure.LIMIT
     # Without an end, what it was still getting over is all that is known.
-    found = failure_in(last_error) if why == NO_END else failure_in(why)
+    found = failure_in_text(last_error) if why == NO_END else failure_in_text(why)
     return found or (AgentFailure.CRASHED if why == NO_END else None)
 
 
-def _has_failed(item: Item) -> bool:
+def _has_failed(item: CodexItem) -> bool:
     return item.status in _FAILED or item.error is not None or bool(item.exit_code)
 
 
-def _error_lines(item: Item) -> tuple[str, ...]:
+def _error_lines(item: CodexItem) -> tuple[str, ...]:
     output = decode(_TEXT, item.aggregated_output) or ""
     told = () if item.error is None else (first_line(item.error.message),)
-    return (*find_error_lines(output[-READ_OF_FAILURE:]), *told)
+    return (*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *told)
 
 
-def _normalised(tokens: Tokens | None) -> Counts | None:
+def _normalised(tokens: CodexTokens | None) -> UsageCounts | None:
     """Counts as all agents have them here: what a cache gave is not among the input."""
-    if tokens is None or tokens == Tokens():
+    if tokens is None or tokens == CodexTokens():
         return None
     cached = tokens.cached_input_tokens
-    return Counts(
-        input_tokens=less_known(tokens.input_tokens, cached),
+    return UsageCounts(
+        input_tokens=subtract_known(tokens.input_tokens, cached),
         output_tokens=tokens.output_tokens,
         cached_tokens=cached,
     )

@@ -3,39 +3,59 @@
 Each line is one JSON object with a ``type``; what is done stands one level below, in an ``item``
 with a ``type`` of its own. Only the fields that are used are named: what is not is skipped without
 being built. It must never know what the events mean for a loop.
+
+What an item of ``codex`` is about: the tool, what it is used on in one line, its files.
+
+The names of the tools are the program's own, as its model calls them. It must never know what
+becomes of a call.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.records import NOTHING, Words, decode, type_of, words_of
+from ralph_ls.core.agent.decode.common.json_lines import (
+    NULL_JSON,
+    PlainLine,
+    decode,
+    record_type,
+    to_plain_line,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    parse_arguments,
+    relative_path,
+    summarise_arguments,
+    to_one_line,
+)
+from ralph_ls.core.agent.messages import AgentTodo
+from ralph_ls.protocol.run.messages import FileAction
 
 
-class Change(msgspec.Struct, gc=False):
+class CodexFileChange(msgspec.Struct, gc=False):
     """One file of a ``file_change``."""
 
     path: str = ""
     kind: str = ""
 
 
-class Step(msgspec.Struct, gc=False):
+class CodexTodoStep(msgspec.Struct, gc=False):
     """One line of a ``todo_list``."""
 
     text: str = ""
     completed: bool = False
 
 
-class Failure(msgspec.Struct, gc=False):
+class CodexFailure(msgspec.Struct, gc=False):
     """What went wrong, in words."""
 
     message: str = ""
 
 
-class Item(msgspec.Struct, gc=False):
+class CodexItem(msgspec.Struct, gc=False):
     """One thing that the agent said or did; which fields it has depends on its ``type``."""
 
     type: str = ""
@@ -44,47 +64,47 @@ class Item(msgspec.Struct, gc=False):
     text: str = ""
     message: str = ""
     command: str = ""
-    aggregated_output: msgspec.Raw = NOTHING
+    aggregated_output: msgspec.Raw = NULL_JSON
     exit_code: int | None = None
-    changes: list[Change] = []
+    changes: list[CodexFileChange] = []
     server: str = ""
     tool: str = ""
-    arguments: msgspec.Raw = NOTHING
-    error: Failure | None = None
+    arguments: msgspec.Raw = NULL_JSON
+    error: CodexFailure | None = None
     query: str = ""
     prompt: str | None = None
-    items: list[Step] = []
+    items: list[CodexTodoStep] = []
 
 
-class ItemEvent(msgspec.Struct, gc=False):
+class CodexItemEvent(msgspec.Struct, gc=False):
     """Something about an item; which of the three below says what."""
 
-    item: Item
+    item: CodexItem
 
 
-class ItemStarted(ItemEvent, gc=False):
+class CodexItemStarted(CodexItemEvent, gc=False):
     """An item begins."""
 
 
-class ItemUpdated(ItemEvent, gc=False):
+class CodexItemUpdated(CodexItemEvent, gc=False):
     """An item has changed."""
 
 
-class ItemCompleted(ItemEvent, gc=False):
+class CodexItemCompleted(CodexItemEvent, gc=False):
     """An item has ended, well or not; short ones have no beginning of their own."""
 
 
-class ThreadStarted(msgspec.Struct):
+class CodexThreadStarted(msgspec.Struct):
     """The first event; the thread is what is resumed."""
 
     thread_id: str | None = None
 
 
-class TurnStarted(msgspec.Struct):
+class CodexTurnStarted(msgspec.Struct):
     """The model was told the prompt."""
 
 
-class Tokens(msgspec.Struct, gc=False):
+class CodexTokens(msgspec.Struct, gc=False):
     """Counts of the whole thread; those of the input hold what a cache gave."""
 
     input_tokens: int | None = None
@@ -92,54 +112,54 @@ class Tokens(msgspec.Struct, gc=False):
     output_tokens: int | None = None
 
 
-class TurnCompleted(msgspec.Struct):
+class CodexTurnCompleted(msgspec.Struct):
     """The turn ended well."""
 
-    usage: Tokens | None = None
+    usage: CodexTokens | None = None
 
 
-class TurnFailed(msgspec.Struct):
+class CodexTurnFailed(msgspec.Struct):
     """The turn did not end well."""
 
-    error: Failure | None = None
+    error: CodexFailure | None = None
 
 
-class ErrorEvent(msgspec.Struct):
+class CodexErrorEvent(msgspec.Struct):
     """Something went wrong; the program may still try again."""
 
     message: str = ""
 
 
-class InputRequested(msgspec.Struct):
+class CodexInputRequested(msgspec.Struct):
     """The model asks the person, where the program lets it."""
 
     questions: Any = None
 
 
-Event = (
-    ItemStarted
-    | ItemUpdated
-    | ItemCompleted
-    | ThreadStarted
-    | TurnStarted
-    | TurnCompleted
-    | TurnFailed
-    | ErrorEvent
-    | InputRequested
-    | Words
+CodexEvent = (
+    CodexItemStarted
+    | CodexItemUpdated
+    | CodexItemCompleted
+    | CodexThreadStarted
+    | CodexTurnStarted
+    | CodexTurnCompleted
+    | CodexTurnFailed
+    | CodexErrorEvent
+    | CodexInputRequested
+    | PlainLine
 )
 
 
-def read_line(line: bytes) -> Event | None:
+def read_line(line: bytes) -> CodexEvent | None:
     """Read one line; None for an event that says nothing to us, or that cannot be read."""
-    kind = type_of(line)
+    kind = record_type(line)
     if kind is None:
-        return words_of(line)
+        return to_plain_line(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
 
 
-def command_that_went_well(line: bytes) -> str | None:
+def succeeded_command_id(line: bytes) -> str | None:
     """The id of the command that a line says went well, read from its two ends alone.
 
     Most of a stream's bytes are what commands printed, and nothing is asked of those.
@@ -157,13 +177,86 @@ _WENT_WELL = b'","exit_code":0,"status":"completed"}}\n'
 """Behind a quotation mark that no text can hold unescaped, so these are the item's own fields."""
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"item.started": msgspec.json.Decoder(ItemStarted),
-    b"item.updated": msgspec.json.Decoder(ItemUpdated),
-    b"item.completed": msgspec.json.Decoder(ItemCompleted),
-    b"thread.started": msgspec.json.Decoder(ThreadStarted),
-    b"turn.started": msgspec.json.Decoder(TurnStarted),
-    b"turn.completed": msgspec.json.Decoder(TurnCompleted),
-    b"turn.failed": msgspec.json.Decoder(TurnFailed),
-    b"error": msgspec.json.Decoder(ErrorEvent),
-    b"request_user_input": msgspec.json.Decoder(InputRequested),
+    b"item.started": msgspec.json.Decoder(CodexItemStarted),
+    b"item.updated": msgspec.json.Decoder(CodexItemUpdated),
+    b"item.completed": msgspec.json.Decoder(CodexItemCompleted),
+    b"thread.started": msgspec.json.Decoder(CodexThreadStarted),
+    b"turn.started": msgspec.json.Decoder(CodexTurnStarted),
+    b"turn.completed": msgspec.json.Decoder(CodexTurnCompleted),
+    b"turn.failed": msgspec.json.Decoder(CodexTurnFailed),
+    b"error": msgspec.json.Decoder(CodexErrorEvent),
+    b"request_user_input": msgspec.json.Decoder(CodexInputRequested),
 }
+
+
+SHELL = "shell"
+PATCH = "apply_patch"
+
+TOOL_ITEMS = frozenset(
+    {"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"}
+)
+"""Kinds of items that are calls of tools; the others are words, plans and warnings."""
+
+
+def item_tool_name(item: CodexItem) -> str:
+    """The tool of an item."""
+    match item.type:
+        case "command_execution":
+            return SHELL
+        case "file_change":
+            return PATCH
+        case "mcp_tool_call":
+            return f"mcp__{item.server}__{item.tool}" if item.server else item.tool
+        case "collab_tool_call":
+            return item.tool
+        case _:
+            return item.type
+
+
+def summarise_item(item: CodexItem, folder: str) -> str:
+    """What the tool is used on, in one line."""
+    match item.type:
+        case "command_execution":
+            return to_one_line(bare_command(item.command))
+        case "file_change":
+            return to_one_line(
+                ", ".join(relative_path(change.path, folder) for change in item.changes)
+            )
+        case "mcp_tool_call":
+            return summarise_arguments(parse_arguments(item.arguments), folder)
+        case "collab_tool_call":
+            return to_one_line(item.prompt or "")
+        case _:
+            return to_one_line(item.query)
+
+
+def bare_command(command: str) -> str:
+    """A command without the shell that it is handed to, where it is handed over whole."""
+    handed = _HANDED_TO_A_SHELL.fullmatch(command)
+    if handed is None:
+        return command
+    quoted = handed[1]
+    return quoted[1:-1].replace(_QUOTE_IN_QUOTES, "'") if quoted[0] == "'" else quoted
+
+
+def changed_files(changes: Sequence[CodexFileChange], folder: str) -> list[tuple[str, FileAction]]:
+    """The files of a change that went well, relative to the work tree where they lie in it."""
+    return [
+        (relative_path(change.path, folder), _ACTIONS.get(change.kind, FileAction.CHANGED))
+        for change in changes
+        if change.path
+    ]
+
+
+def to_todos(steps: Sequence[CodexTodoStep]) -> tuple[AgentTodo, ...]:
+    """The agent's list; it does not say which step it is at."""
+    return tuple(
+        AgentTodo(text=step.text, state="done" if step.completed else "pending") for step in steps
+    )
+
+
+_HANDED_TO_A_SHELL = re.compile(r"(?:[^\s'\"]*/)?(?:ba|z|da|k)?sh -l?c ('.*'|[^'\"\s]+)", re.DOTALL)
+_QUOTE_IN_QUOTES = """'"'"'"""
+"""How a single quotation mark stands inside of a text in such marks."""
+
+_ACTIONS = {"add": FileAction.CREATED, "delete": FileAction.DELETED, "update": FileAction.CHANGED}

@@ -1,1 +1,4 @@
-"""The stream of ``copilot --output-format json``."""
+"""Decoder for ``copilot --output-format json``, with its usage file.
+
+Event types are in ``records``; state that lasts over a stream is in ``decoder``.
+"""

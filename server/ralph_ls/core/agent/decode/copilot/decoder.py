@@ -13,18 +13,25 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summary_of
-from ralph_ls.core.agent.decode.codex.limits import limit_in
+from ralph_ls.core.agent.decode.common.json_lines import PlainLine
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FAILURE_OUTPUT,
+    LineDecoder,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    first_line,
+    parse_arguments,
+    relative_path,
+    summarise_arguments,
+)
 from ralph_ls.core.agent.decode.copilot import records
-from ralph_ls.core.agent.decode.final import Final, Limit
-from ralph_ls.core.agent.decode.frame import LineDecoder
-from ralph_ls.core.agent.decode.one_line import first_line
-from ralph_ls.core.agent.decode.records import Words
-from ralph_ls.core.agent.decode.said import READ_OF_FAILURE, forget_oldest, is_asking, question_in
-from ralph_ls.core.agent.decode.told import Counts, usage_of
-from ralph_ls.core.agent.errors import find_error_lines
-from ralph_ls.core.agent.failure import failure_of_status
-from ralph_ls.core.agent.usage import add_known, less_known
+from ralph_ls.core.agent.failures import failure_of_status, find_error_lines
+from ralph_ls.core.agent.messages import UsageCounts, to_usage
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
+from ralph_ls.core.agent.usage import add_known, subtract_known
 from ralph_ls.protocol.run.messages import FileAction, ToolState
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
@@ -55,23 +62,23 @@ class CopilotDecoder(LineDecoder):
         self._piece = ""
         """What of a text has come whose whole has not."""
         self._calls: dict[str, _Call] = {}
-        self._spent = Counts()
+        self._spent = UsageCounts()
         self._turns = 0
         self._context: int | None = None
         self._window: int | None = None
-        self._error: records.SessionError | None = None
-        self._result: records.Result | None = None
+        self._error: records.CopilotSessionError | None = None
+        self._result: records.CopilotResult | None = None
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         why = self._failure()
         failure = self._which_failure() if why else None
         counts = self._counts()
-        return Final(
+        return AgentResult(
             text=self._said.text,
             earlier=self._said.earlier,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=None if counts is None else usage_of(counts),
+            usage=None if counts is None else to_usage(counts),
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),
@@ -89,24 +96,24 @@ class CopilotDecoder(LineDecoder):
         if thing is not None:
             self._take(thing, is_main=is_main)
 
-    def _take(self, thing: records.Thing | Words, *, is_main: bool) -> None:
+    def _take(self, thing: records.CopilotEventData | PlainLine, *, is_main: bool) -> None:
         match thing:
-            case records.ToolStarted():
+            case records.CopilotToolStarted():
                 self._begin_call(thing, is_main=is_main)
-            case records.ToolEnded():
+            case records.CopilotToolEnded():
                 self._end_call(thing, is_main=is_main)
-            case records.Spent():
+            case records.CopilotUsage():
                 self._take_spent(thing)
-            case records.Told(message=message):
+            case records.CopilotNotice(message=message):
                 if thing.info_type in {"", _RETRY} and message:
                     self._tell.text(message)
-            case records.SessionError():
+            case records.CopilotSessionError():
                 self._take_error(thing)
-            case records.Result():
+            case records.CopilotResult():
                 self._take_result(thing)
-            case records.SessionNamed():
+            case records.CopilotSessionNamed():
                 self._session_id = thing.session_id
-            case Words(text=text):
+            case PlainLine(text=text):
                 self._tell.text(text)
             case _:
                 if is_main:
@@ -114,28 +121,28 @@ class CopilotDecoder(LineDecoder):
 
     def _take_of_main(
         self,
-        thing: records.Message
-        | records.MessageDelta
-        | records.TurnStarted
-        | records.ContextInfo
-        | records.UserInputRequested
-        | records.ModelNamed,
+        thing: records.CopilotMessage
+        | records.CopilotMessageDelta
+        | records.CopilotTurnStarted
+        | records.CopilotContextInfo
+        | records.CopilotUserInputRequested
+        | records.CopilotModelNamed,
     ) -> None:
         match thing:
-            case records.Message():
+            case records.CopilotMessage():
                 self._model = thing.model or self._model
                 if thing.parent_tool_call_id is None:
                     self._end_text(thing.content)
-            case records.MessageDelta():
+            case records.CopilotMessageDelta():
                 self._piece += thing.delta_content
-            case records.TurnStarted():
+            case records.CopilotTurnStarted():
                 self._turns += 1
                 self._error = None
-            case records.ContextInfo():
+            case records.CopilotContextInfo():
                 self._take_context(thing.current_tokens, thing.token_limit)
-            case records.UserInputRequested(question=question, choices=choices):
-                self._asked = question_in({"question": question, "options": choices})
-            case records.ModelNamed():
+            case records.CopilotUserInputRequested(question=question, choices=choices):
+                self._asked = question_text({"question": question, "options": choices})
+            case records.CopilotModelNamed():
                 self._model = thing.new_model or thing.model or self._model
             case _:
                 assert_never(thing)
@@ -146,25 +153,25 @@ class CopilotDecoder(LineDecoder):
             self._said.add(text)
             self._tell.text(text)
 
-    def _begin_call(self, started: records.ToolStarted, *, is_main: bool) -> None:
+    def _begin_call(self, started: records.CopilotToolStarted, *, is_main: bool) -> None:
         server, tool = started.mcp_server_name, started.mcp_tool_name
         name = f"mcp__{server}__{tool}" if server and tool else started.tool_name
-        arguments = arguments_of(started.arguments)
+        arguments = parse_arguments(started.arguments)
         if is_main:
             self._end_text("")
             self._said.tool_called()
-            self._asked = question_in(_question(arguments)) if is_asking(name) else ""
+            self._asked = question_text(_question(arguments)) if is_question_tool(name) else ""
         path = arguments.get("path") if name == READING_TOOL else None
         call = _Call(
             name=name,
-            summary=summary_of(arguments, self._folder),
-            reads=path_in(path, self._folder) if isinstance(path, str) else None,
+            summary=summarise_arguments(arguments, self._folder),
+            reads=relative_path(path, self._folder) if isinstance(path, str) else None,
         )
         self._calls[started.tool_call_id] = call
-        forget_oldest(self._calls)
+        limit_open_calls(self._calls)
         self._tell.tool(started.tool_call_id, name, call.summary, ToolState.STARTED)
 
-    def _end_call(self, ended: records.ToolEnded, *, is_main: bool) -> None:
+    def _end_call(self, ended: records.CopilotToolEnded, *, is_main: bool) -> None:
         telemetry = ended.tool_telemetry
         if is_main and telemetry is not None and telemetry.metrics is not None:
             metrics = telemetry.metrics
@@ -184,12 +191,12 @@ class CopilotDecoder(LineDecoder):
             self._tell.file(call.reads, FileAction.READ)
         for edit in ended.file_edits:
             action = _ACTIONS.get(edit.kind, FileAction.CHANGED)
-            self._tell.file(path_in(edit.path, self._folder), action)
+            self._tell.file(relative_path(edit.path, self._folder), action)
 
-    def _take_spent(self, spent: records.Spent) -> None:
+    def _take_spent(self, spent: records.CopilotUsage) -> None:
         """A call of the model, where the program tells of each; the file tells it anew."""
         counts = _normalised(spent)
-        self._spent = Counts(
+        self._spent = UsageCounts(
             input_tokens=add_known(self._spent.input_tokens, counts.input_tokens),
             output_tokens=add_known(self._spent.output_tokens, counts.output_tokens),
             cached_tokens=add_known(self._spent.cached_tokens, counts.cached_tokens),
@@ -200,12 +207,12 @@ class CopilotDecoder(LineDecoder):
         self._context = tokens or self._context
         self._window = window or self._window
 
-    def _take_error(self, error: records.SessionError) -> None:
+    def _take_error(self, error: records.CopilotSessionError) -> None:
         self._error = error
         self._errors.add([first_line(error.message)])
         self._tell.text(error.message)
 
-    def _take_result(self, result: records.Result) -> None:
+    def _take_result(self, result: records.CopilotResult) -> None:
         self._end_text("")
         self._result = result
         self._session_id = result.session_id or self._session_id
@@ -216,8 +223,8 @@ class CopilotDecoder(LineDecoder):
         if counts is not None:
             self._tell.usage(counts)
 
-    def _counts(self) -> Counts | None:
-        counts = Counts(
+    def _counts(self) -> UsageCounts | None:
+        counts = UsageCounts(
             input_tokens=self._spent.input_tokens,
             output_tokens=self._spent.output_tokens,
             cached_tokens=self._spent.cached_tokens,
@@ -225,7 +232,7 @@ class CopilotDecoder(LineDecoder):
             context_tokens=self._context,
             context_window=self._window,
         )
-        return None if counts == Counts() else counts
+        return None if counts == UsageCounts() else counts
 
     def _failure(self) -> str:
         """How it failed, in words; empty where it did not."""
@@ -241,8 +248,8 @@ class CopilotDecoder(LineDecoder):
             return AgentFailure.CRASHED if self._result is None else None
         return _FAILURES.get(error.error_type) or failure_of_status(error.status_code)
 
-    def _limit(self) -> Limit:
-        return (self._error and limit_in(self._error.message)) or Limit()
+    def _limit(self) -> AccountLimit:
+        return (self._error and find_account_limit(self._error.message)) or AccountLimit()
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -263,7 +270,7 @@ def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usa
         return None
     whole = Usage()
     for metrics in found.model_metrics.values():
-        counts = _normalised(metrics.usage or records.Spent())
+        counts = _normalised(metrics.usage or records.CopilotUsage())
         whole = Usage(
             input_tokens=add_known(whole.input_tokens, counts.input_tokens),
             output_tokens=add_known(whole.output_tokens, counts.output_tokens),
@@ -273,18 +280,18 @@ def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usa
         return None
     before = earlier or Usage()
     own = Usage(
-        input_tokens=less_known(whole.input_tokens, before.input_tokens),
-        output_tokens=less_known(whole.output_tokens, before.output_tokens),
-        cached_tokens=less_known(whole.cached_tokens, before.cached_tokens),
+        input_tokens=subtract_known(whole.input_tokens, before.input_tokens),
+        output_tokens=subtract_known(whole.output_tokens, before.output_tokens),
+        cached_tokens=subtract_known(whole.cached_tokens, before.cached_tokens),
         context_tokens=found.last_call_input_tokens or None,
     )
     return own, whole
 
 
-def _normalised(spent: records.Spent) -> Counts:
+def _normalised(spent: records.CopilotUsage) -> UsageCounts:
     """Counts as all agents have them here: what a cache gave is not among the input."""
-    return Counts(
-        input_tokens=less_known(spent.input_tokens, spent.cache_read_tokens),
+    return UsageCounts(
+        input_tokens=subtract_known(spent.input_tokens, spent.cache_read_tokens),
         output_tokens=spent.output_tokens,
         cached_tokens=spent.cache_read_tokens,
     )
@@ -295,7 +302,7 @@ def _question(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {**arguments, "options": arguments.get("choices", arguments.get("options"))}
 
 
-def _error_lines(ended: records.ToolEnded) -> list[str]:
+def _error_lines(ended: records.CopilotToolEnded) -> list[str]:
     told = [] if ended.error is None else [first_line(ended.error.message)]
     output = "" if ended.result is None else ended.result.content
-    return [*told, *find_error_lines(output[-READ_OF_FAILURE:])]
+    return [*told, *find_error_lines(output[-MAX_FAILURE_OUTPUT:])]

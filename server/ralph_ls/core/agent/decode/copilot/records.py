@@ -11,14 +11,20 @@ from typing import Any
 
 import msgspec
 
-from ralph_ls.core.agent.decode.records import NOTHING, Words, decode, type_of, words_of
+from ralph_ls.core.agent.decode.common.json_lines import (
+    NULL_JSON,
+    PlainLine,
+    decode,
+    record_type,
+    to_plain_line,
+)
 
 
-class Data(msgspec.Struct, rename="camel", gc=False):
+class CopilotData(msgspec.Struct, rename="camel", gc=False):
     """What all have in common: the names of their fields."""
 
 
-class Message(Data):
+class CopilotMessage(CopilotData):
     """A text, whole, and the calls that it comes with, which are told once more by themselves."""
 
     content: str = ""
@@ -26,79 +32,79 @@ class Message(Data):
     parent_tool_call_id: str | None = None
 
 
-class MessageDelta(Data):
+class CopilotMessageDelta(CopilotData):
     """A piece of a text whose whole comes later."""
 
     message_id: str = ""
     delta_content: str = ""
 
 
-class TurnStarted(Data):
+class CopilotTurnStarted(CopilotData):
     """The model is asked."""
 
 
-class ToolStarted(Data):
+class CopilotToolStarted(CopilotData):
     """A call begins."""
 
     tool_call_id: str = ""
     tool_name: str = ""
-    arguments: msgspec.Raw = NOTHING
+    arguments: msgspec.Raw = NULL_JSON
     mcp_server_name: str | None = None
     mcp_tool_name: str | None = None
 
 
-class Text(Data):
+class CopilotText(CopilotData):
     """The text of a result."""
 
     content: str = ""
 
 
-class CallError(Data):
+class CopilotCallError(CopilotData):
     """Why a call failed."""
 
     message: str = ""
     code: str = ""
 
 
-class Shell(Data):
+class CopilotShell(CopilotData):
     """What a command came to."""
 
     exit_code: int | None = None
 
 
-class FileEdit(Data):
+class CopilotFileEdit(CopilotData):
     """A file that a call wrote."""
 
     path: str = ""
     kind: str = ""
 
 
-class Metrics(msgspec.Struct, gc=False):
+class CopilotMetrics(msgspec.Struct, gc=False):
     """What some calls tell of the context window."""
 
     context_token_limit: int | None = None
     context_current_tokens: int | None = None
 
 
-class Telemetry(Data):
+class CopilotTelemetry(CopilotData):
     """What a call tells of itself."""
 
-    metrics: Metrics | None = None
+    metrics: CopilotMetrics | None = None
 
 
-class ToolEnded(Data):
+class CopilotToolEnded(CopilotData):
     """A call ends; a command that failed is a call that went well."""
 
     tool_call_id: str = ""
     success: bool = True
-    error: CallError | None = None
-    result: Text | None = None
-    shell_execution: Shell | None = None
-    file_edits: list[FileEdit] = []
-    tool_telemetry: Telemetry | None = None
+    error: CopilotCallError | None = None
+    result: CopilotText | None = None
+    shell_execution: CopilotShell | None = None
+    file_edits: list[CopilotFileEdit] = []
+    tool_telemetry: CopilotTelemetry | None = None
 
 
-class SessionError(Data):
+class CopilotSessionError(CopilotData):
     """The program gives up on what it was asked."""
 
     error_type: str = ""
@@ -106,14 +112,14 @@ class SessionError(Data):
     status_code: int | None = None
 
 
-class Told(Data):
+class CopilotNotice(CopilotData):
     """Something that the program says by itself."""
 
     info_type: str = ""
     message: str = ""
 
 
-class Spent(Data):
+class CopilotUsage(CopilotData):
     """What one call of the model used; those of the input hold what a cache gave."""
 
     input_tokens: int | None = None
@@ -121,69 +127,69 @@ class Spent(Data):
     cache_read_tokens: int | None = None
 
 
-class ContextInfo(Data):
+class CopilotContextInfo(CopilotData):
     """How full the context window is."""
 
     token_limit: int | None = None
     current_tokens: int | None = None
 
 
-class UserInputRequested(Data):
+class CopilotUserInputRequested(CopilotData):
     """The model asks the person, where the program lets it."""
 
     question: str = ""
     choices: list[str] | None = None
 
 
-class ModelNamed(Data):
+class CopilotModelNamed(CopilotData):
     """The model that is used from now on."""
 
     model: str | None = None
     new_model: str | None = None
 
 
-class SessionNamed(Data):
+class CopilotSessionNamed(CopilotData):
     """The session that this is."""
 
     session_id: str | None = None
 
 
-class Result(Data):
+class CopilotResult(CopilotData):
     """The last record, well or not."""
 
     session_id: str | None = None
     exit_code: int | None = None
 
 
-Thing = (
-    Message
-    | MessageDelta
-    | TurnStarted
-    | ToolStarted
-    | ToolEnded
-    | SessionError
-    | Told
-    | Spent
-    | ContextInfo
-    | UserInputRequested
-    | ModelNamed
-    | SessionNamed
-    | Result
+CopilotEventData = (
+    CopilotMessage
+    | CopilotMessageDelta
+    | CopilotTurnStarted
+    | CopilotToolStarted
+    | CopilotToolEnded
+    | CopilotSessionError
+    | CopilotNotice
+    | CopilotUsage
+    | CopilotContextInfo
+    | CopilotUserInputRequested
+    | CopilotModelNamed
+    | CopilotSessionNamed
+    | CopilotResult
 )
 
 
-class Event(Data):
+class CopilotEvent(CopilotData):
     """The record around the data."""
 
-    data: msgspec.Raw = NOTHING
+    data: msgspec.Raw = NULL_JSON
     agent_id: str | None = None
 
 
-def read_line(line: bytes) -> tuple[Thing | Words | None, bool]:
+def read_line(line: bytes) -> tuple[CopilotEventData | PlainLine | None, bool]:
     """Read one line, and whether it is the main agent's; None where it says nothing to us."""
-    kind = type_of(line)
+    kind = record_type(line)
     if kind is None:
-        return words_of(line), True
+        return to_plain_line(line), True
     if kind == b"result":
         return decode(_RESULT, line), True
     decoder = _DECODERS.get(kind)
@@ -193,40 +199,40 @@ def read_line(line: bytes) -> tuple[Thing | Words | None, bool]:
     return decode(decoder, event.data), event.agent_id is None
 
 
-class ModelUsage(Data):
+class CopilotModelUsage(CopilotData):
     """What was used of one model."""
 
-    usage: Spent | None = None
+    usage: CopilotUsage | None = None
 
 
-class UsageFile(Data):
+class CopilotUsageFile(CopilotData):
     """The file of ``--usage-output-file``: counts of the whole session."""
 
-    model_metrics: dict[str, ModelUsage] = {}
+    model_metrics: dict[str, CopilotModelUsage] = {}
     last_call_input_tokens: int | None = None
 
 
-def read_usage_file(data: bytes) -> UsageFile | None:
+def read_usage_file(data: bytes) -> CopilotUsageFile | None:
     """Read the file; None where it is broken or empty."""
     return decode(_USAGE_FILE, data)
 
 
-_USAGE_FILE = msgspec.json.Decoder(UsageFile)
-_EVENT = msgspec.json.Decoder(Event)
-_RESULT = msgspec.json.Decoder(Result)
+_USAGE_FILE = msgspec.json.Decoder(CopilotUsageFile)
+_EVENT = msgspec.json.Decoder(CopilotEvent)
+_RESULT = msgspec.json.Decoder(CopilotResult)
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"assistant.message": msgspec.json.Decoder(Message),
-    b"assistant.message_delta": msgspec.json.Decoder(MessageDelta),
-    b"assistant.turn_start": msgspec.json.Decoder(TurnStarted),
-    b"assistant.usage": msgspec.json.Decoder(Spent),
-    b"tool.execution_start": msgspec.json.Decoder(ToolStarted),
-    b"tool.execution_complete": msgspec.json.Decoder(ToolEnded),
-    b"session.error": msgspec.json.Decoder(SessionError),
-    b"session.info": msgspec.json.Decoder(Told),
-    b"session.warning": msgspec.json.Decoder(Told),
-    b"session.usage_info": msgspec.json.Decoder(ContextInfo),
-    b"session.tools_updated": msgspec.json.Decoder(ModelNamed),
-    b"session.model_change": msgspec.json.Decoder(ModelNamed),
-    b"session.start": msgspec.json.Decoder(SessionNamed),
-    b"user_input.requested": msgspec.json.Decoder(UserInputRequested),
+    b"assistant.message": msgspec.json.Decoder(CopilotMessage),
+    b"assistant.message_delta": msgspec.json.Decoder(CopilotMessageDelta),
+    b"assistant.turn_start": msgspec.json.Decoder(CopilotTurnStarted),
+    b"assistant.usage": msgspec.json.Decoder(CopilotUsage),
+    b"tool.execution_start": msgspec.json.Decoder(CopilotToolStarted),
+    b"tool.execution_complete": msgspec.json.Decoder(CopilotToolEnded),
+    b"session.error": msgspec.json.Decoder(CopilotSessionError),
+    b"session.info": msgspec.json.Decoder(CopilotNotice),
+    b"session.warning": msgspec.json.Decoder(CopilotNotice),
+    b"session.usage_info": msgspec.json.Decoder(CopilotContextInfo),
+    b"session.tools_updated": msgspec.json.Decoder(CopilotModelNamed),
+    b"session.model_change": msgspec.json.Decoder(CopilotModelNamed),
+    b"session.start": msgspec.json.Decoder(CopilotSessionNamed),
+    b"user_input.requested": msgspec.json.Decoder(CopilotUserInputRequested),
 }

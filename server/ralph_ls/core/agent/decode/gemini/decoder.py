@@ -13,30 +13,43 @@ from typing import assert_never
 
 import msgspec
 
-from ralph_ls.core.agent.decode.claude.tools import arguments_of, path_in, summary_of
-from ralph_ls.core.agent.decode.final import Final
-from ralph_ls.core.agent.decode.frame import LineDecoder
-from ralph_ls.core.agent.decode.gemini.failures import Failed, failed_with
-from ralph_ls.core.agent.decode.gemini.records import (
-    ErrorRecord,
-    Failure,
-    InitRecord,
-    MessageRecord,
-    Record,
-    ResultRecord,
-    Stats,
-    ToolResult,
-    ToolUse,
-    read_line,
-    went_well,
+from ralph_ls.core.agent.decode.common.json_lines import PlainLine, decode
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FAILURE_OUTPUT,
+    LineAssembler,
+    LineDecoder,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
 )
-from ralph_ls.core.agent.decode.gemini.tools import ACTIONS, TODO_TOOLS, is_own_tool, todos_in
-from ralph_ls.core.agent.decode.joined import Joined
-from ralph_ls.core.agent.decode.one_line import first_line
-from ralph_ls.core.agent.decode.records import Words, decode
-from ralph_ls.core.agent.decode.said import READ_OF_FAILURE, forget_oldest, is_asking, question_in
-from ralph_ls.core.agent.decode.told import Counts, Todo, usage_of
-from ralph_ls.core.agent.errors import find_error_lines
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    first_line,
+    parse_arguments,
+    relative_path,
+    summarise_arguments,
+)
+from ralph_ls.core.agent.decode.gemini.records import (
+    ACTIONS,
+    TODO_TOOLS,
+    GeminiErrorRecord,
+    GeminiFailure,
+    GeminiFailureDetails,
+    GeminiInitRecord,
+    GeminiMessageRecord,
+    GeminiRecord,
+    GeminiResultRecord,
+    GeminiStats,
+    GeminiToolResult,
+    GeminiToolUse,
+    classify_failure,
+    is_own_tool,
+    parse_todos,
+    read_line,
+    succeeded_call_id,
+)
+from ralph_ls.core.agent.failures import find_error_lines
+from ralph_ls.core.agent.messages import AgentTodo, UsageCounts, to_usage
+from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.run.messages import ToolState
 from ralph_ls.protocol.run.report import AgentFailure
 
@@ -48,25 +61,25 @@ class GeminiDecoder(LineDecoder):
 
     def __init__(self, start: int, *, folder: str = "") -> None:
         super().__init__(start, folder=folder)
-        self._saying = Joined()
+        self._saying = LineAssembler()
         self._calls: dict[str, _Call] = {}
         self._n_answers = 0
         self._is_answering = False
         """Whether the model speaks or calls tools, and no tool has come back yet."""
         self._last_error = ""
         """The last error that is no warning and was not got over."""
-        self._result: ResultRecord | None = None
+        self._result: GeminiResultRecord | None = None
 
-    def final(self) -> Final:
+    def final(self) -> AgentResult:
         failed = self._failed()
         text = "\n".join(filter(None, (self._said.text, self._saying.text)))
         counts = self._counts()
-        return Final(
+        return AgentResult(
             text=text,
             earlier=self._said.earlier,
             asked=self._asked,
             errors=self._errors.lines,
-            usage=None if counts is None else usage_of(counts),
+            usage=None if counts is None else to_usage(counts),
             session_id=self._session_id,
             model=self._model,
             failed=failed is not None,
@@ -80,7 +93,7 @@ class GeminiDecoder(LineDecoder):
         self._end_text()
 
     def _take_line(self, line: bytes) -> None:
-        call_id = went_well(line)
+        call_id = succeeded_call_id(line)
         call = None if call_id is None else self._calls.pop(call_id, None)
         if call_id is not None and call is not None:
             self._is_answering = False
@@ -91,27 +104,27 @@ class GeminiDecoder(LineDecoder):
         if record is not None:
             self._take(record)
 
-    def _take(self, record: Record) -> None:
-        if not isinstance(record, MessageRecord | InitRecord):
+    def _take(self, record: GeminiRecord) -> None:
+        if not isinstance(record, GeminiMessageRecord | GeminiInitRecord):
             self._end_text()
         match record:
-            case MessageRecord():
+            case GeminiMessageRecord():
                 self._take_message(record)
-            case ToolUse():
+            case GeminiToolUse():
                 self._begin_answer()
                 self._begin_call(record)
-            case ToolResult():
+            case GeminiToolResult():
                 self._is_answering = False
                 call = self._calls.pop(record.tool_id, None)
                 if call is not None:
                     self._end_call(record, call)
-            case InitRecord(session_id=session_id, model=model):
+            case GeminiInitRecord(session_id=session_id, model=model):
                 self._session_id, self._model = session_id, model
-            case ErrorRecord(severity=severity, message=message):
+            case GeminiErrorRecord(severity=severity, message=message):
                 self._note_error(message, is_warning=severity == "warning")
-            case ResultRecord():
+            case GeminiResultRecord():
                 self._take_result(record)
-            case Words(text=text):
+            case PlainLine(text=text):
                 self._tell.text(text)
             case _:
                 assert_never(record)
@@ -123,7 +136,7 @@ class GeminiDecoder(LineDecoder):
             self._n_answers += 1
         self._result, self._last_error = None, ""
 
-    def _take_message(self, record: MessageRecord) -> None:
+    def _take_message(self, record: GeminiMessageRecord) -> None:
         if record.role != "assistant":
             return
         self._begin_answer()
@@ -143,36 +156,36 @@ class GeminiDecoder(LineDecoder):
         if text:
             self._said.add(text)
 
-    def _begin_call(self, record: ToolUse) -> None:
-        name, given = record.tool_name, arguments_of(record.parameters)
+    def _begin_call(self, record: GeminiToolUse) -> None:
+        name, given = record.tool_name, parse_arguments(record.parameters)
         self._said.tool_called()
-        self._asked = question_in(given) if is_asking(name) else ""
+        self._asked = question_text(given) if is_question_tool(name) else ""
         path = given.get("file_path")
         call = _Call(
             name=name,
-            summary=summary_of(given, self._folder),
-            path=path_in(path, self._folder) if isinstance(path, str) else None,
-            todos=todos_in(given) if name in TODO_TOOLS else None,
+            summary=summarise_arguments(given, self._folder),
+            path=relative_path(path, self._folder) if isinstance(path, str) else None,
+            todos=parse_todos(given) if name in TODO_TOOLS else None,
         )
         self._calls[record.tool_id] = call
-        forget_oldest(self._calls)
+        limit_open_calls(self._calls)
         if call.todos is None:
             self._tell.tool(record.tool_id, name, call.summary, ToolState.STARTED)
 
-    def _end_call(self, record: ToolResult, call: _Call) -> None:
+    def _end_call(self, record: GeminiToolResult, call: _Call) -> None:
         if record.status != "error":
             self._end_well(record.tool_id, call)
             return
-        error, output = record.error or Failure(), decode(_TEXT, record.output) or ""
+        error, output = record.error or GeminiFailure(), decode(_TEXT, record.output) or ""
         told = (first_line(error.message),) if error.message else ()
-        self._errors.add((*find_error_lines(output[-READ_OF_FAILURE:]), *told))
+        self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *told))
         if _is_denial(error, call.name):
             self._denied.append(call.name)
         if call.todos is None:
             self._tell.tool(record.tool_id, call.name, call.summary, ToolState.FAILED)
 
     def _end_well(self, call_id: str, call: _Call) -> None:
-        if is_asking(call.name):
+        if is_question_tool(call.name):
             self._asked = ""
         if call.todos is not None:
             self._tell.todos(call.todos)
@@ -189,37 +202,41 @@ class GeminiDecoder(LineDecoder):
             self._errors.add([first_line(message)])
         self._tell.text(message)
 
-    def _take_result(self, record: ResultRecord) -> None:
+    def _take_result(self, record: GeminiResultRecord) -> None:
         self._result = record
         if record.error is not None:
-            why = failed_with(record.error).why
+            why = classify_failure(record.error).why
             self._errors.add([why])
             self._tell.text(why)
         counts = self._counts()
         if counts is not None:
             self._tell.usage(counts)
 
-    def _failed(self) -> Failed | None:
+    def _failed(self) -> GeminiFailureDetails | None:
         """How it failed; None where it did not."""
         result, last = self._result, self._last_error
         if result is None:
-            found = failed_with(Failure(message=last)) if last else Failed(why=NO_END)
+            found = (
+                classify_failure(GeminiFailure(message=last))
+                if last
+                else GeminiFailureDetails(why=NO_END)
+            )
             return found if found.kind is not None else replace(found, kind=AgentFailure.CRASHED)
         if result.status == "success":
             # What is told as an error in front of it ended the agent all the same.
-            return failed_with(Failure(message=last)) if last else None
+            return classify_failure(GeminiFailure(message=last)) if last else None
         status = f"it ended with the status {result.status or 'unknown'}"
-        return failed_with(result.error or Failure(message=last or status))
+        return classify_failure(result.error or GeminiFailure(message=last or status))
 
-    def _counts(self) -> Counts | None:
+    def _counts(self) -> UsageCounts | None:
         stats = None if self._result is None else self._result.stats
         if stats is None or not stats.input_tokens:
             return None
         # A single answer was given with all of the input in its context.
         is_lone = self._n_answers == 1 and len(stats.models) == 1
-        return Counts(
+        return UsageCounts(
             input_tokens=max(0, stats.input_tokens - (stats.cached or 0)),
-            output_tokens=_said_and_thought(stats),
+            output_tokens=_text_and_thoughts(stats),
             cached_tokens=stats.cached,
             turns=self._n_answers or None,
             context_tokens=stats.input_tokens if is_lone else None,
@@ -232,20 +249,22 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str
     summary: str
     path: str | None
-    todos: tuple[Todo, ...] | None
+    todos: tuple[AgentTodo, ...] | None
     """The list that the call writes, where that is what it does."""
 
 
-def _said_and_thought(stats: Stats) -> int | None:
+def _text_and_thoughts(stats: GeminiStats) -> int | None:
     """Tokens that the model made; those of its thoughts are only in the total."""
     if stats.total_tokens is None or stats.input_tokens is None:
         return stats.output_tokens
     return max(stats.output_tokens or 0, stats.total_tokens - stats.input_tokens)
 
 
-def _is_denial(error: Failure, tool: str) -> bool:
+def _is_denial(error: GeminiFailure, tool: str) -> bool:
     """Whether a call was not permitted: a tool that may not be used is not there at all."""
-    is_missing = error.type == "tool_not_registered" and is_own_tool(tool) and not is_asking(tool)
+    is_missing = (
+        error.type == "tool_not_registered" and is_own_tool(tool) and not is_question_tool(tool)
+    )
     return is_missing or error.type == "policy_violation"
 
 

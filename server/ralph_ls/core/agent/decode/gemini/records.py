@@ -2,26 +2,48 @@
 
 Each line is one JSON object with a ``type``. Only the fields that are used are named: what is not
 is skipped without being built. It must never know what the records mean for a loop.
+
+Which failure a ``gemini`` stream tells, by the kind of its error and the answer of the service.
+
+The kind is a name of its program's own, or ``unknown``; then the message holds what the service of
+the model answered: an object with a code, or its words and a status. It must never read a clock.
+
+What a tool call of ``gemini`` is about: the file that it touches, the to-do list.
+
+Names and parameters are those of the program's own tools.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import msgspec
 
-from ralph_ls.core.agent.decode.records import NOTHING, Words, decode, type_of, words_of
+from ralph_ls.core.agent.decode.common.json_lines import (
+    NULL_JSON,
+    PlainLine,
+    decode,
+    record_type,
+    to_plain_line,
+)
+from ralph_ls.core.agent.failures import failure_in_text, failure_of_status
+from ralph_ls.core.agent.messages import AgentTodo
+from ralph_ls.core.agent.result import AccountLimit
+from ralph_ls.protocol.run.messages import FileAction
+from ralph_ls.protocol.run.report import AgentFailure
 
 
-class InitRecord(msgspec.Struct):
+class GeminiInitRecord(msgspec.Struct):
     """The first record."""
 
     session_id: str | None = None
     model: str | None = None
 
 
-class MessageRecord(msgspec.Struct, gc=False):
+class GeminiMessageRecord(msgspec.Struct, gc=False):
     """Words: the prompt, or a piece of what the model says."""
 
     role: str = ""
@@ -29,38 +51,38 @@ class MessageRecord(msgspec.Struct, gc=False):
     delta: bool | None = None
 
 
-class ToolUse(msgspec.Struct, gc=False):
+class GeminiToolUse(msgspec.Struct, gc=False):
     """A call of a tool begins."""
 
     tool_name: str = ""
     tool_id: str = ""
-    parameters: msgspec.Raw = NOTHING
+    parameters: msgspec.Raw = NULL_JSON
 
 
-class Failure(msgspec.Struct, gc=False):
+class GeminiFailure(msgspec.Struct, gc=False):
     """What went wrong."""
 
     type: str = ""
     message: str = ""
 
 
-class ToolResult(msgspec.Struct, gc=False):
+class GeminiToolResult(msgspec.Struct, gc=False):
     """A call has ended, well or not."""
 
     tool_id: str = ""
     status: str = ""
-    output: msgspec.Raw = NOTHING
-    error: Failure | None = None
+    output: msgspec.Raw = NULL_JSON
+    error: GeminiFailure | None = None
 
 
-class ErrorRecord(msgspec.Struct):
+class GeminiErrorRecord(msgspec.Struct):
     """Something is wrong; a warning may be got over."""
 
     severity: str = ""
     message: str = ""
 
 
-class Stats(msgspec.Struct):
+class GeminiStats(msgspec.Struct):
     """Counts of the whole process; those of the input hold what a cache gave."""
 
     total_tokens: int | None = None
@@ -70,27 +92,35 @@ class Stats(msgspec.Struct):
     models: dict[str, Any] = {}
 
 
-class ResultRecord(msgspec.Struct):
+class GeminiResultRecord(msgspec.Struct):
     """The end."""
 
     status: str = ""
-    error: Failure | None = None
-    stats: Stats | None = None
+    error: GeminiFailure | None = None
+    stats: GeminiStats | None = None
 
 
-Record = InitRecord | MessageRecord | ToolUse | ToolResult | ErrorRecord | ResultRecord | Words
+GeminiRecord = (
+    GeminiInitRecord
+    | GeminiMessageRecord
+    | GeminiToolUse
+    | GeminiToolResult
+    | GeminiErrorRecord
+    | GeminiResultRecord
+    | PlainLine
+)
 
 
-def read_line(line: bytes) -> Record | None:
+def read_line(line: bytes) -> GeminiRecord | None:
     """Read one line; None for a record that says nothing to us, or that cannot be read."""
-    kind = type_of(line)
+    kind = record_type(line)
     if kind is None:
-        return words_of(line)
+        return to_plain_line(line)
     decoder = _DECODERS.get(kind)
     return None if decoder is None else decode(decoder, line)
 
 
-def went_well(line: bytes) -> str | None:
+def succeeded_call_id(line: bytes) -> str | None:
     """The id of the call that a record says went well, without reading what it brought back."""
     found = _WENT_WELL.match(line)
     return None if found is None or not line.endswith(_ENDS) else found[1].decode()
@@ -102,10 +132,165 @@ _WENT_WELL = re.compile(
 _ENDS = (b"}\n", b"}\r\n")
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"init": msgspec.json.Decoder(InitRecord),
-    b"message": msgspec.json.Decoder(MessageRecord),
-    b"tool_use": msgspec.json.Decoder(ToolUse),
-    b"tool_result": msgspec.json.Decoder(ToolResult),
-    b"error": msgspec.json.Decoder(ErrorRecord),
-    b"result": msgspec.json.Decoder(ResultRecord),
+    b"init": msgspec.json.Decoder(GeminiInitRecord),
+    b"message": msgspec.json.Decoder(GeminiMessageRecord),
+    b"tool_use": msgspec.json.Decoder(GeminiToolUse),
+    b"tool_result": msgspec.json.Decoder(GeminiToolResult),
+    b"error": msgspec.json.Decoder(GeminiErrorRecord),
+    b"result": msgspec.json.Decoder(GeminiResultRecord),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeminiFailureDetails:
+    """How an agent failed."""
+
+    why: str
+    """In one line."""
+    kind: AgentFailure | None = None
+    limit: AccountLimit | None = None
+
+
+def classify_failure(error: GeminiFailure) -> GeminiFailureDetails:
+    """What an error says; its first line, where it has no more than words."""
+    message = error.message.strip()
+    wrapped = _WRAPPED.match(message)
+    inner = message if wrapped is None else wrapped[1]
+    answer = decode(_ANSWER, inner.encode()) if inner.startswith("{") else None
+    if answer is not None and answer.error.message:
+        told, code = answer.error.message, answer.error.code
+        why = told if not isinstance(code, int) else f"{told} (status {code})"
+    else:
+        told, code = inner, None
+        why = inner or error.type or "it failed"
+    is_quota = _OF_A_QUOTA.search(message) is not None
+    kind = _KINDS.get(error.type) or (AgentFailure.LIMIT if is_quota else _by_answer(code, told))
+    return GeminiFailureDetails(
+        why=why.strip().split("\n", 1)[0].strip(),
+        kind=kind,
+        limit=_limit_in(told) if kind is AgentFailure.LIMIT else None,
+    )
+
+
+def _by_answer(code: int | str | None, told: str) -> AgentFailure | None:
+    if isinstance(code, int) and failure_of_status(code) is not None:
+        return failure_of_status(code)
+    status = _STATUS.search(told)
+    named = code if isinstance(code, str) else "" if status is None else status[1]
+    return _STATUSES.get(named) or _by_words(told)
+
+
+def _by_words(told: str) -> AgentFailure | None:
+    for kind, shape in _WORDS:
+        if shape.search(told) is not None:
+            return kind
+    return failure_in_text(told)
+
+
+def _limit_in(told: str) -> AccountLimit:
+    """The limit, with the wait that the service asks for."""
+    found = _RETRY_IN.search(told)
+    return AccountLimit(resets_in=None if found is None else float(found[1]))
+
+
+class _Error(msgspec.Struct):
+    code: int | str | None = None
+    message: str = ""
+
+
+class _Answer(msgspec.Struct):
+    error: _Error
+
+
+_ANSWER = msgspec.json.Decoder(_Answer)
+_WRAPPED = re.compile(r"\[API Error: (.*?)\](?=\n|\Z)", re.DOTALL)
+_STATUS = re.compile(r"\(Status: ([A-Z_]+)\)\Z")
+
+_KINDS = {
+    "FatalAuthenticationError": AgentFailure.NOT_LOGGED_IN,
+    "ValidationRequiredError": AgentFailure.NOT_LOGGED_IN,
+    "FatalTurnLimitedError": AgentFailure.MAX_TURNS,
+    "FatalInputError": AgentFailure.WRONG_CALL,
+    "FatalConfigError": AgentFailure.WRONG_CALL,
+    "ModelNotFoundError": AgentFailure.WRONG_CALL,
+    "TerminalQuotaError": AgentFailure.LIMIT,
+    "RetryableQuotaError": AgentFailure.LIMIT,
+}
+"""Names of errors; most come as ``unknown``, and then the message tells."""
+
+_STATUSES = {
+    "UNAUTHENTICATED": AgentFailure.NOT_LOGGED_IN,
+    "PERMISSION_DENIED": AgentFailure.NOT_LOGGED_IN,
+    "authentication_error": AgentFailure.NOT_LOGGED_IN,
+    "NOT_FOUND": AgentFailure.WRONG_CALL,
+    "RESOURCE_EXHAUSTED": AgentFailure.LIMIT,
+    "rate_limit_error": AgentFailure.LIMIT,
+    "INTERNAL": AgentFailure.OVERLOADED,
+    "UNAVAILABLE": AgentFailure.OVERLOADED,
+    "DEADLINE_EXCEEDED": AgentFailure.OVERLOADED,
+    "overloaded_error": AgentFailure.OVERLOADED,
+}
+
+_WORDS = tuple(
+    (kind, re.compile(shape, re.IGNORECASE))
+    for kind, shape in (
+        (AgentFailure.MAX_TURNS, r"\bmax(?:imum)? session turns\b"),
+        (AgentFailure.LIMIT, r"\bexhausted your\b.*\bquota\b|\bexceeded your current quota\b"),
+        (AgentFailure.CONTEXT_FULL, r"\binput token count\b.*\bexceeds\b"),
+    )
+)
+"""What the program's own message of a failure says."""
+
+_OF_A_QUOTA = re.compile(
+    r"\nPlease wait and try again later\.|\nPossible quota limitations in place\b"
+)
+"""What it puts behind the words of every answer with the status 429, and of no other."""
+
+_RETRY_IN = re.compile(r"\b(?:retry in|reset after) (\d{1,7}(?:\.\d{1,9})?)s\b", re.IGNORECASE)
+
+
+TODO_TOOLS = frozenset({"write_todos"})
+
+ACTIONS = {
+    "read_file": FileAction.READ,
+    "write_file": FileAction.CHANGED,
+    "replace": FileAction.CHANGED,
+}
+"""Of tools with a ``file_path``; whether a file was there before is not told."""
+
+
+def is_own_tool(name: str) -> bool:
+    """Whether the program has such a tool, be it allowed or not."""
+    return name in _OWN
+
+
+def parse_todos(given: Mapping[str, Any]) -> tuple[AgentTodo, ...]:
+    """The list of a call that writes one; tasks that were called off are none."""
+    rows = given.get("todos")
+    return tuple(
+        AgentTodo(text=row["description"], state=_STATES.get(str(row.get("status")), "pending"))
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+        and isinstance(row.get("description"), str)
+        and row.get("status") != "cancelled"
+    )
+
+
+_STATES: Mapping[str, Literal["pending", "inProgress", "done"]] = {
+    "in_progress": "inProgress",
+    "completed": "done",
+}
+
+_OWN = frozenset(ACTIONS) | {
+    "run_shell_command",
+    "web_fetch",
+    "google_web_search",
+    "read_many_files",
+    "list_directory",
+    "glob",
+    "grep_search",
+    "search_file_content",
+    "save_memory",
+    "invoke_agent",
+    "activate_skill",
 }

@@ -1,0 +1,231 @@
+"""What adds up over the records of any agent's stream: its words, its errors, what it asked.
+
+All of it is bounded: a stream of any length leaves the same few megabytes.
+
+A text that comes in pieces, which is told in whole lines and kept as one.
+
+A viewer shows what it is told line by line: a piece that ends in a word would break the line there.
+So a line is held until it ends, or has grown so long that waiting is worse than a break.
+
+What every reader of records has in common: lines from bytes, and the sums that all keep.
+
+Those of ``claude`` and ``codex`` have a frame of their own, since most of their lines need no
+reading at all. It must never know in which records an agent speaks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from ralph_ls.core.agent.decode.common.json_lines import LineSplitter
+from ralph_ls.core.agent.messages import AgentMessage, MessageEmitter
+
+Call = TypeVar("Call")
+
+MAX_FINAL_TEXT = 1 << 20
+"""Of the agent's text since its last tool call; the end of it counts."""
+
+MAX_ERROR_LINES = 200
+"""Error lines; a flood says nothing more."""
+
+MAX_FAILURE_OUTPUT = 1 << 16
+"""Characters from the end of a failed tool's output that are looked through for error lines."""
+
+MAX_OPEN_CALLS = 1_000
+"""Calls that are open at the same time; more only ever come from a stream that ends none."""
+
+LONGEST_QUESTION = 4_000
+"""Characters."""
+
+QUESTION_TOOLS = frozenset(
+    {
+        "askuserquestion",
+        "askuser",
+        "askfollowupquestion",
+        "askquestion",
+        "requestuserinput",
+        "askhuman",
+    }
+)
+"""Tools that put a question to a person, in lower case and without what joins their words."""
+
+
+class FinalTextBuffer:
+    """The main agent's text: what came after its last tool call, and its last block before."""
+
+    def __init__(self) -> None:
+        self.earlier = ""
+        self._texts: deque[str] = deque()
+        self._n_characters = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._texts)
+
+    @property
+    def last(self) -> str:
+        """The last of its texts alone."""
+        return self._texts[-1] if self._texts else ""
+
+    @property
+    def last_block(self) -> str:
+        """The last text before the last that holds a block."""
+        said = [text for text in self._texts if _has_block(text)]
+        before = said[:-1] if said and said[-1] is self.last else said
+        return before[-1] if before else self.earlier
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+        self._n_characters += len(text)
+        while self._n_characters > MAX_FINAL_TEXT and len(self._texts) > 1:
+            self._n_characters -= len(self._texts.popleft())
+
+    def tool_called(self) -> None:
+        """What was said so far was not its last word."""
+        if self._texts:
+            for text in self._texts:
+                if _has_block(text):
+                    self.earlier = text
+            self._texts.clear()
+            self._n_characters = 0
+
+
+class ErrorLines:
+    """The first error lines of a stream."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(self._lines)
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Keep error lines; a failure comes once by itself and once more in what it led to."""
+        for line in lines:
+            if len(self._lines) < MAX_ERROR_LINES and self._lines[-1:] != [line]:
+                self._lines.append(line)
+
+
+def limit_open_calls(calls: dict[str, Call]) -> None:
+    """Keep to so many calls, after each that begins."""
+    if len(calls) > MAX_OPEN_CALLS:
+        del calls[next(iter(calls))]
+
+
+@lru_cache(maxsize=256)
+def is_question_tool(tool: str) -> bool:
+    """Whether a tool asks a person; one of an MCP server has the server's name before its own."""
+    name = tool.rsplit("__", 1)[-1].lower()
+    return name.replace("_", "").replace("-", "") in QUESTION_TOOLS
+
+
+def question_text(arguments: Mapping[str, Any]) -> str:
+    """What is asked, with the answers to choose from below each question; empty where unknown."""
+    questions = arguments.get("questions")
+    several = questions if isinstance(questions, list) else [arguments]
+    found = "\n\n".join(filter(None, map(_question, several)))
+    return found if len(found) <= LONGEST_QUESTION else f"{found[: LONGEST_QUESTION - 1]}…"
+
+
+def _question(given: object) -> str:
+    if isinstance(given, str):
+        return given.strip()
+    if not isinstance(given, dict):
+        return ""
+    texts = (given.get(key) for key in ("question", "prompt", "message", "text"))
+    asked = next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
+    options = given.get("options")
+    labels = [_label(option) for option in options] if asked and isinstance(options, list) else []
+    return "\n".join([asked, *(f"- {label}" for label in labels if label)])
+
+
+def _label(option: object) -> str:
+    label = option.get("label") if isinstance(option, dict) else option
+    return label.strip() if isinstance(label, str) else ""
+
+
+def _has_block(text: str) -> bool:
+    return "_STATUS" in text.upper()
+
+
+MAX_HELD_LINE = 2_000
+"""Characters of a line that are held for its end; a longer one is told up to its last blank."""
+
+
+class LineAssembler:
+    """One text in the making."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[str] = deque()
+        self._n_characters = 0
+        self._held = ""
+
+    @property
+    def text(self) -> str:
+        """All of it so far; of a very long one the end."""
+        return "".join(self._pieces)
+
+    def add(self, piece: str) -> str:
+        """Take the next piece; give what can be told now, which may be nothing."""
+        self._pieces.append(piece)
+        self._n_characters += len(piece)
+        while self._n_characters > MAX_FINAL_TEXT and len(self._pieces) > 1:
+            self._n_characters -= len(self._pieces.popleft())
+        held = self._held + piece
+        end = held.rfind("\n") + 1
+        if not end and len(held) > MAX_HELD_LINE:
+            end = held.rfind(" ") + 1 or len(held)
+        self._held = held[end:]
+        return held[:end]
+
+    def end(self) -> tuple[str, str]:
+        """The whole text and what was not told of it; the next piece begins another."""
+        ended = self.text, self._held
+        self._pieces.clear()
+        self._n_characters, self._held = 0, ""
+        return ended
+
+
+class LineDecoder(ABC):
+    """Reads one process of an agent that prints a record a line."""
+
+    def __init__(self, start: int, *, folder: str = "") -> None:
+        """``folder`` is the one it works in, from which paths are told."""
+        self._folder = folder
+        self._lines = LineSplitter()
+        self._tell = MessageEmitter(start)
+        self._said = FinalTextBuffer()
+        self._asked = ""
+        self._errors = ErrorLines()
+        self._denied: list[str] = []
+        self._session_id: str | None = None
+        self._model: str | None = None
+
+    def feed(self, data: bytes) -> list[AgentMessage]:
+        """The messages of the lines that these bytes complete."""
+        self._read(*self._lines.feed(data))
+        return self._tell.take()
+
+    def finish(self) -> list[AgentMessage]:
+        """Those of a last line without an end, and of what was still being said."""
+        self._read(*self._lines.finish())
+        self._end()
+        return self._tell.take()
+
+    def _read(self, offset: int, lines: list[bytes]) -> None:
+        for line in lines:
+            self._tell.offset = offset
+            offset += len(line)
+            self._take_line(line)
+
+    @abstractmethod
+    def _take_line(self, line: bytes) -> None:
+        """Take one line, its end included."""
+
+    def _end(self) -> None:  # noqa: B027
+        """No more will come; for those that hold something back."""

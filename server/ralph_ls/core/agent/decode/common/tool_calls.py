@@ -1,0 +1,160 @@
+"""Texts of any length, told in one line.
+
+What a tool call of ``claude`` is about: in one line, the file it touches, the to-do list.
+
+Names and parameters are those of the program's own tools; a tool that is not known here, of an MCP
+server for example, is told by its name and its first word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, Literal
+
+import msgspec
+
+from ralph_ls.core.agent.decode.common.json_lines import decode, object_type
+from ralph_ls.core.agent.messages import AgentTodo
+from ralph_ls.protocol.run.messages import FileAction
+
+LONGEST_SUMMARY = 200
+"""Characters."""
+
+
+def to_one_line(text: str) -> str:
+    """The beginning of a text, without its line ends; a longer text is cut, and shows it."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_SUMMARY else f"{line[: LONGEST_SUMMARY - 1]}…"
+
+
+def first_line(text: str) -> str:
+    """The first line of a text that says something."""
+    return text.strip().split("\n", 1)[0].strip()
+
+
+TODO_TOOLS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
+"""Their calls are told as the list that they lead to."""
+
+ACCOUNTED_TOOLS = TODO_TOOLS | {"Write"}
+"""What their calls did is only known from the tool's own account."""
+
+_SUMMARY_KEYS = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "skill",
+)
+"""Parameters that say most about a call, the best first."""
+
+_ACTIONS = {
+    "Read": FileAction.READ,
+    "Write": FileAction.CHANGED,
+    "Edit": FileAction.CHANGED,
+    "MultiEdit": FileAction.CHANGED,
+    "NotebookEdit": FileAction.CHANGED,
+}
+
+_CREATED = b'"Successfully created'
+"""How the account of ``qwen`` begins of a file that was not there."""
+
+_STATES: Mapping[str, Literal["pending", "inProgress", "done"]] = {
+    "in_progress": "inProgress",
+    "completed": "done",
+}
+
+_ANY = msgspec.json.Decoder(dict[str, Any])
+
+
+def parse_arguments(given: msgspec.Raw) -> dict[str, Any]:
+    """The arguments of a call; empty where they are no object."""
+    return decode(_ANY, given) or {}
+
+
+def summarise_arguments(arguments: Mapping[str, Any], folder: str) -> str:
+    """What the call is used on, in one line."""
+    for key in chain(_SUMMARY_KEYS, arguments):
+        text = arguments.get(key)
+        if isinstance(text, str):
+            return to_one_line(relative_path(text, folder) if "path" in key else text)
+    return ""
+
+
+def touched_file(name: str, arguments: Mapping[str, Any], folder: str) -> str | None:
+    """The file that the call touches, relative to the work tree where it lies in it."""
+    path = arguments.get("notebook_path" if name == "NotebookEdit" else "file_path")
+    return relative_path(path, folder) if name in _ACTIONS and isinstance(path, str) else None
+
+
+def file_action_of(name: str, told: msgspec.Raw) -> FileAction:
+    """What a call that went well did to its file; ``told`` is the tool's own account of it."""
+    if name == "Write" and (object_type(told) == "create" or bytes(told).startswith(_CREATED)):
+        return FileAction.CREATED
+    return _ACTIONS[name]
+
+
+def has_answer(told: msgspec.Raw) -> bool:
+    """Whether a question that came back was answered; the program counts the answers."""
+    account = parse_arguments(told)
+    return "answers" not in account or bool(account["answers"])
+
+
+def relative_path(path: str, folder: str) -> str:
+    """The path as seen from a folder, where it lies in it."""
+    inside = path.removeprefix(folder)
+    return inside[1:] if folder and inside[:1] in {"/", "\\"} and inside != path else path
+
+
+class TodoList:
+    """The agent's own list, put together from the calls that change it."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, AgentTodo] = {}
+
+    @property
+    def items(self) -> tuple[AgentTodo, ...]:
+        return tuple(self._items.values())
+
+    def take(self, name: str, arguments: Mapping[str, Any], told: msgspec.Raw) -> None:
+        """Take a call that went well."""
+        match name:
+            case "TodoWrite":
+                todos = arguments.get("todos")
+                rows = [row for row in _rows(todos) if isinstance(row.get("content"), str)]
+                self._items = {
+                    str(number): _item(row["content"], row.get("status"))
+                    for number, row in enumerate(rows)
+                }
+            case "TaskCreate":
+                task = parse_arguments(told).get("task")
+                task_id = task.get("id") if isinstance(task, dict) else None
+                subject = arguments.get("subject")
+                self._items[str(task_id or len(self._items) + 1)] = _item(str(subject), None)
+            case _:
+                self._update(arguments)
+
+    def _update(self, arguments: Mapping[str, Any]) -> None:
+        task_id, status = str(arguments.get("taskId")), arguments.get("status")
+        known = self._items.get(task_id)
+        if known is None:
+            return
+        if status == "deleted":
+            del self._items[task_id]
+            return
+        text = str(arguments.get("subject", known.text))
+        state = known.state if status is None else _item(text, status).state
+        self._items[task_id] = AgentTodo(text=text, state=state)
+
+
+def _rows(todos: object) -> list[dict[str, Any]]:
+    rows = todos if isinstance(todos, list) else []
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _item(text: str, status: object) -> AgentTodo:
+    return AgentTodo(text=text, state=_STATES.get(str(status), "pending"))

@@ -1,0 +1,126 @@
+"""The decoder for a dialect.
+
+What an agent used, where it writes that into a file of its own instead of its stream.
+
+Only the bytes are known here; who asks for such a file, and where it lies, never.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from ralph_ls.core.agent.result import AgentResult, Decoder
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import Usage
+
+
+def decoder_for(
+    dialect: Dialect,
+    start: int = 1,
+    *,
+    folder: str = "",
+    earlier_cost_usd: float = 0.0,
+    earlier_usage: Usage | None = None,
+    mapping: JsonLinesConfig | None = None,
+) -> Decoder:
+    """A decoder for one process of an agent that speaks ``dialect``.
+
+    ``folder`` is the one it works in, where its stream does not say. The last two are what a
+    session that it goes on in had cost and used before: ``Final.session_cost_usd`` and
+    ``session_usage`` of the process before it. Each agent tells only one of them. ``mapping`` says
+    what the records of ``Dialect.JSONL`` mean.
+    """
+    # Records are compiled on import, which who decodes nothing, or another dialect, need not wait
+    # for.
+    match dialect:
+        case Dialect.TEXT:
+            from ralph_ls.core.agent.decode.plain import PlainDecoder
+
+            return PlainDecoder(start)
+        case Dialect.CLAUDE:
+            from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
+
+            return ClaudeDecoder(start, earlier_cost_usd=earlier_cost_usd)
+        case Dialect.CODEX:
+            from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
+
+            return CodexDecoder(start, folder=folder, earlier_usage=earlier_usage)
+        case Dialect.GEMINI:
+            from ralph_ls.core.agent.decode.gemini.decoder import GeminiDecoder
+
+            return GeminiDecoder(start, folder=folder)
+        case Dialect.QWEN:
+            from ralph_ls.core.agent.decode.claude.qwen import QwenDecoder
+
+            return QwenDecoder(start, earlier_usage=earlier_usage)
+        case Dialect.OPENCODE:
+            from ralph_ls.core.agent.decode.opencode import OpencodeDecoder
+
+            return OpencodeDecoder(start, folder=folder)
+        case Dialect.CLINE:
+            from ralph_ls.core.agent.decode.cline.decoder import ClineDecoder
+
+            return ClineDecoder(start, folder=folder)
+        case Dialect.COPILOT:
+            from ralph_ls.core.agent.decode.copilot.decoder import CopilotDecoder
+
+            return CopilotDecoder(start, folder=folder)
+        case Dialect.JSONL:
+            from ralph_ls.core.agent.decode.jsonl import JsonLinesDecoder
+
+            return JsonLinesDecoder(start, mapping=mapping, folder=folder)
+        case Dialect.ACP:
+            from ralph_ls.core.agent.decode.acp.decoder import AcpDecoder
+
+            return AcpDecoder(start, folder=folder, earlier_cost_usd=earlier_cost_usd)
+        case _:
+            assert_never(dialect)
+
+
+USAGE_FILE_PLACEHOLDER = "{usage_file}"
+"""Stands in an agent's command line for the path of the file."""
+
+DIALECTS_WITH_USAGE_FILE = frozenset({Dialect.COPILOT, Dialect.JSONL})
+"""The dialects whose agents may write such a file."""
+
+MAX_USAGE_FILE_BYTES = 1 << 20
+"""Bytes; a longer file is none of counts."""
+
+
+def apply_usage_file(
+    final: AgentResult,
+    data: bytes,
+    dialect: Dialect,
+    *,
+    mapping: JsonLinesConfig | None = None,
+    earlier: Usage | None = None,
+) -> AgentResult:
+    """What a process came to, with what its file says over what its stream does.
+
+    ``earlier`` is what a session that it went on in had used before, ``mapping`` that of
+    ``Dialect.JSONL``. A broken file, and one of another dialect, says nothing.
+    """
+    if dialect is Dialect.COPILOT:
+        from ralph_ls.core.agent.decode.copilot import decoder as copilot
+
+        both = copilot.usage_in_file(data, earlier)
+        if both is None:
+            return final
+        own, whole = both
+        return replace(final, usage=_override_usage(own, final.usage), session_usage=whole)
+    if dialect is Dialect.JSONL:
+        from ralph_ls.core.agent.decode import jsonl
+
+        own_usage = jsonl.usage_in_file(data, mapping)
+        if own_usage is not None:
+            return replace(final, usage=_override_usage(own_usage, final.usage))
+    return final
+
+
+def _override_usage(told: Usage, streamed: Usage | None) -> Usage:
+    """The file's counts, and of the stream's those that the file does not have."""
+    if streamed is None:
+        return told
+    known = {name: value for name, value in told if value is not None}
+    return streamed.model_copy(update=known)

@@ -1,0 +1,329 @@
+"""Finding in a record what a mapping says stands there; what has another shape is not there.
+
+It must never know what becomes of it.
+
+JSON lines of any program, decoded as they come by a mapping from its fields to ours.
+
+A line that is no JSON is the agent's own words, as if it printed plain text; a record of a kind
+that the mapping does not name says nothing. Which program it is must never be known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from ralph_ls.core.agent.decode.common.json_lines import decode
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    LineDecoder,
+    is_question_tool,
+    limit_open_calls,
+    question_text,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    first_line,
+    relative_path,
+    summarise_arguments,
+    to_one_line,
+)
+from ralph_ls.core.agent.messages import UsageCounts, to_usage
+from ralph_ls.core.agent.result import AgentResult, find_account_limit
+from ralph_ls.core.agent.usage import add_known
+from ralph_ls.protocol.config.agent import Counting, JsonLinesConfig
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import AgentFailure, Usage
+
+JsonRecord = Mapping[str, Any]
+
+Paths = tuple[tuple[str, ...], ...]
+
+
+class MappedFields:
+    """Looks into the records of one program."""
+
+    def __init__(self, mapping: JsonLinesConfig) -> None:
+        self._kind = (tuple(mapping.kind.split(".")),)
+        self._meanings = {
+            kind: meaning for meaning, kinds in mapping.kinds.model_dump().items() for kind in kinds
+        }
+        self._paths: dict[str, Paths] = {
+            name: tuple(tuple(path.split(".")) for path in paths)
+            for name, paths in mapping.fields.model_dump().items()
+        }
+        self._input_has_cached = mapping.input_has_cached
+
+    def meaning_of(self, record: JsonRecord) -> str | None:
+        """Which of the kinds of the mapping a record is; None for any other."""
+        kind = _find(record, self._kind)
+        return self._meanings.get(kind) if isinstance(kind, str) else None
+
+    def value(self, record: JsonRecord, name: str) -> Any:
+        """Whatever stands there; None where nothing does."""
+        return _find(record, self._paths[name])
+
+    def text(self, record: JsonRecord, name: str) -> str:
+        """The first text that stands there; empty where none does."""
+        for path in self._paths[name]:
+            value = _find(record, (path,))
+            if isinstance(value, str):
+                return value
+        return ""
+
+    def name_of_call(self, record: JsonRecord) -> str:
+        """What joins a call and its result; numbers will do as well."""
+        value = self.value(record, "call")
+        return str(value) if isinstance(value, str | int) else ""
+
+    def summary(self, record: JsonRecord, folder: str) -> str:
+        """What a tool is used on, in one line."""
+        value = self.value(record, "summary")
+        if isinstance(value, dict):
+            return summarise_arguments(value, folder)
+        if isinstance(value, list):
+            return to_one_line(", ".join(one for one in value if isinstance(one, str)))
+        return "" if value is None else to_one_line(str(value))
+
+    def has_failed(self, record: JsonRecord) -> bool:
+        """Whether it says that something did not go well."""
+        ok = self.value(record, "ok")
+        return (ok is not None and not ok) or bool(self.value(record, "failed"))
+
+    def counts(self, record: JsonRecord) -> UsageCounts:
+        """What it says was used, as all agents have it here."""
+        whole, cached = self._number(record, "input_tokens"), self._number(record, "cached_tokens")
+        if self._input_has_cached and whole is not None:
+            whole = max(0, whole - (cached or 0))
+        cost = self.value(record, "cost_usd")
+        is_cost = isinstance(cost, int | float) and not isinstance(cost, bool)
+        return UsageCounts(
+            input_tokens=whole,
+            output_tokens=self._number(record, "output_tokens"),
+            cached_tokens=cached,
+            cost_usd=float(cost) if is_cost and cost >= 0 else None,
+            turns=self._number(record, "turns"),
+        )
+
+    def _number(self, record: JsonRecord, name: str) -> int | None:
+        value = self.value(record, name)
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_count and value >= 0 else None
+
+
+def add_counts(one: UsageCounts, other: UsageCounts) -> UsageCounts:
+    """Both together; what neither knows stays unknown."""
+    return UsageCounts(
+        **{
+            name: add_known(getattr(one, name), getattr(other, name))
+            for name in ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "turns")
+        }
+    )
+
+
+def override_known(counts: UsageCounts, earlier: UsageCounts) -> UsageCounts:
+    """The later counts, and of the earlier ones what those do not know."""
+    known = {name: value for name, value in structs.asdict(counts).items() if value is not None}
+    return structs.replace(earlier, **known)
+
+
+def _find(record: JsonRecord, paths: Paths) -> Any:
+    for path in paths:
+        value: Any = record
+        for name in path:
+            value = _inside(value, name)
+        if value is not None:
+            return value
+    return None
+
+
+def _inside(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(name)
+    is_place = isinstance(value, list) and name.isdecimal() and len(name) < _LONGEST_PLACE
+    return value[int(name)] if is_place and int(name) < len(value) else None
+
+
+_LONGEST_PLACE = 10
+"""Digits."""
+
+
+NO_END = "its output ended without a result"
+
+
+class JsonLinesDecoder(LineDecoder):
+    """Reads one process of a program that prints JSON lines."""
+
+    def __init__(
+        self, start: int, *, mapping: JsonLinesConfig | None = None, folder: str = ""
+    ) -> None:
+        """``folder`` is the one it works in, from which paths are told."""
+        super().__init__(start, folder=folder)
+        self._mapping = mapping or JsonLinesConfig()
+        self._fields = MappedFields(self._mapping)
+        self._pieces: list[str] = []
+        self._calls: dict[str, _Call] = {}
+        self._n_calls = 0
+        self._counts = UsageCounts()
+        self._has_ended = not self._mapping.kinds.result
+        """Whether the end has come; where there is no such record, it needs none."""
+        self._result = ""
+        self._why = ""
+        """How it fails, were this the end."""
+        self._take_by_meaning = {
+            "text": self._take_text,
+            "tool_call": self._begin_call,
+            "tool_result": self._end_call,
+            "usage": self._take_usage,
+            "error": self._take_error,
+            "result": self._take_result,
+            "session": self._take_session,
+        }
+
+    def final(self) -> AgentResult:
+        why = self._why or ("" if self._has_ended else NO_END)
+        limit = find_account_limit(why) if why else None
+        failure = AgentFailure.CRASHED if why == NO_END else None
+        return AgentResult(
+            text=self._said.text if why else self._result or self._said.text,
+            earlier=self._said.earlier,
+            asked=self._asked,
+            errors=self._errors.lines,
+            usage=None if self._counts == UsageCounts() else to_usage(self._counts),
+            session_id=self._session_id,
+            model=self._model,
+            failed=bool(why),
+            why=why,
+            failure=failure if limit is None else AgentFailure.LIMIT,
+            limit=limit,
+        )
+
+    def _end(self) -> None:
+        self._end_pieces()
+
+    def _take_line(self, line: bytes) -> None:
+        record = decode(_RECORD, line)
+        if record is not None:
+            self._take(record)
+        elif line.strip() and not line.lstrip().startswith(b'{"'):
+            self._end_pieces()
+            self._say(line.decode("utf-8", errors="replace").rstrip("\r\n"))
+
+    def _take(self, record: JsonRecord) -> None:
+        meaning = self._fields.meaning_of(record)
+        if meaning == "text_part":
+            self._pieces.append(self._fields.text(record, "text"))
+        elif meaning is not None:
+            self._end_pieces()
+            self._take_by_meaning[meaning](record)
+
+    def _take_text(self, record: JsonRecord) -> None:
+        text = self._fields.text(record, "text")
+        if text:
+            self._say(text)
+
+    def _end_pieces(self) -> None:
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        if text:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._go_on()
+        self._said.add(text)
+        self._tell.text(text)
+
+    def _go_on(self) -> None:
+        """Where there is no end, what it does after an error shows that it got over that."""
+        if not self._mapping.kinds.result:
+            self._why = ""
+
+    def _begin_call(self, record: JsonRecord) -> None:
+        fields = self._fields
+        self._go_on()
+        self._said.tool_called()
+        self._n_calls += 1
+        call_id = fields.name_of_call(record) or f"call-{self._n_calls}"
+        name, given = fields.text(record, "tool"), fields.value(record, "summary")
+        summary = fields.summary(record, self._folder)
+        self._asked = ""
+        if is_question_tool(name):
+            self._asked = question_text(given) if isinstance(given, dict) else summary
+        self._calls[call_id] = _Call(name=name, summary=summary, file=fields.text(record, "file"))
+        limit_open_calls(self._calls)
+        self._tell.tool(call_id, name, summary, ToolState.STARTED)
+
+    def _end_call(self, record: JsonRecord) -> None:
+        fields = self._fields
+        self._go_on()
+        call_id = fields.name_of_call(record) or next(iter(self._calls), "")
+        call = self._calls.pop(call_id, None)
+        if call is None:
+            return
+        if fields.has_failed(record):
+            self._errors.add(filter(None, [first_line(fields.text(record, "message"))]))
+            self._tell.tool(call_id, call.name, call.summary, ToolState.FAILED)
+            return
+        self._tell.tool(call_id, call.name, call.summary, ToolState.DONE)
+        path = call.file or fields.text(record, "file")
+        if path:
+            self._tell.file(relative_path(path, self._folder), FileAction.CHANGED)
+
+    def _take_usage(self, record: JsonRecord) -> None:
+        counts = self._fields.counts(record)
+        if self._mapping.counting is Counting.RECORD:
+            self._counts = add_counts(self._counts, counts)
+        else:
+            self._counts = override_known(counts, self._counts)
+        self._tell_usage()
+
+    def _take_error(self, record: JsonRecord) -> None:
+        message = self._fields.text(record, "message").strip() or "it tells an error"
+        self._why = first_line(message)
+        self._errors.add([self._why])
+        self._tell.text(message)
+
+    def _take_result(self, record: JsonRecord) -> None:
+        fields = self._fields
+        self._has_ended = True
+        self._take_session(record)
+        self._result = fields.text(record, "text")
+        if fields.has_failed(record):
+            told = first_line(fields.text(record, "message")) or self._why
+            self._why = told or first_line(self._result) or "it says that it failed"
+            self._errors.add([self._why])
+        else:
+            self._why = ""
+        self._counts = override_known(fields.counts(record), self._counts)
+        self._tell_usage()
+
+    def _take_session(self, record: JsonRecord) -> None:
+        self._session_id = self._fields.text(record, "session_id") or self._session_id
+        self._model = self._fields.text(record, "model") or self._model
+
+    def _tell_usage(self) -> None:
+        if self._counts != UsageCounts():
+            self._tell.usage(self._counts)
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A tool call that has not come back."""
+
+    name: str
+    summary: str
+    file: str
+
+
+def usage_in_file(data: bytes, mapping: JsonLinesConfig | None = None) -> Usage | None:
+    """What a file says was used that holds one object; None where it says nothing."""
+    record = decode(_RECORD, data)
+    counts = (
+        UsageCounts()
+        if record is None
+        else MappedFields(mapping or JsonLinesConfig()).counts(record)
+    )
+    return None if counts == UsageCounts() else to_usage(counts)
+
+
+_RECORD = msgspec.json.Decoder(dict[str, Any])

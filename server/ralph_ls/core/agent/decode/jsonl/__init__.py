@@ -1,1 +1,0 @@
-"""JSON lines of any program, by a mapping."""

@@ -1,0 +1,396 @@
+"""The events of ``opencode run --format json``, as far as we read them.
+
+Each line is one JSON object with a ``type`` and, but for errors, a ``part`` of the conversation.
+Only the fields that are used are named: what is not is skipped without being built. It must never
+know what the events mean for a loop.
+
+The stream of ``opencode run --format json``, decoded as it comes.
+
+Four things about it are easily got wrong. It has no record of its end: a step that finished for
+another reason than to call tools is the last. A call is told only once it has come back. A call
+that is not permitted ends the session with the exit code 0. And what was used is told step by step,
+where the input holds nothing that a cache gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from ralph_ls.core.agent.decode.common.json_lines import (
+    NULL_JSON,
+    PlainLine,
+    decode,
+    record_type,
+    to_plain_line,
+)
+from ralph_ls.core.agent.decode.common.line_decoder import (
+    MAX_FAILURE_OUTPUT,
+    LineDecoder,
+    is_question_tool,
+    question_text,
+)
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    TodoList,
+    first_line,
+    parse_arguments,
+    relative_path,
+    summarise_arguments,
+)
+from ralph_ls.core.agent.failures import failure_in_text, failure_of_status, find_error_lines
+from ralph_ls.core.agent.messages import UsageCounts, to_usage
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
+from ralph_ls.core.agent.usage import add_known
+from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.report import AgentFailure
+
+
+class OpencodeCacheTokens(msgspec.Struct, gc=False):
+    """What was read from a cache, and put into it."""
+
+    read: int | None = None
+    write: int | None = None
+
+
+class OpencodeTokens(msgspec.Struct, gc=False):
+    """Counts of one step; those of the input hold nothing that a cache gave or keeps."""
+
+    input: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cache: OpencodeCacheTokens | None = None
+
+
+class OpencodeCallState(msgspec.Struct, gc=False):
+    """How a call of a tool went."""
+
+    status: str = ""
+    input: msgspec.Raw = NULL_JSON
+    output: msgspec.Raw = NULL_JSON
+    error: str = ""
+    metadata: msgspec.Raw = NULL_JSON
+
+
+class OpencodeToolPart(msgspec.Struct, gc=False):
+    """A call of a tool, told when it has ended."""
+
+    tool: str = ""
+    call_id: str = msgspec.field(name="callID", default="")
+    state: OpencodeCallState = msgspec.field(default_factory=OpencodeCallState)
+
+
+class OpencodeTextPart(msgspec.Struct, gc=False):
+    """A whole text of the model."""
+
+    text: str = ""
+
+
+class OpencodeFinishPart(msgspec.Struct, gc=False):
+    """What one answer of the model used, and why it ended."""
+
+    reason: str = ""
+    tokens: OpencodeTokens | None = None
+    cost: float | None = None
+
+
+class OpencodeToolUse(msgspec.Struct, rename={"session_id": "sessionID"}, gc=False):
+    """A call has ended, well or not."""
+
+    part: OpencodeToolPart
+    session_id: str = ""
+
+
+class OpencodeTextEvent(msgspec.Struct, rename={"session_id": "sessionID"}, gc=False):
+    """The model has said something."""
+
+    part: OpencodeTextPart
+    session_id: str = ""
+
+
+class OpencodeStepStart(msgspec.Struct, rename={"session_id": "sessionID"}, gc=False):
+    """The model begins an answer."""
+
+    session_id: str = ""
+
+
+class OpencodeStepFinish(msgspec.Struct, rename={"session_id": "sessionID"}, gc=False):
+    """An answer of the model, and the calls in it, have ended."""
+
+    part: OpencodeFinishPart
+    session_id: str = ""
+
+
+class OpencodeErrorData(msgspec.Struct, rename="camel"):
+    """What is known of an error."""
+
+    message: str = ""
+    status_code: int | None = None
+    response_headers: dict[str, Any] | None = None
+
+
+class OpencodeErrorInfo(msgspec.Struct):
+    """An error by its name."""
+
+    name: str = ""
+    data: OpencodeErrorData = msgspec.field(default_factory=OpencodeErrorData)
+
+
+class OpencodeErrorEvent(msgspec.Struct, rename={"session_id": "sessionID"}):
+    """The session has failed."""
+
+    error: OpencodeErrorInfo
+    session_id: str = ""
+
+
+class OpencodeFileChange(msgspec.Struct, rename="camel", gc=False):
+    """One file of a patch."""
+
+    file_path: str = ""
+    type: str = ""
+
+
+class OpencodeToolMetadata(msgspec.Struct, gc=False):
+    """What a tool tells of itself, behind its output."""
+
+    exists: bool | None = None
+    """Whether the file was there before it was written."""
+    files: list[OpencodeFileChange] = []
+    exit: int | None = None
+    """With what a command ended, whose call goes well all the same."""
+
+
+OpencodeEvent = (
+    OpencodeToolUse
+    | OpencodeTextEvent
+    | OpencodeStepStart
+    | OpencodeStepFinish
+    | OpencodeErrorEvent
+    | PlainLine
+)
+
+
+def read_line(line: bytes) -> OpencodeEvent | None:
+    """Read one line; None for an event that says nothing to us, or that cannot be read."""
+    kind = record_type(line)
+    if kind is None:
+        return to_plain_line(line)
+    decoder = _DECODERS.get(kind)
+    return None if decoder is None else decode(decoder, line)
+
+
+def parse_tool_metadata(metadata: msgspec.Raw) -> OpencodeToolMetadata:
+    """What a tool tells of itself; nothing where that is no such thing."""
+    return decode(_TOOL_METADATA, metadata) or OpencodeToolMetadata()
+
+
+_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"tool_use": msgspec.json.Decoder(OpencodeToolUse),
+    b"text": msgspec.json.Decoder(OpencodeTextEvent),
+    b"step_start": msgspec.json.Decoder(OpencodeStepStart),
+    b"step_finish": msgspec.json.Decoder(OpencodeStepFinish),
+    b"error": msgspec.json.Decoder(OpencodeErrorEvent),
+}
+_TOOL_METADATA = msgspec.json.Decoder(OpencodeToolMetadata)
+
+
+NO_END = "its output ended before its last step did"
+
+
+class OpencodeDecoder(LineDecoder):
+    """Reads one process of ``opencode``."""
+
+    def __init__(self, start: int, *, folder: str = "") -> None:
+        super().__init__(start, folder=folder)
+        self._todos = TodoList()
+        self._used = UsageCounts()
+        self._has_ended = False
+        """Whether the last step was to be the last, or could not be."""
+        self._was_denied = False
+        """Whether a call of the last step was not permitted, which ends the session."""
+        self._error: OpencodeErrorInfo | None = None
+
+    def final(self) -> AgentResult:
+        error = self._error
+        failure = None if error is None else failure_of_error(error)
+        if error is None and not self._has_ended:
+            failure = AgentFailure.CRASHED
+        why = NO_END if error is None else _words_of(error)
+        failed = error is not None or not self._has_ended
+        return AgentResult(
+            text=self._said.text,
+            earlier=self._said.earlier,
+            asked=self._asked,
+            errors=self._errors.lines,
+            usage=None if self._used == UsageCounts() else to_usage(self._used),
+            session_id=self._session_id,
+            failed=failed,
+            why=why if failed else "",
+            failure=failure,
+            denied_tools=tuple(self._denied),
+            limit=_limit_in(error) if failure is AgentFailure.LIMIT else None,
+        )
+
+    def _take_line(self, line: bytes) -> None:
+        event = read_line(line)
+        if event is not None:
+            self._take(event)
+
+    def _take(self, event: OpencodeEvent) -> None:
+        match event:
+            case OpencodeToolUse(part=part, session_id=session):
+                self._take_call(part, is_main=self._is_main(session))
+            case OpencodeTextEvent(part=part, session_id=session):
+                if self._is_main(session):
+                    self._said.add(part.text)
+                    self._tell.text(part.text)
+            case OpencodeStepStart(session_id=session):
+                if self._is_main(session):
+                    # Whatever failed before, the agent is at work again.
+                    self._has_ended = self._was_denied = False
+                    self._error = None
+            case OpencodeStepFinish(part=part, session_id=session):
+                self._finish_step(part, is_main=self._is_main(session))
+            case OpencodeErrorEvent(error=error, session_id=session):
+                if self._is_main(session):
+                    self._fail(error)
+            case PlainLine(text=text):
+                self._tell.text(text)
+            case _:
+                assert_never(event)
+
+    def _is_main(self, session: str) -> bool:
+        """Whether the agent itself speaks; its session is the first that is told."""
+        if self._session_id is None:
+            self._session_id = session or None
+        return session in {self._session_id, ""}
+
+    def _take_call(self, part: OpencodeToolPart, *, is_main: bool) -> None:
+        state, name = part.state, part.tool
+        given, account = parse_arguments(state.input), parse_tool_metadata(state.metadata)
+        asks = name == "question" or is_question_tool(name)
+        has_failed = state.status == "error" or name == _INVALID or bool(account.exit)
+        if is_main:
+            self._said.tool_called()
+            self._asked = question_text(given) if asks and has_failed else ""
+        if name == "todowrite":
+            if not has_failed:
+                self._todos.take("TodoWrite", given, NULL_JSON)
+                self._tell.todos(self._todos.items)
+            return
+        summary = _summary_of(given, self._folder)
+        self._tell.tool(part.call_id, name, summary, ToolState.STARTED)
+        end = ToolState.FAILED if has_failed else ToolState.DONE
+        self._tell.tool(part.call_id, name, summary, end)
+        if not has_failed:
+            self._tell_files(name, given, account)
+            return
+        output = decode(_TEXT, state.output) or ""
+        told = (first_line(state.error),) if state.error else ()
+        self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *told))
+        if state.error.startswith(_NOT_PERMITTED):
+            self._was_denied = is_main
+            if not asks:
+                self._denied.append(name)
+
+    def _tell_files(
+        self, name: str, given: Mapping[str, Any], account: OpencodeToolMetadata
+    ) -> None:
+        path = given.get("filePath")
+        if name in _ACTIONS and isinstance(path, str):
+            action = _ACTIONS[name]
+            if name == "write" and account.exists is False:
+                action = FileAction.CREATED
+            self._tell.file(relative_path(path, self._folder), action)
+        elif name in _PATCHES:
+            for change in account.files:
+                kind = _KINDS.get(change.type, FileAction.CHANGED)
+                self._tell.file(relative_path(change.file_path, self._folder), kind)
+
+    def _finish_step(self, part: OpencodeFinishPart, *, is_main: bool) -> None:
+        tokens = part.tokens or OpencodeTokens()
+        cache = tokens.cache or OpencodeCacheTokens()
+        used, cost = self._used, add_known(self._used.cost_usd, part.cost)
+        new, cached = add_known(tokens.input, cache.write), cache.read
+        said = add_known(tokens.output, tokens.reasoning)
+        context = add_known(new, cached) if is_main else None
+        self._used = UsageCounts(
+            input_tokens=add_known(used.input_tokens, new),
+            output_tokens=add_known(used.output_tokens, said),
+            cached_tokens=add_known(used.cached_tokens, cached),
+            # Nought is what it tells of a model whose price it does not know.
+            cost_usd=round(cost, 6) if cost else None,
+            turns=(used.turns or 0) + 1 if is_main else used.turns,
+            context_tokens=used.context_tokens if context is None else context,
+        )
+        self._tell.usage(self._used)
+        if is_main:
+            self._has_ended = part.reason != "tool-calls" or self._was_denied
+
+    def _fail(self, error: OpencodeErrorInfo) -> None:
+        self._error = error
+        words = _words_of(error)
+        self._errors.add([words])
+        self._tell.text(words)
+
+
+def failure_of_error(error: OpencodeErrorInfo) -> AgentFailure | None:
+    """Which failure an error is; None where neither its name, its status nor its words tell."""
+    message = error.data.message
+    known = _FAILURES.get(error.name) or failure_of_status(error.data.status_code)
+    return known or (None if message.startswith(_OWN_SERVER) else failure_in_text(message))
+
+
+def _limit_in(error: OpencodeErrorInfo | None) -> AccountLimit:
+    """The limit that an answer of the model's service tells, with the time that it names."""
+    headers = {} if error is None else error.data.response_headers or {}
+    try:
+        seconds = float(str(headers.get("retry-after")))
+    except ValueError:
+        return AccountLimit()
+    return AccountLimit(resets_in=seconds if 0 <= seconds <= _LONGEST else None)
+
+
+def _words_of(error: OpencodeErrorInfo) -> str:
+    status = error.data.status_code
+    words = first_line(error.data.message) or error.name or "it failed"
+    return words if status is None else f"{words} (status {status})"
+
+
+def _summary_of(given: Mapping[str, Any], folder: str) -> str:
+    path = given.get("filePath")
+    return summarise_arguments(
+        {"file_path": path, **given} if isinstance(path, str) else given, folder
+    )
+
+
+_ACTIONS = {
+    "read": FileAction.READ,
+    "write": FileAction.CHANGED,
+    "edit": FileAction.CHANGED,
+    "multiedit": FileAction.CHANGED,
+}
+
+_INVALID = "invalid"
+"""The name under which it tells a call of a tool that it does not have, as one that went well."""
+
+_PATCHES = frozenset({"apply_patch", "patch"})
+_KINDS = {"add": FileAction.CREATED, "delete": FileAction.DELETED}
+
+_NOT_PERMITTED = ("The user rejected permission", "The user has specified a rule which prevents")
+"""How the error of a call begins that was refused."""
+
+_FAILURES = {
+    "ProviderAuthError": AgentFailure.NOT_LOGGED_IN,
+    "ProviderModelNotFoundError": AgentFailure.WRONG_CALL,
+    "ContextOverflowError": AgentFailure.CONTEXT_FULL,
+}
+
+_OWN_SERVER = "Unexpected server error"
+"""What it says of a failure inside of itself, such as a model that there is not."""
+
+_LONGEST = 366 * 86400.0
+"""Seconds; no limit lasts longer, and what says so is not believed."""
+
+_TEXT = msgspec.json.Decoder(str | None)

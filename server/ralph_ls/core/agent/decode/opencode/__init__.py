@@ -1,1 +1,0 @@
-"""The stream of ``opencode run --format json``."""

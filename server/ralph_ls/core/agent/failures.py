@@ -1,0 +1,342 @@
+"""Error lines in what an agent printed, and the form in which two of them are the same.
+
+It exists for the breaker's rule of the same error (SPEC §6). It must never know the breaker.
+
+The failures of agents: what they are called, and the words and numbers by which they are known.
+
+People and the loop act on the kind: one waits out an overload, and logs in where nobody is logged
+in. So a kind comes from an agent's own word for it wherever there is one; words of the program
+itself come second, and what a model or a tool said is never looked at. It must never know what is
+done about a failure.
+
+How one agent process failed: by its own structured output, its exit, or what it refused.
+
+The agent's own word comes first, then how its process ended. What it printed on standard error is
+looked at only where it printed nothing else: then it is the program's own complaint about how it
+was called. It must never know what is done about a failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ralph_ls.core.agent.result import AgentResult
+from ralph_ls.core.agent.text import LiteralHits, line_around, lower
+from ralph_ls.protocol.run.events import AgentExited
+from ralph_ls.protocol.run.report import AgentFailure
+
+MAX_PATTERN_CHARACTERS = 1_000
+"""How much of a line its pattern is made from: a pattern is kept in the state of the run."""
+
+
+def find_error_lines(text: str, lowered: str | None = None) -> tuple[str, ...]:
+    """Give the error lines, trimmed and as written, in text order (A16, SPEC §5 "Errors").
+
+    Two stages: a line with a JSON field that has "error" in its name, such as
+    ``"is_error": false``, is none. Of the others, one that starts with ``error:``, ``failed:``,
+    ``failed`` or the words ``exception`` or ``fatal`` is, and so is one with ``]: error``
+    anywhere. Upper and lower case are the same. ``lowered`` is ``lower(text)``, where the caller
+    has it.
+    """
+    hits = LiteralHits(lower(text) if lowered is None else lowered, _SIGNS)
+    lines: list[str] = []
+    position = 0
+    while (hit := hits.next_from(position)) is not None:
+        start, end = line_around(text, hit)
+        line = text[start:end]
+        if _ERROR.search(line) is not None and _JSON_ERROR_FIELD.search(line) is None:
+            lines.append(line.strip())
+        position = end + 1
+    return tuple(lines)
+
+
+def normalise_error(line: str) -> str:
+    """Give the form in which the same error of two iterations compares equal.
+
+    Times, paths, hashes, addresses and numbers become ``<time>``, ``<path>``, ``<hash>`` and
+    ``<n>``; white space is one blank. Only the first ``MAX_PATTERN_CHARACTERS`` are looked at.
+    """
+    pattern = " ".join(line[:MAX_PATTERN_CHARACTERS].split())
+    for shape, name in _CHANGING_PARTS:
+        pattern = shape.sub(name, pattern)
+    return pattern
+
+
+_SIGNS = ("error:", "exception", "fatal", "failed", "]: error")
+"""Every error line holds one of these in lower case."""
+
+_ERROR = re.compile(
+    r"^[^\S\n]*+(?:error:|(?:exception|fatal)\b|failed(?::|[^\S\n]|$))|\]: error",
+    re.IGNORECASE,
+)
+
+_JSON_ERROR_FIELD = re.compile(r'"(?:(?!error)[^"])*+error[^"]*+"\s*+:', re.IGNORECASE)
+
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+
+_SPAN = r"\d++(?:[.,]\d++)?(?:ms|us|\u00b5s|ns|min|[smh])"
+
+_CHANGING_PARTS = (
+    (
+        re.compile(
+            r"(?<!\d)\d{4}[-/]\d\d[-/]\d\d"
+            r"(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d++)?(?: ?Z| ?[+-]\d\d:?\d\d)?)?(?!\d)"
+        ),
+        "<time>",
+    ),
+    (
+        re.compile(
+            rf"(?<!\w)(?:{_DAY},? )?(?:{_MONTH}[ /-]\d{{1,2}},?|\d{{1,2}}[ /-]{_MONTH})"
+            r"(?:[ /-]\d{4})?(?:[ :T]\d\d:\d\d(?::\d\d)?(?:[.,]\d++)?)?"
+            r"(?: (?:[A-Z]{3,4}|[+-]\d{4})(?!\w))?(?: \d{4}(?!\d))?(?!\w)"
+        ),
+        "<time>",
+    ),
+    (
+        re.compile(
+            r"(?<![\w:])\d{1,2}:\d\d(?::\d\d(?:[.,]\d++)?(?: ?[AP]M)?| ?[AP]M)(?![\w:])",
+            re.IGNORECASE,
+        ),
+        "<time>",
+    ),
+    (re.compile(r"(?<!\w)\d{8}T\d{6}Z?(?!\w)"), "<time>"),
+    (
+        re.compile(rf"(?<![\w.,]){_SPAN}(?: ?{_SPAN}){{0,4}}+(?!\w)"),
+        "<time>",
+    ),
+    (re.compile(r"(?<![\w.~@+/\\-])(?:[A-Za-z]:)?(?:[\w.~@+-]*+[/\\])++[\w.~@+-]*+"), "<path>"),
+    (
+        re.compile(
+            r"(?<!\w)(?:0x[0-9a-f]++"
+            r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+            r"|(?=[a-f]*+[0-9])(?=[0-9]*+[a-f])[0-9a-f]{7,64})(?!\w)",
+            re.IGNORECASE,
+        ),
+        "<hash>",
+    ),
+    (re.compile(r"\d++(?:[.,]\d++)*+"), "<n>"),
+)
+"""In this order: a time holds numbers, a path may hold a hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One failure."""
+
+    kind: AgentFailure
+    words: str = ""
+    """What the agent's program says of it; empty where it says nothing."""
+
+
+FAILURE_TEXTS: Mapping[AgentFailure, str] = {
+    AgentFailure.NOT_LOGGED_IN: "is not logged in, or its account or key is not accepted",
+    AgentFailure.LIMIT: "is at its usage limit",
+    AgentFailure.OVERLOADED: "cannot reach its model, which is overloaded or out of order",
+    AgentFailure.CONTEXT_FULL: "has no room left in its context window",
+    AgentFailure.MAX_TURNS: "reached its own limit of turns",
+    AgentFailure.BUDGET: "reached its own limit of cost",
+    AgentFailure.REFUSED_AS_ROOT: "refuses to work as root",
+    AgentFailure.WRONG_CALL: "does not know a flag, a model or a setting that it was given",
+    AgentFailure.CRASHED: "crashed",
+    AgentFailure.KILLED: "was killed",
+    AgentFailure.IDLE: "printed nothing for too long",
+    AgentFailure.TIMED_OUT: "ran out of time",
+    AgentFailure.OTHER: "failed",
+}
+"""What happened, behind "the agent"."""
+
+
+def remedy_of(kind: AgentFailure | None, *, agent: str, login: str = "") -> str:
+    """What a person does about it, as one clause; empty where waiting or nothing helps.
+
+    ``login`` is how one logs in with this agent, where its description says so.
+    """
+    match kind:
+        case AgentFailure.NOT_LOGGED_IN:
+            return f"log in with: {login}" if login else f"log in with {agent}, or give it a key"
+        case AgentFailure.REFUSED_AS_ROOT:
+            return (
+                f"run ralph as another user, or tell {agent} that it is in a sandbox, with the "
+                f"variable that it knows for that, in [agents.{agent}.env] of .ralph/config.toml"
+            )
+        case AgentFailure.WRONG_CALL:
+            return (
+                f"look at [agents.{agent}] in .ralph/config.toml, at the model and at the "
+                f"version: {agent} --version; ralph run --dry-run shows the whole command"
+            )
+        case _:
+            return ""
+
+
+def failure_of_status(status: int | None) -> AgentFailure | None:
+    """What the HTTP status of a model's service means; None where it says nothing of it."""
+    if status is None:
+        return None
+    if status >= _SERVER_ERROR:
+        return AgentFailure.OVERLOADED
+    return _STATUSES.get(status)
+
+
+_SERVER_ERROR = 500
+_STATUSES = {
+    401: AgentFailure.NOT_LOGGED_IN,
+    403: AgentFailure.NOT_LOGGED_IN,
+    404: AgentFailure.WRONG_CALL,
+    408: AgentFailure.OVERLOADED,
+    413: AgentFailure.CONTEXT_FULL,
+    429: AgentFailure.LIMIT,
+}
+"""404 is what a service answers to a model that it does not have."""
+
+
+def failure_in_text(message: str) -> AgentFailure | None:
+    """What a failure's own message says, which the agent's program made; None: something else.
+
+    Never give it what a model or a tool said.
+    """
+    for kind, shape in FAILURE_PATTERNS:
+        if shape.search(message) is not None:
+            return kind
+    status = _STATUS.search(message)
+    return None if status is None else failure_of_status(int(status[1] or status[2]))
+
+
+FAILURE_PATTERNS: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(shape, re.IGNORECASE))
+    for kind, shape in (
+        (
+            AgentFailure.CONTEXT_FULL,
+            (
+                r"\bprompt is too long\b|\bcontext (?:window|length|limit)\b|\bmaximum context\b"
+                r"|\bcontext_length_exceeded\b|\btoo many (?:input )?tokens\b|\brequest too large\b"
+            ),
+        ),
+        (
+            AgentFailure.NOT_LOGGED_IN,
+            (
+                r"\bnot (?:logged|signed) in\b|\brun /login\b|\bplease (?:log|sign) in\b"
+                r"|\b(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ -]?key\b"
+                r"|\bapi[ -]?key (?:is |was )?(?:not (?:valid|set|found)|invalid|missing)\b"
+                r"|\bmissing environment variable\b|\bauthentication[ _](?:failed|error)\b"
+                r"|\bfailed to authenticate\b|\bunauthori[sz]ed\b|\bset an auth method\b"
+                r"|\bno auth(?:entication)? (?:method|information|credentials)\b"
+                r"|\boauth token (?:has )?expired\b|\binvalid auth method\b"
+            ),
+        ),
+        (
+            AgentFailure.WRONG_CALL,
+            (
+                r"\bmodel[ _]not[ _]found\b|\b(?:unknown|unsupported|invalid) model\b"
+                r"|\bselected model\b.*\bmay not exist\b|\bmodel\b.{1,80}\b(?:does not exist|"
+                r"is not (?:supported|found|available))\b"
+            ),
+        ),
+        (
+            AgentFailure.OVERLOADED,
+            (
+                r"\boverloaded\b|\bservice unavailable\b|\binternal server error\b|\bbad gateway\b"
+                r"|\bgateway time-?out\b|\bserver[ _]error\b|\bat capacity\b|\bhigh demand\b"
+                r"|\bconnection (?:refused|reset|error|closed)\b|\bfetch failed\b|\bECONN[A-Z]+\b"
+                r"|\bENOTFOUND\b|\bETIMEDOUT\b|\bstream (?:disconnected|closed|error)\b"
+                r"|\berror sending request\b|\brequest timed out\b|\bnetwork error\b"
+            ),
+        ),
+    )
+)
+"""In this order: what is full or refused may come with words of a server's error."""
+
+_STATUS = re.compile(
+    r"\b(?:status(?: code)?:?|API error:?|HTTP(?:/[\d.]+)?|error code:?) (\d{3})\b"
+    r"|\b(\d{3}) (?:Unauthorized|Forbidden|Too Many Requests|Not Found|Payload Too Large)\b",
+    re.IGNORECASE,
+)
+
+
+def process_failure(
+    final: AgentResult,
+    exit_event: AgentExited | None,
+    stderr: str = "",
+    *,
+    has_result: bool,
+) -> Failure | None:
+    """How an agent's process failed; None where it did not, or where it was ended on purpose.
+
+    ``has_result``: it gave a report or a promise. A limit of the iteration that ended it is no
+    failure of the agent's.
+    """
+    if exit_event is None or exit_event.stopped or exit_event.overspent:
+        return None
+    if exit_event.timed_out:
+        return Failure(kind=AgentFailure.TIMED_OUT)
+    if exit_event.idle:
+        return Failure(kind=AgentFailure.IDLE)
+    if final.limit is not None and (final.failed or not has_result):
+        return Failure(kind=AgentFailure.LIMIT, words=final.why)
+    if final.failure is not None and final.failure is not AgentFailure.CRASHED:
+        return Failure(kind=final.failure, words=final.why)
+    if exit_event.signal is not None or (final.failed and exit_event.exit_code in _BY_SIGNAL):
+        return Failure(kind=AgentFailure.KILLED, words=final.why)
+    is_silent = not final.text.strip()
+    has_failed = final.failed or (exit_event.exit_code != 0 and not has_result)
+    if not has_failed:
+        is_nothing = is_silent and not has_result
+        return Failure(kind=AgentFailure.CRASHED, words=NO_OUTPUT) if is_nothing else None
+    if final.failure is AgentFailure.CRASHED and (turns := _line_of(_OUT_OF_TURNS, stderr)):
+        return Failure(kind=AgentFailure.MAX_TURNS, words=turns)
+    refused = _refusal_in(stderr) if is_silent and final.session_id is None else None
+    if refused is not None:
+        return refused
+    is_own_word = final.failed and final.failure is None
+    kind = AgentFailure.OTHER if is_own_word else AgentFailure.CRASHED
+    return Failure(kind=kind, words=final.why)
+
+
+NO_OUTPUT = "it said nothing"
+
+_BY_SIGNAL = frozenset({129, 130, 137, 143})
+"""Exit codes by which programs and shells tell that a signal ended them."""
+
+
+def _refusal_in(stderr: str) -> Failure | None:
+    """Why a program that printed nothing else did not even begin, by its own last lines."""
+    for kind, shape in _REFUSALS:
+        if line := _line_of(shape, stderr):
+            return Failure(kind=kind, words=line)
+    return None
+
+
+def _line_of(shape: re.Pattern[str], stderr: str) -> str:
+    """The first of the last lines that fits; empty where none does."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    fitting = (line for line in lines[-_LAST_LINES:] if shape.search(line) is not None)
+    return next(fitting, "")[:_LONGEST_LINE]
+
+
+_OUT_OF_TURNS = re.compile(r"\breached max(?:imum)? (?:session )?turns\b", re.IGNORECASE)
+"""All that ``qwen`` says of it: its stream just ends."""
+
+_LAST_LINES = 10
+_LONGEST_LINE = 300
+
+_REFUSALS: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = (
+    (
+        AgentFailure.REFUSED_AS_ROOT,
+        re.compile(
+            r"\b(?:cannot|can't|must not|may not|not allowed|refus\w+)\b.{0,80}"
+            r"\b(?:as|with|by|under) (?:the )?root\b|\brunning as root is not\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        AgentFailure.WRONG_CALL,
+        re.compile(
+            r"\b(?:unknown|unrecogni[sz]ed|unexpected|invalid) (?:option|argument|arguments|flag)\b"
+            r"|\binvalid (?:value|choice)\b.*\B--",
+            re.IGNORECASE,
+        ),
+    ),
+    *((kind, shape) for kind, shape in FAILURE_PATTERNS if kind is not AgentFailure.CONTEXT_FULL),
+)

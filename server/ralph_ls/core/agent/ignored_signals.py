@@ -1,0 +1,277 @@
+"""What looks like a signal and did not count, each with the reason.
+
+It exists for ``ralph read``, which answers "why was my signal not seen". It must never decide
+whether a signal counts: it asks the readers that do. The engine never calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from ralph_ls.core.agent.misplaced_signals import MisplacedSignal
+from ralph_ls.core.agent.output_parser import ParsedOutput
+from ralph_ls.core.agent.signals.block_fields import is_known_field_line
+from ralph_ls.core.agent.signals.phrases import PHRASE_FILTER, find_phrase_matches
+from ralph_ls.core.agent.signals.promises import check_tag, find_promise_tags
+from ralph_ls.core.agent.signals.prose import (
+    MaskedText,
+    mask_non_prose,
+    mask_quotes,
+    matching_stretches,
+    to_prose,
+)
+from ralph_ls.core.agent.signals.question import shorten
+from ralph_ls.core.agent.signals.status_block import (
+    StatusBlock,
+    choose_block,
+    find_blocks,
+    parse_block,
+    quoted_block_starts,
+    reason_unparsed,
+)
+from ralph_ls.core.agent.text import (
+    LiteralHits,
+    Span,
+    fence_spans,
+    is_inside,
+    line_around,
+    lower,
+    merge_spans,
+)
+from ralph_ls.protocol.run.report import ReportKind
+
+SignalKind = Literal["report", "promise", "word"]
+
+MAX_IGNORED_SIGNALS = 100
+"""Of each kind; a log may hold any number of words."""
+
+EARLIER_TEXT = "an earlier text"
+"""Where, in the words of ``find_elsewhere``, the main agent itself said something too early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IgnoredSignal:
+    """One signal-like thing that did not count."""
+
+    what: SignalKind
+    text: str
+    """The beginning of it, on one line."""
+    line: int | None
+    """From 1, in the final text; None where it does not stand there."""
+    why: str
+    """In words which go on from its text: "it stands in a code fence"."""
+
+
+def find_ignored_signals(
+    reading: ParsedOutput,
+    *,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+    elsewhere: Sequence[MisplacedSignal] = (),
+) -> tuple[IgnoredSignal, ...]:
+    """Give what did not count: reports, then promises, then words, each in text order.
+
+    ``elsewhere`` is what a structured stream has outside the final text. A word that counts in
+    one place is not told for another. At most ``MAX_IGNORED_SIGNALS`` of each kind are given.
+    """
+    looked_at = _search(reading.text)
+    strays = tuple(_strays(reading, elsewhere))
+    found = (
+        _reports(looked_at, preferred),
+        (stray for stray in strays if stray.what == "report"),
+        _promises(looked_at, complete_word),
+        (stray for stray in strays if stray.what == "promise"),
+        _words(looked_at, {*reading.completion, *reading.clarification}),
+    )
+    return tuple(entry for entries in found for entry in islice(entries, MAX_IGNORED_SIGNALS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SignalSearch:
+    text: str
+    lowered: str
+    fences: tuple[Span, ...]
+    blocks: tuple[StatusBlock, ...]
+    holes: tuple[Span, ...]
+    """Fences, blocks and tags of promises."""
+    apart: MaskedText
+    """As the readers of prose take it."""
+
+    def entry(self, what: SignalKind, span: Span, why: str) -> IgnoredSignal:
+        start, end = span
+        line = self.text.count("\n", 0, start) + 1
+        return IgnoredSignal(what=what, text=_short(self.text[start:end]), line=line, why=why)
+
+    def line_entry(self, what: SignalKind, offset: int, why: str) -> IgnoredSignal:
+        return self.entry(what, line_around(self.text, offset), why)
+
+
+def _search(text: str) -> _SignalSearch:
+    lowered = lower(text)
+    fences = fence_spans(text)
+    blocks = find_blocks(text, lowered)
+    tags = find_promise_tags(text)
+    parting = (*fences, *(block.span for block in blocks))
+    return _SignalSearch(
+        text=text,
+        lowered=lowered,
+        fences=fences,
+        blocks=blocks,
+        holes=merge_spans((*parting, *(tag.span for tag in tags))),
+        apart=mask_non_prose(text, lowered, parting, tags),
+    )
+
+
+def _short(text: str) -> str:
+    return shorten(text[: _SHOWN * 4], _SHOWN)
+
+
+_SHOWN = 100
+
+_NAMES = {ReportKind.RALPH_STATUS: "RALPH_STATUS", ReportKind.CLARITY_STATUS: "CLARITY_STATUS"}
+
+
+def _reports(looked_at: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
+    chosen = choose_block(looked_at.blocks, preferred=preferred)
+    for block in looked_at.blocks:
+        if chosen is not None and block is chosen[0]:
+            continue
+        if parse_block(block) is None:
+            why = reason_unparsed(block)
+        elif not block.is_closed:
+            why = "it is cut off, and a whole one follows it"
+        elif chosen is not None and block.kind is not chosen[0].kind:
+            why = f"{_NAMES[chosen[0].kind]} is the block that is read here"
+        else:
+            why = "a later one counts"
+        yield looked_at.entry("report", block.span, why)
+    for span, why in quoted_block_starts(looked_at.text, looked_at.lowered):
+        yield looked_at.entry("report", span, why)
+    yield from _bare_fields(looked_at, preferred)
+
+
+def _bare_fields(looked_at: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
+    """Fields of a report with no beginning before them."""
+    blocks = [block.span for block in looked_at.blocks]
+    hits = LiteralHits(looked_at.lowered, ("exit_signal", "exit signal"))
+    position = 0
+    while (hit := hits.next_from(position)) is not None:
+        start, end = line_around(looked_at.text, hit)
+        is_field = is_known_field_line(looked_at.text[start:end])
+        if is_field and not is_inside(blocks, hit):
+            why = f"no line ---{_NAMES[preferred]}--- begins a block before it"
+            yield looked_at.entry("report", (start, end), why)
+        position = end + 1
+
+
+def _promises(looked_at: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
+    text = looked_at.text
+    tags = find_promise_tags(text)
+    for tag in tags:
+        verdict = check_tag(text, tag, looked_at.fences, complete_word=complete_word)
+        if isinstance(verdict, str):
+            yield looked_at.entry("promise", tag.span, verdict)
+    spans = [tag.span for tag in tags]
+    for mark in _ANY_TAG.finditer(looked_at.lowered):
+        if is_inside(spans, mark.start()):
+            continue
+        written = text[mark.start() : mark.end()]
+        if written != mark.group():
+            why = "the tag is not written in small letters"
+        else:
+            why = "its tag has no beginning" if "/" in written else "its tag has no end near it"
+        yield looked_at.line_entry("promise", mark.start(), why)
+    yield from _bare_words(looked_at, complete_word)
+
+
+_ANY_TAG = re.compile(r"</?promise>")
+
+
+def _bare_words(looked_at: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
+    """The word of completion on a line of its own, without its tag."""
+    hits = LiteralHits(looked_at.text, (complete_word,))
+    position = 0
+    while (hit := hits.next_from(position)) is not None:
+        start, end = line_around(looked_at.text, hit)
+        is_alone = looked_at.text[start:end].strip(" \t*_`#.!:") == complete_word
+        if is_alone and not is_inside(looked_at.holes, hit):
+            why = f"it counts only as <promise>{complete_word}</promise>"
+            yield looked_at.entry("promise", (start, end), why)
+        position = end + 1
+
+
+def _words(looked_at: _SignalSearch, counted: set[str]) -> Iterator[IgnoredSignal]:
+    tags = [tag.span for tag in find_promise_tags(looked_at.text)]
+    apart = merge_spans((*tags, *(block.span for block in looked_at.blocks)))
+    ends = [end for _, end in apart]
+    for fence in looked_at.fences:
+        following = bisect_right(ends, fence[0])
+        if following == len(apart) or apart[following][0] >= fence[1]:
+            yield from _quoted_words(looked_at, fence, "a code fence", counted)
+    prose = looked_at.apart
+    for start, end in matching_stretches(prose.text, prose.lowered, prose.holes, PHRASE_FILTER):
+        yield from _stretch_words(looked_at, (start, end), counted)
+
+
+def _stretch_words(
+    looked_at: _SignalSearch, span: Span, counted: set[str]
+) -> Iterator[IgnoredSignal]:
+    start, end = span
+    stretch = looked_at.apart.text[start:end]
+    left, quotes = mask_quotes(stretch)
+    searched = lower(left)
+    prose = to_prose(stretch, ())
+    position = 0
+    gone: set[str] = set()
+    for use in find_phrase_matches(prose):
+        # The prose is shorter than the text; its words stand there in the same order.
+        word = prose[use.start : use.end].split()[0]
+        hit = -1 if word in gone else searched.find(word, position)
+        if hit >= 0:
+            position = hit + 1
+        else:
+            gone.add(word)
+        if use.why_not and use.name not in counted:
+            why = f"{use.name}: {use.why_not}"
+            yield looked_at.line_entry("word", start + max(0, position - 1), why)
+    for (quote_start, quote_end), what in quotes:
+        quote = (start + quote_start, start + quote_end)
+        yield from _quoted_words(looked_at, quote, what, counted)
+
+
+def _quoted_words(
+    looked_at: _SignalSearch, span: Span, what: str, counted: set[str]
+) -> Iterator[IgnoredSignal]:
+    """The phrases in something that is no prose, each once."""
+    start, end = span
+    lowered = looked_at.apart.lowered
+    if PHRASE_FILTER.shape.search(lowered, start, end) is None:
+        return
+    quoted = _BARE.sub(" ", lowered[start:end]).strip()
+    names = dict.fromkeys(use.name for use in find_phrase_matches(quoted) if not use.why_not)
+    for name in names:
+        if name not in counted:
+            yield looked_at.entry("word", span, f"{name}: it stands in {what}")
+
+
+_BARE = re.compile(r"[*`\"'>|\u2018\u2019\u201c\u201d\u00ab\u00bb]+|~~")
+
+
+def _strays(reading: ParsedOutput, elsewhere: Sequence[MisplacedSignal]) -> Iterator[IgnoredSignal]:
+    """What stands outside the final text, but for an earlier report that is used."""
+    problems = () if reading.report is None else reading.report.problems
+    used = None
+    if any(problem.code == "report-not-final" for problem in problems):
+        own = (
+            one for one in reversed(elsewhere) if one.where == EARLIER_TEXT and one.what == "report"
+        )
+        used = next(own, None)
+    for one in elsewhere:
+        if one is not used:
+            why = f"it stands in {one.where} (line {one.line} of the stream)"
+            yield IgnoredSignal(what=one.what, text=_short(one.text), line=None, why=why)

@@ -1,0 +1,220 @@
+"""What an agent's printed output says, all of it at once (SPEC §5).
+
+It exists so that every caller, engine and ``ralph read`` alike, reads in the same order and from
+the same text. It must never know how the output was captured nor what is made of the reading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.failures import find_error_lines, normalise_error
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
+from ralph_ls.core.agent.signals.phrases import PHRASE_FILTER, find_clarification, find_completion
+from ralph_ls.core.agent.signals.promises import (
+    find_promise_tags,
+    find_promises,
+    first_promise_by_priority,
+)
+from ralph_ls.core.agent.signals.prose import mask_non_prose, to_filtered_prose
+from ralph_ls.core.agent.signals.question import MAX_QUESTION_CHARACTERS, find_question, shorten
+from ralph_ls.core.agent.signals.status_block import choose_report, find_blocks
+from ralph_ls.core.agent.text import clean_text, fence_spans, lower, merge_spans
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import (
+    AgentFailure,
+    Promise,
+    PromiseKind,
+    Report,
+    ReportKind,
+    ReportProblem,
+    Usage,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedOutput:
+    """What one iteration's output says; a claim in every part of it."""
+
+    text: str
+    """The final text: escape codes gone, newlines ``\\n``. For plain text, what was printed."""
+    report: Report | None
+    promises: tuple[Promise, ...]
+    """Every one that counts, in text order; the loop checks them in R's order (R4)."""
+    errors: tuple[str, ...]
+    """Error lines as written, trimmed: those of the text, then those of stderr."""
+    error_patterns: tuple[str, ...]
+    """The errors normalised, each once, in order: what two iterations are compared by."""
+    completion: tuple[str, ...]
+    """Names of the distinct completion phrases outside blocks."""
+    clarification: tuple[str, ...]
+    confidence: int
+    """+50 for a report, +10 for each completion phrase (A15)."""
+    question: str = ""
+    """What the agent asked at its end in plain words, with no promise or report that asks."""
+    usage: Usage | None = None
+    """From here on only what structured output can tell."""
+    session_id: str | None = None
+    model: str | None = None
+    failed: bool = False
+    why: str = ""
+    """How the agent failed, in words; empty where it did not."""
+    failure: AgentFailure | None = None
+    denied_tools: tuple[str, ...] | None = None
+    limit: AccountLimit | None = None
+
+
+def parse_output(
+    stdout: bytes,
+    stderr: str = "",
+    *,
+    dialect: Dialect = Dialect.TEXT,
+    mapping: JsonLinesConfig | None = None,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> ParsedOutput:
+    """Read the whole output of an agent that writes in ``dialect``; any bytes give a reading."""
+    final = decode_output(stdout, dialect=dialect, mapping=mapping)
+    return parse_result(final, stderr, preferred=preferred, complete_word=complete_word)
+
+
+def decode_output(
+    stdout: bytes, *, dialect: Dialect, mapping: JsonLinesConfig | None = None
+) -> AgentResult:
+    """Decode the whole output of an agent; ``mapping`` is that of ``Dialect.JSONL``."""
+    decoder = decoder_for(dialect, mapping=mapping)
+    for start in range(0, len(stdout), _PIECE):
+        decoder.feed(stdout[start : start + _PIECE])
+    decoder.finish()
+    return decoder.final()
+
+
+def parse_result(
+    final: AgentResult,
+    stderr: str = "",
+    *,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> ParsedOutput:
+    """Read a decoded stream: signals from its final text, errors also from what it marks as such.
+
+    A report that stands only in an earlier text of the agent's own is used with the problem
+    ``report-not-final``; a promise there is none (SPEC §5). Where the agent failed, what it said on
+    the way is not what it came to.
+    """
+    reading = parse_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
+    report = reading.report
+    if report is None and final.earlier and not final.failed:
+        report = choose_report(find_blocks(clean_text(final.earlier)), preferred=preferred)
+        if report is not None:
+            problems = (*report.problems, _NOT_FINAL)
+            report = report.model_copy(update={"problems": problems})
+    errors = tuple(dict.fromkeys((*final.errors, *reading.errors)))
+    question = reading.question or shorten(clean_text(final.asked), MAX_QUESTION_CHARACTERS)
+    return replace(
+        reading,
+        report=report,
+        question="" if _asks_by_signal(report, reading.promises) else question,
+        errors=errors,
+        error_patterns=tuple(dict.fromkeys(map(normalise_error, errors))),
+        confidence=_confidence(report, reading.completion),
+        usage=final.usage,
+        session_id=final.session_id,
+        model=final.model,
+        failed=final.failed,
+        why=final.why,
+        failure=final.failure,
+        denied_tools=final.denied_tools,
+        limit=final.limit,
+    )
+
+
+def parse_text(
+    stdout: str,
+    stderr: str = "",
+    *,
+    preferred: ReportKind = ReportKind.RALPH_STATUS,
+    complete_word: str = "COMPLETE",
+) -> ParsedOutput:
+    """Read the output of an agent that prints plain text; any text gives a reading.
+
+    ``preferred`` is the profile's own block, ``complete_word`` its ``promise.complete`` (I11).
+    Report, promises and words come from stdout alone, errors from both (SPEC §5).
+    """
+    text = clean_text(stdout)
+    lowered = lower(text)
+    fences = fence_spans(text)
+    blocks = find_blocks(text, lowered)
+    tags = find_promise_tags(text)
+    report = choose_report(blocks, preferred=preferred)
+    errors = find_error_lines(text, lowered) + find_error_lines(clean_text(stderr))
+    promises = find_promises(text, tags, fences, complete_word=complete_word)
+    parting = (*fences, *(block.span for block in blocks))
+    apart = mask_non_prose(text, lowered, parting, tags)
+    prose = to_filtered_prose(apart.text, apart.lowered, apart.holes, PHRASE_FILTER)
+    completion = find_completion(prose)
+    return ParsedOutput(
+        text=text,
+        report=report,
+        promises=promises,
+        errors=errors,
+        error_patterns=tuple(dict.fromkeys(map(normalise_error, errors))),
+        completion=completion,
+        clarification=find_clarification(prose),
+        confidence=_confidence(report, completion),
+        question=""
+        if _asks_by_signal(report, promises)
+        else find_question(text, merge_spans((*parting, *(tag.span for tag in tags)))),
+    )
+
+
+def to_json(reading: ParsedOutput) -> dict[str, object]:
+    """Give the reading in the shape of ``ralph read --json`` (SPEC §12).
+
+    Of several promises the one that is checked first is shown. What only structured output can
+    tell (limit, usage, session, failure) is null or false for plain text.
+    """
+    report, promise = reading.report, first_promise_by_priority(reading.promises)
+    usage, limit = reading.usage, reading.limit
+    resets_at = None if limit is None or limit.resets_at is None else to_wire_time(limit.resets_at)
+    return {
+        "text": reading.text,
+        "report": None if report is None else report.model_dump(mode="json", by_alias=True),
+        "promise": None if promise is None else promise.model_dump(mode="json", by_alias=True),
+        "errors": list(reading.errors),
+        "words": {
+            "completion": list(reading.completion),
+            "clarification": list(reading.clarification),
+        },
+        "confidence": reading.confidence,
+        "limit": None if limit is None else {"resetsAt": resets_at},
+        "usage": None
+        if usage is None
+        else usage.model_dump(mode="json", by_alias=True, exclude={"estimated"}),
+        "sessionId": reading.session_id,
+        "failed": reading.failed,
+    }
+
+
+def _asks_by_signal(report: Report | None, promises: tuple[Promise, ...]) -> bool:
+    if any(promise.kind is PromiseKind.DECIDE for promise in promises):
+        return True
+    return report is not None and (
+        report.clarification_needed or report.status == "NEEDS_CLARIFICATION"
+    )
+
+
+def _confidence(report: Report | None, completion: tuple[str, ...]) -> int:
+    return _CONFIDENCE_OF_REPORT * (report is not None) + _CONFIDENCE_OF_WORD * len(completion)
+
+
+_PIECE = 1 << 20
+_CONFIDENCE_OF_REPORT = 50
+_CONFIDENCE_OF_WORD = 10
+
+_NOT_FINAL = ReportProblem(
+    code="report-not-final",
+    message="the report stands in an earlier text; the agent's last one has none",
+)

@@ -1,0 +1,155 @@
+"""What is left of an agent's stream when it has ended: the facts that the loop goes on with.
+
+Whether a failure that ``codex`` tells is the limit of an account, and when it is lifted.
+
+Its events have no field for either: the error's own message, which the program itself makes, is
+all there is. So only that is read, never what an agent or a tool said. It must never read a clock.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from ralph_ls.protocol.run.report import AgentFailure, Usage
+
+if TYPE_CHECKING:
+    # The loop and its viewers deal with what is left alone, and need not wait for the decoders.
+    from ralph_ls.core.agent.messages import AgentMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountLimit:
+    """The agent's account is at its limit, says its own structured output (SPEC §5 "Limits").
+
+    At most one of the three is known. What is none of a moment on its own becomes one by the time
+    at which it was told: see ``reset_time``.
+    """
+
+    resets_at: datetime | None = None
+    """With its time zone."""
+    resets_in: float | None = None
+    """Seconds from when the agent said so."""
+    resets_locally: datetime | time | None = None
+    """By the clock on the wall where the agent ran: without a zone, perhaps without a day."""
+
+
+def reset_time(limit: AccountLimit, told_at: datetime) -> datetime | None:
+    """When the limit is lifted; None where the agent did not say.
+
+    ``told_at`` is when it said so, in the time zone in which it ran. A time without a day is the
+    next such time.
+    """
+    told = limit.resets_locally
+    if isinstance(told, datetime):
+        return told.replace(tzinfo=told_at.tzinfo)
+    if told is not None:
+        moment = datetime.combine(told_at.date(), told, told_at.tzinfo)
+        return moment if moment > told_at else moment + timedelta(days=1)
+    if limit.resets_in is not None:
+        return told_at + timedelta(seconds=limit.resets_in)
+    return limit.resets_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
+    """A decoded stream as a whole; for plain text only ``text`` is known."""
+
+    text: str = ""
+    """The final text of the main agent, as it came: signals are read from it and nothing else."""
+    earlier: str = ""
+    """The last text before it that holds a status block, else empty."""
+    asked: str = ""
+    """What the agent asked through a tool of its own, where it did nothing more after that."""
+    errors: tuple[str, ...] = ()
+    """Lines of error events and of tool results that the stream marks as failed."""
+    usage: Usage | None = None
+    """Of this process alone; input tokens are those that no cache gave."""
+    session_cost_usd: float | None = None
+    """The cost of the whole session, with what it had before it was resumed."""
+    session_usage: Usage | None = None
+    """The counts of the whole session, where that is how the agent counts."""
+    session_id: str | None = None
+    model: str | None = None
+    failed: bool = False
+    """The agent says that it failed, or its stream has no end."""
+    why: str = ""
+    """How it failed, in words; empty where it did not."""
+    failure: AgentFailure | None = None
+    """Which failure that is, by the agent's own structured output; None where it does not say."""
+    denied_tools: tuple[str, ...] | None = None
+    """A tool's name for each call that was not permitted; None where the stream cannot tell."""
+    limit: AccountLimit | None = None
+
+
+class Decoder(Protocol):
+    """Reads the standard output of one agent process."""
+
+    def feed(self, data: bytes) -> list[AgentMessage]:
+        """Take the next bytes; give the messages that they complete."""
+        ...
+
+    def finish(self) -> list[AgentMessage]:
+        """Give what a last line without an end holds; idempotent."""
+        ...
+
+    def final(self) -> AgentResult:
+        """What the stream comes to, as far as it was read."""
+        ...
+
+
+def find_account_limit(message: str) -> AccountLimit | None:
+    """The limit that the message of a failure tells; None where it tells another failure.
+
+    Known are: a status 429; ``You've hit your usage limit. … try again at 3:04 PM.`` (or ``at Nov
+    25th, 2026 3:04 PM``, both by the clock on the wall); ``Rate limit reached … try again in 11s``
+    and ``in 3 days 4 hours``.
+    """
+    if _IS_LIMIT.search(message) is None:
+        return None
+    at = _AT.search(message)
+    if at is not None:
+        return AccountLimit(resets_locally=_moment(at))
+    after = _IN.search(message)
+    seconds = None if after is None else _seconds(after[1])
+    return AccountLimit(resets_in=seconds if seconds is not None and seconds <= _LONGEST else None)
+
+
+def _moment(found: re.Match[str]) -> datetime | time | None:
+    hour = int(found["hour"]) % 12 + (12 if found["half"].lower() == "p" else 0)
+    try:
+        clock = time(hour, int(found["minute"]))
+        if found["month"] is None:
+            return clock
+        month = _MONTHS.index(found["month"].lower()) + 1
+        return datetime.combine(date(int(found["year"]), month, int(found["day"])), clock)
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> float:
+    return sum(float(part[1]) * _SECONDS[part[2].lower()] for part in _PART.finditer(text))
+
+
+_LONGEST = 366 * 86400.0
+"""Seconds; no limit lasts longer, and what says so is not believed."""
+
+_IS_LIMIT = re.compile(
+    r"\blast status: 429\b|\b429 Too Many Requests\b|\busage limit\b|\brate limit reached\b",
+    re.IGNORECASE,
+)
+
+_AT = re.compile(
+    r"\btry again at "
+    r"(?:(?P<month>[a-z]{3})[a-z]* (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4}),? )?"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d) (?P<half>[ap])m\b",
+    re.IGNORECASE,
+)
+
+_AMOUNT = r"\d{1,9}(?:\.\d{1,9})? ?(?:ms|[dhms])"
+_IN = re.compile(rf"\btry again in ((?:{_AMOUNT}[a-z]*(?:,? and |,? )?)+)", re.IGNORECASE)
+_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|[dhms])", re.IGNORECASE)
+_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

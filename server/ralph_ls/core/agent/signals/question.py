@@ -1,0 +1,101 @@
+"""What an agent asked at its very end, in plain words instead of a signal.
+
+It exists because such an agent waits for nobody: the loop goes on without an answer, and a person
+wants to know. It must never know what a question leads to; it is no signal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ralph_ls.core.agent.signals.phrases import find_clarification
+from ralph_ls.core.agent.signals.prose import to_prose
+from ralph_ls.core.agent.text import Span
+
+MAX_QUESTION_CHARACTERS = 500
+
+
+def find_question(text: str, holes: Sequence[Span]) -> str:
+    """Give the question in the last paragraph outside the holes; empty where it does not ask.
+
+    The paragraph asks if it ends with a question mark, or if a clarification phrase counts in it.
+    Of it the sentences that ask are given, on one line and without emphasis, cut between words.
+    What is only polite, such as "anything else?", is no question. ``holes`` are code fences,
+    status blocks and promises, sorted and apart from each other.
+    """
+    paragraph = _last_paragraph(text, holes)
+    if _END_OF_QUESTION.search(paragraph) is None and not find_clarification(
+        to_prose(paragraph, ())
+    ):
+        return ""
+    asking = (sentence for sentence in _SENTENCES.split(paragraph) if _asks(sentence))
+    return shorten(" ".join(asking).replace("**", ""), MAX_QUESTION_CHARACTERS)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Give a text on one line with at most so many characters, cut between words."""
+    line = " ".join(text[: limit * 4].split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}\u2026"
+
+
+_LONGEST_PARAGRAPH = 4_000
+_GAP = re.compile(r"\n[^\S\n]*\n")
+_BESIDES = re.compile(
+    r"\s*(?:\#{1,6}[ \t][^\n]*|[-*_=\u2013\u2014]{2,}|[*_]{0,2}[^\n:]{1,40}:[*_]{0,2})\s*"
+)
+"""A heading, a rule, or the label of what comes next: they end no paragraph."""
+
+_NOT_SAID = re.compile(
+    r"^[^\S\n]*(?:>[^\n]*|\|[^\n]*|(?:[-*+]|\d{1,9}[.)])[^\S\n]+\[[^\]\n]?\][^\n]*)$", re.MULTILINE
+)
+"""Block quotes, tables and check lists."""
+
+_END_OF_QUESTION = re.compile(r"[?\uff1f][!?\uff1f]*[)\]*_]*\s*\Z")
+_SENTENCES = re.compile(
+    r"(?<=[.!?][)*_])\s+|(?<=[\u3002\uff01\uff1f])"
+    r"|(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s+|\n(?=[^\S\n]*[-*+][^\S\n])"
+)
+
+COURTESY_PHRASES = {
+    "anything-else": re.compile(r"\banything else\b|\bsomething else (?:i can|you)\b"),
+    "can-i-help": re.compile(r"\bhow (?:else )?(?:can|may) i (?:help|assist)\b"),
+    "what-next": re.compile(
+        r"\bwhat (?:would you like|do you want|should i|shall i|shall we|should we)"
+        r" (?:me )?(?:to )?(?:do|work on|tackle|look at|pick up|build) next\b"
+        r"|\bwhat(?:'s| is) next\b|\bready for the next (?:task|step|one)\b"
+    ),
+    "any-questions": re.compile(
+        r"\b(?:any|have) (?:\w+ )?(?:questions|thoughts|feedback|comments)\b"
+    ),
+    "does-that-help": re.compile(
+        r"\b(?:does|did|do) (?:that|this|it) (?:help|make sense|look (?:good|ok|okay|right)|work)\b"
+        r"|\b(?:sounds?|looks?) (?:good|ok|okay|right) *(?:to you *)?\?|\bmakes? sense *\?"
+    ),
+}
+"""What agents ask out of habit, each with a name; over a sentence in lower case."""
+
+
+def _last_paragraph(text: str, holes: Sequence[Span]) -> str:
+    end = len(text)
+    for hole_start, hole_end in (*reversed(holes), (0, 0)):
+        rest = text[max(hole_end, end - _LONGEST_PARAGRAPH) : end]
+        for paragraph in reversed(_GAP.split(rest)):
+            said = _NOT_SAID.sub("", paragraph).strip()
+            if said and _BESIDES.fullmatch(said) is None:
+                return said
+            if paragraph.strip() and not said:
+                return ""
+        end = hole_start
+    return ""
+
+
+def _asks(sentence: str) -> bool:
+    is_question = _END_OF_QUESTION.search(sentence) is not None
+    if not is_question and not find_clarification(to_prose(sentence, ())):
+        return False
+    lowered = " ".join(sentence.lower().replace("\u2019", "'").split())
+    return not any(courtesy.search(lowered) for courtesy in COURTESY_PHRASES.values())
