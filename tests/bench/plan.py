@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 
 from markdown_it import MarkdownIt
 
-from ralph_ls.core.plan.changes import find_change
-from ralph_ls.core.plan.markdown import parse, reparse
-from ralph_ls.core.plan.model import Parsed
-from ralph_ls.core.plan.select import count
+from ralph_ls.core.plan.diff.text_diff import find_text_change
+from ralph_ls.core.plan.model import ParsedPlan
+from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
+from ralph_ls.core.plan.queries import count_tasks
 from tests.bench.figures import Figure
 
 N_TASKS = 10_000
@@ -30,9 +30,9 @@ def measure() -> Iterator[Figure]:
     """The best of some rounds each, but the median of the keys."""
     text = _plan()
     theirs = _seconds(lambda: MarkdownIt().parse(text), n_rounds=1)
-    whole = _seconds(lambda: _ask(parse(text)))
-    made = _seconds(lambda: _make(parse(text)))
-    parsed = parse(text)
+    whole = _seconds(lambda: _ask(parse_markdown(text)))
+    made = _seconds(lambda: _make(parse_markdown(text)))
+    parsed = parse_markdown(text)
     if len(parsed.plan.tasks) != N_TASKS or len(tuple(parsed.plan.tasks)) != N_TASKS:
         raise RuntimeError(f"{len(parsed.plan.tasks)} tasks were read instead of {N_TASKS}")
     keys = _keys(text)
@@ -65,21 +65,21 @@ def measure() -> Iterator[Figure]:
     )
 
 
-def _ask(parsed: Parsed) -> None:
-    count(parsed.plan)
+def _ask(parsed: ParsedPlan) -> None:
+    count_tasks(parsed.plan)
     len(parsed.plan.tasks)
     len(parsed.problems)
 
 
-def _make(parsed: Parsed) -> None:
+def _make(parsed: ParsedPlan) -> None:
     parsed.plan.by_id()
 
 
-def _make_again(parsed: Parsed) -> float:
+def _make_again(parsed: ParsedPlan) -> float:
     """Seconds to make every task after a letter was typed in the middle of a plan."""
     middle = N_TASKS // 2
     at = parsed.plan.tasks[middle].end
-    typed = reparse(parsed, (at, at, "x"))
+    typed = reparse_markdown(parsed, (at, at, "x"))
     before = time.perf_counter()
     _make(typed)
     return time.perf_counter() - before
@@ -88,14 +88,14 @@ def _make_again(parsed: Parsed) -> float:
 def _keys(text: str) -> list[float]:
     """Seconds from a letter typed into some task to the counts, finding out where it is too."""
     chance = random.Random(2)
-    parsed = parse(text)
+    parsed = parse_markdown(text)
     times = []
     for _ in range(N_KEYS):
         at = chance.randrange(len(text))
         typed = f"{text[:at]}x{text[at:]}"
         before = time.perf_counter()
-        parsed = reparse(parsed, find_change(text, typed))
-        count(parsed.plan)
+        parsed = reparse_markdown(parsed, find_text_change(text, typed))
+        count_tasks(parsed.plan)
         times.append(time.perf_counter() - before)
         text = typed
     return times

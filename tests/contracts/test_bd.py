@@ -16,9 +16,14 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.beads.answers import read_answer, read_error, read_object
-from ralph_ls.core.plan.beads.issues import Issue, read_issue
-from ralph_ls.core.plan.beads.versions import keeps_close_reasons, read_version
+from ralph_ls.core.plan.formats.beads.bd_output import (
+    keeps_close_reasons,
+    read_error,
+    read_object,
+    read_output,
+    read_version,
+)
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue, read_issue
 from tests.fakes.bd import install, seed
 
 SHAPES = ("bare", "items", "data")
@@ -48,7 +53,7 @@ class Program:
     def ask(self, *words: str) -> list[Mapping[str, Any]]:
         done = self.run(*words)
         assert done.returncode == 0, done.stderr
-        answer = read_answer(done.stdout)
+        answer = read_output(done.stdout)
         assert (answer.error, answer.oddities) == (None, ())
         return list(answer.items)
 
@@ -56,7 +61,7 @@ class Program:
         (made,) = self.ask("create", title, *words)
         return str(made["id"])
 
-    def show(self, issue_id: str) -> Issue:
+    def show(self, issue_id: str) -> BeadsIssue:
         (shown,) = self.ask("show", issue_id)
         issue, oddities = read_issue(shown)
         assert issue is not None

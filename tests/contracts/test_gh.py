@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.request import read_issue
+from ralph_ls.core.plan.formats.request import read_github_issue
 from ralph_ls.protocol.plan import IssueReference, read_reference
 from ralph_ls.store.external.gh import (
     FIELDS,
@@ -123,7 +123,7 @@ def test_only_the_fields_that_were_asked_for_are_told(make: Any) -> None:
     words = ("issue", "view", "12", f"--repo={program.named('ada/invoice', 12).repository}")
     done = program.run(*words, "--json", ",".join(FIELDS))
     assert set(json.loads(done.stdout)) == set(FIELDS)
-    assert read_issue(done.stdout) is not None
+    assert read_github_issue(done.stdout) is not None
     assert done.stderr == ""
 
 
@@ -142,7 +142,7 @@ def test_a_pull_request_is_told_by_its_address(make: Any) -> None:
         "--json",
         ",".join(FIELDS),
     )
-    issue = read_issue(done.stdout)
+    issue = read_github_issue(done.stdout)
     assert issue is not None
     assert issue.is_pull_request
 

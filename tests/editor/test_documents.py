@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan import markdown
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind
+from ralph_ls.core.plan.parse import markdown
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.documents import SMALL_TEXT, Edit
 from ralph_ls.editor.open_document import OpenDocument
@@ -88,7 +87,7 @@ async def test_a_file_that_is_not_there_is_not_looked_at(desk: Desk, view: View)
     assert (seen.text, seen.file) == ("", FileKind.DECIDE)
     view.plan = None
     assert await desk.documents.look(view, FileKind.PLAN, whole) is None
-    assert desk.documents.seen(view, FileKind.PLAN).parsed == Parsed(plan=seen.plan)
+    assert desk.documents.seen(view, FileKind.PLAN).parsed == ParsedPlan(plan=seen.plan)
 
 
 async def test_what_is_no_file_is_not_waited_for(desk: Desk, view: View) -> None:
@@ -195,13 +194,13 @@ class TestParses:
     def parsed(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """The texts that are parsed from now on."""
         texts: list[str] = []
-        parse, reparse = markdown.parse, markdown.reparse
+        parse, reparse = markdown.parse_markdown, markdown.reparse_markdown
 
-        def counted(text: str, *, optional_sections: tuple[str, ...] = ()) -> Parsed:
+        def counted(text: str, *, optional_sections: tuple[str, ...] = ()) -> ParsedPlan:
             texts.append(text)
             return parse(text, optional_sections=optional_sections)
 
-        def counted_again(previous: Parsed, change: tuple[int, int, str]) -> Parsed:
+        def counted_again(previous: ParsedPlan, change: tuple[int, int, str]) -> ParsedPlan:
             texts.append(change[2])
             return reparse(previous, change)
 
@@ -233,7 +232,7 @@ class TestParses:
     async def test_two_threads_parse_one_text_once(self, parsed: list[str]) -> None:
         parses, text = Parses(), "- [ ] a task\n" * 3000
         together = threading.Barrier(4)
-        plans: list[Parsed] = []
+        plans: list[ParsedPlan] = []
 
         def work() -> None:
             together.wait()
@@ -257,7 +256,7 @@ class TestParses:
         ):  # fmt: skip
             text = text[:at] + key + text[at + (key == "") * 4 :]
             typed = parses.parse(path, text, how)
-            whole = markdown.parse(text, optional_sections=sections)
+            whole = markdown.parse_markdown(text, optional_sections=sections)
             assert (typed.plan, typed.problems) == (whole.plan, whole.problems)
             assert typed.plan.tally() == whole.plan.tally()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.editor import refreshing
 from ralph_ls.protocol.lsp.options import EditorOptions, InlayHintOptions
 from ralph_ls.protocol.run.events import EvidenceGathered, IterationStarted

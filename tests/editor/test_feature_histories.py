@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.convert import Abilities
 from ralph_ls.editor.features import diagnostics, hints, lenses

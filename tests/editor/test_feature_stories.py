@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.run.events import GuardReverted, IterationStarted
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import Baseline, TaskRef

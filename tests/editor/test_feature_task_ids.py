@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.protocol.run.events import QuestionAsked
 from ralph_ls.protocol.run.values import Phase, TaskRef
 from tests.editor.desk import Desk, Message, View, Views, picture_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES
+from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES
 from ralph_ls.editor.features.diagnostics import MOST_SHOWN
 from tests.editor.desk import Desk, View
 

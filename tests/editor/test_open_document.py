@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import PositionCodec, TextDocument
 
-from ralph_ls.core.plan.lines import lines_of
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.editor.convert import code_units
 from ralph_ls.editor.open_document import OpenDocument
 

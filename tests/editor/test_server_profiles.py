@@ -163,13 +163,13 @@ class TestIssues:
     async def test_an_engines_reading_is_believed_while_it_works(
         self, edit: StartEditor, repository: Path
     ) -> None:
-        from ralph_ls.core.plan.beads.snapshot import to_text
+        from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
         from ralph_ls.protocol.config.config import Config, ProfileName
         from tests.unit.plan.test_beads_queue import snapshot_of
 
         with made_run(repository, begun=False) as made:
             made.begin(plan="bd", config=Config(profile=ProfileName.BEADS))
-            text = to_text(snapshot_of({"id": "bd-7", "title": "From the engine"}))
+            text = snapshot_to_text(snapshot_of({"id": "bd-7", "title": "From the engine"}))
             made.files.plan_before.write_text(text, encoding="utf-8")
             editor = await edit(repository)
             await editor.subscribe(view=True, events=False)

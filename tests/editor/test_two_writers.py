@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.two_writers import CODE
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.sights import text_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan.editing.edits import block
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.task_edits import block_task
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.engine import plans
 from ralph_ls.engine.plans import set_task_aside
 from ralph_ls.engine.sources.markdown import MarkdownSource
@@ -38,7 +38,7 @@ class TestEdit:
     def test_a_task_is_known_by_the_title_that_was_read(self, tmp_path: Path) -> None:
         plan = tmp_path / "plan.md"
         plan.write_bytes(b"- [ ] half a sign: \xe4\xb8\n")
-        (task,) = parse(plans.read_plan_text(tmp_path, "plan.md")).plan.tasks
+        (task,) = parse_markdown(plans.read_plan_text(tmp_path, "plan.md")).plan.tasks
         self.aside(tmp_path, task.id)
         assert plan.read_bytes().startswith(b"- [ ] [BLOCKED] half a sign: \xe4\xb8\n  - Bl")
 
@@ -57,7 +57,7 @@ class TestEdit:
         self, tmp_path: Path, plan: str, after: str
     ) -> None:
         (tmp_path / "plan.md").write_text(plan, encoding="utf-8")
-        (task,) = parse(plan).plan.tasks
+        (task,) = parse_markdown(plan).plan.tasks
         assert self.aside(tmp_path, task.id) == after
 
     def test_link_and_mode_are_kept(self, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ class TestEdit:
         plan.write_text("- [ ] A-1: a\n", encoding="utf-8")
 
         def slowly(text: str, *arguments: str) -> str:
-            edited = block(text, *arguments)
+            edited = block_task(text, *arguments)
             if "A-2" not in text:
                 plan.write_text("- [ ] A-2: mine\n- [ ] A-1: a\n", encoding="utf-8")
             return edited
@@ -105,7 +105,7 @@ class TestEdit:
 
         def slowly(text: str, *arguments: str) -> str:
             plan.write_text(f"{text}x\n", encoding="utf-8")
-            return block(text, *arguments)
+            return block_task(text, *arguments)
 
         monkeypatch.setattr(plans, "block", slowly)
         with pytest.raises(StateUnusable, match="written again and again by somebody else"):
@@ -161,7 +161,8 @@ def test_a_task_is_followed_through_the_texts_of_a_plan() -> None:
     texts = ("- [ ] Fix logn\n- [ ] b\n", "- [ ] b\n- [ ] Fix login\n", "- [ ] Fix the login\n")
     first, second, third = texts
     was, now, later = (
-        next(task for task in parse(text).plan.tasks if "log" in task.title) for text in texts
+        next(task for task in parse_markdown(text).plan.tasks if "log" in task.title)
+        for text in texts
     )
     source = MarkdownSource(Path(), Config(), "plan.md", {})
     renamed = source.renamed(first, second)
@@ -199,7 +200,9 @@ esac
 
     def test_the_one_task_of_a_run_may_be_reworded(self, scene: Scene) -> None:
         scene.plan("Mend the part", "Another thing", files={".ralph/config.toml": PATIENT})
-        (task, _) = parse(scene.file("@fix_plan.md").read_text(encoding="utf-8")).plan.tasks
+        (task, _) = parse_markdown(
+            scene.file("@fix_plan.md").read_text(encoding="utf-8")
+        ).plan.tasks
         scene.agent(
             f"""\
 case $RALPH_START in
@@ -328,7 +331,7 @@ def test_optional_tasks_are_taken_where_that_is_wanted() -> None:
 
 
 def test_one_that_alone_is_to_be_done_is_required() -> None:
-    (_, later) = parse(LATER).plan.tasks
+    (_, later) = parse_markdown(LATER).plan.tasks
     facts = source_for(task=later.id).facts(LATER)
     assert facts.counts.open_required == 1
     assert facts.next_task == TaskRef(id=later.id, title="Dark mode")

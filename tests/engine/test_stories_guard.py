@@ -216,7 +216,7 @@ def test_with_the_guard_off_nothing_is_put_back(shop: Shop) -> None:
 
 def test_what_a_person_does_meanwhile_is_theirs(shop: Shop) -> None:
     """A person passes a story and changes criteria; the agent's own illegal move goes back."""
-    from ralph_ls.core.plan.stories import edits
+    from ralph_ls.core.plan.formats.stories import edits
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import edit_as_user
     from ralph_ls.store.run.lock import read_owner

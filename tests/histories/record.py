@@ -37,7 +37,7 @@ from ralph_ls.core.loop.inputs import (
     WorkUndone,
 )
 from ralph_ls.core.loop.state import LoopState
-from ralph_ls.core.plan.closing.checks import Verification
+from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
 from tests.conftest import GIT_CONFIG
 from tests.contracts.pieces import PIECES
@@ -441,7 +441,7 @@ class _Cleaner:
         return f"command-{self._n_commands:04d}"
 
 
-def _timed(verification: Verification) -> Verification:
+def _timed(verification: TaskVerification) -> TaskVerification:
     checked = tuple(replace(one, seconds=0.125) for one in verification.checked)
     return replace(verification, checked=checked)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.parsing import check_plan, parse_plan
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.config_file import load_settings

@@ -27,7 +27,7 @@ from ralph_ls.core.loop.machine.run_flow import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.machine.transitions import INPUTS, TAKE_UP, TRANSITIONS
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.loop.rules.breaker import BreakerFacts, close_by_reset, count_iteration
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.config.agent import AgentConfig, ToolsConfig
 from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.errors import ConfigError, FromInside
@@ -153,7 +153,7 @@ class TestReadme:
 
     def test_the_plan_that_it_shows_is_one(self) -> None:
         (block,) = fences(README, "markdown")
-        parsed = parse(block)
+        parsed = parse_markdown(block)
         assert [task.state for task in parsed.plan.tasks] == [TaskState.TODO] * 2
         assert parsed.problems == ()
 
@@ -166,7 +166,7 @@ class TestReadme:
         (tmp_path / "@fix_plan.md").write_text(plan, encoding="utf-8")
         ended = shell(tmp_path, loop)
         assert ended.returncode == 0, ended.stdout + ended.stderr
-        tasks = parse(read(tmp_path / "@fix_plan.md")).plan.tasks
+        tasks = parse_markdown(read(tmp_path / "@fix_plan.md")).plan.tasks
         assert {task.state for task in tasks} == {TaskState.DONE}
         assert git(tmp_path, "log", "--format=%s").splitlines() == [
             task.title for task in reversed(tasks)

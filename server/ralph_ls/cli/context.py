@@ -45,7 +45,7 @@ class Place:
     def has_plan(self) -> bool:
         """Whether the plan lies here that ``ralph run`` would take, and could work on."""
         from ralph_ls.core.loop.profiles import profile_of
-        from ralph_ls.core.plan.kinds import PlanKind
+        from ralph_ls.core.plan.model import PlanKind
 
         config = self._settings()
         kind = profile_of(config.profile).plan_kind
@@ -61,7 +61,7 @@ class Place:
         Raises ``PlanMissing`` where there is none.
         """
         from ralph_ls.core.loop.profiles import profile_of
-        from ralph_ls.core.plan.kinds import PlanKind
+        from ralph_ls.core.plan.model import PlanKind
         from ralph_ls.store.project.plan_file import BD, find_plan_location
 
         found = self.find_run()

@@ -29,11 +29,10 @@ from ralph_ls.core.loop.rules.gate import (
     foreign_signals,
     gate_words,
 )
-from ralph_ls.core.plan.checking.checks import to_problems
-from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.core.plan.model import Parsed
-from ralph_ls.core.plan.parsing import check_plan, parse_plan
-from ralph_ls.core.plan.wire import to_json as plan_to_json
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.lint.checks import plan_problems
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
+from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.engine.agent_choice import adapter_of
 from ralph_ls.engine.known_agents import DESCRIPTIONS
 from ralph_ls.engine.usage_files import mapping_of
@@ -183,14 +182,14 @@ def _plan_settings() -> Config:
         return Config()
 
 
-def _with_checks(parsed: Parsed, text: str, kind: PlanKind, config: Config) -> Parsed:
+def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> ParsedPlan:
     """The plan with what its checks found beside its other problems, by line."""
-    found = to_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
+    found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
     problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
 
 
-def _show_plan(parsed: Parsed) -> None:
+def _show_plan(parsed: ParsedPlan) -> None:
     section = None
     for task in parsed.plan.tasks:
         if task.section != section:

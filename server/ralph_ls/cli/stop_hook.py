@@ -49,9 +49,9 @@ def _answer() -> HookAnswer | None:
     root = _root_of_run(text)
     if root is None:
         return None
-    from ralph_ls.core.plan.stories.verdict import (
-        Stop,
-        judge,
+    from ralph_ls.core.plan.formats.stories.stop_verdict import (
+        StopAttempt,
+        judge_stop,
         read_hook_input,
         snapshot_path,
         snapshot_text,
@@ -85,8 +85,8 @@ def _answer() -> HookAnswer | None:
     before, kept = snapshot_text(active), snapshot_path(active)
     if kept is not None:
         before = _text_of(root / kept)
-    return judge(
-        Stop(
+    return judge_stop(
+        StopAttempt(
             active=active,
             n_active=stops.n_active,
             path=path,

@@ -137,7 +137,7 @@ class Columns:
         return self.range(line, 0, len(text))
 
     def _position(self, offset: int) -> types.Position:
-        from ralph_ls.core.plan.lines import lines_of
+        from ralph_ls.core.plan.parse.lines import lines_of
 
         line, begin = 0, 0
         for number, (start, _) in enumerate(lines_of(self._text)):
@@ -151,7 +151,7 @@ class Columns:
 
     def _line(self, line: int) -> str:
         if self._lines is None:
-            from ralph_ls.core.plan.lines import lines_of
+            from ralph_ls.core.plan.parse.lines import lines_of
 
             self._lines = [text for _, text in lines_of(self._text)]
         return self._lines[line] if line < len(self._lines) else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph_ls.core.plan.model import Parsed
+    from ralph_ls.core.plan.model import ParsedPlan
 
 PATIENCE = 30.0
 """Seconds that ``bd`` gets."""
@@ -24,14 +24,14 @@ class IssuesSeen:
 
     text: str
     """Of a snapshot; empty where they cannot be read."""
-    parsed: Parsed
+    parsed: ParsedPlan
     signs: tuple[object, ...]
     """What differs when they have to be read again."""
 
 
 def read_kept(path: Path, known: IssuesSeen | None) -> IssuesSeen | None:
     """What the engine read last, where it has read anything; what is known where that is it."""
-    from ralph_ls.core.plan.beads.reading import parse
+    from ralph_ls.core.plan.formats.beads.snapshot import parse_beads
     from ralph_ls.editor.loop_files import signature_of
     from ralph_ls.store.files import read_if_there
 
@@ -45,16 +45,19 @@ def read_kept(path: Path, known: IssuesSeen | None) -> IssuesSeen | None:
     if data is None:
         return known
     text = data.decode("utf-8", errors="replace")
-    return IssuesSeen(text=text, parsed=parse(text), signs=signs)
+    return IssuesSeen(text=text, parsed=parse_beads(text), signs=signs)
 
 
 def ask_bd(
     root: Path, environment: Mapping[str, str], known: IssuesSeen | None, parent: str | None
 ) -> IssuesSeen:
     """What ``bd`` says, where it may say something else than last time."""
-    from ralph_ls.core.plan.beads.reading import parse
-    from ralph_ls.core.plan.beads.snapshot import from_text, to_text
-    from ralph_ls.core.plan.model import Parsed, Plan
+    from ralph_ls.core.plan.formats.beads.snapshot import (
+        parse_beads,
+        snapshot_from_text,
+        snapshot_to_text,
+    )
+    from ralph_ls.core.plan.model import ParsedPlan, Plan
     from ralph_ls.editor.loop_files import issue_signature
     from ralph_ls.protocol.errors import RalphError
     from ralph_ls.protocol.plan import PlanProblem
@@ -62,13 +65,13 @@ def ask_bd(
 
     if known is not None and known.signs == (parent, *issue_signature(root)):
         return known
-    before = None if known is None or not known.text else from_text(known.text)
+    before = None if known is None or not known.text else snapshot_from_text(known.text)
     try:
         bd = find_bd(root, environment, timeout_seconds=PATIENCE)
-        text = to_text(read_snapshot(bd, parent=parent, before=before))
-        parsed = parse(text)
+        text = snapshot_to_text(read_snapshot(bd, parent=parent, before=before))
+        parsed = parse_beads(text)
     except RalphError as error:
         problem = PlanProblem(code="issues-missing", message=error.message, line=1)
-        text, parsed = "", Parsed(plan=Plan(), problems=(problem,))
+        text, parsed = "", ParsedPlan(plan=Plan(), problems=(problem,))
     # Taken afterwards: reading may touch the files as well.
     return IssuesSeen(text=text, parsed=parsed, signs=(parent, *issue_signature(root)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.picture import Paths
 from ralph_ls.protocol.config.config import Config

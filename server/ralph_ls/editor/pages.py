@@ -236,7 +236,7 @@ class Pages:
         return await self._documents.look(view, FileKind.PLAN, work, uri=uri)
 
     def _show_plan(self, sight: Sight) -> Shown:
-        from ralph_ls.core.plan.kinds import PlanKind
+        from ralph_ls.core.plan.model import PlanKind
         from ralph_ls.core.views.pages import PageKind
 
         path = Path(real_path(sight.uri))
@@ -297,7 +297,7 @@ class _KnownPages:
         is_markdown: bool = True,
     ) -> Page:
         """The page of this text; ``plan`` is what was read from it, where somebody did."""
-        from ralph_ls.core.plan.markdown import parse
+        from ralph_ls.core.plan.parse.markdown import parse_markdown
         from ralph_ls.core.views.pages import read_page
 
         with self._lock:
@@ -309,7 +309,7 @@ class _KnownPages:
             page = known.page
             is_same = page is not None and (page.kind, page.text) == (kind, text)
             if page is None or not is_same or known.plan is not plan:
-                tasks = parse(text).plan if plan is None else plan
+                tasks = parse_markdown(text).plan if plan is None else plan
                 page = read_page(kind, name, text, tasks, is_markdown=is_markdown)
                 known.page, known.plan = page, plan
             return page

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.rows import Rows
 from ralph_ls.core.views.status import needs_person

@@ -18,8 +18,7 @@ from ralph_ls.editor.uris import path_of_uri
 from ralph_ls.protocol.errors import StateUnusable
 
 if TYPE_CHECKING:
-    from ralph_ls.core.plan.kinds import PlanKind
-    from ralph_ls.core.plan.model import Parsed
+    from ralph_ls.core.plan.model import ParsedPlan, PlanKind
     from ralph_ls.core.views.seen import FileKind, Seen
     from ralph_ls.editor.two_writers import LastCommon, Unseen
     from ralph_ls.editor.workspaces import Picture, WorkspaceView
@@ -99,7 +98,7 @@ class Parses:
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, _Parse] = OrderedDict()
 
-    def parse(self, path: Path, text: str, how: Reading) -> Parsed:
+    def parse(self, path: Path, text: str, how: Reading) -> ParsedPlan:
         """The plan in ``text``; whoever asks while another parses the same file waits for it."""
         with self._lock:
             known = self._known.setdefault(path, _Parse())
@@ -120,26 +119,26 @@ class _Parse:
     lock: threading.Lock = field(default_factory=threading.Lock)
     text: str = ""
     how: Reading | None = None
-    parsed: Parsed | None = None
+    parsed: ParsedPlan | None = None
 
 
-def _parse(text: str, how: Reading) -> Parsed:
-    from ralph_ls.core.plan.parsing import parse_plan
+def _parse(text: str, how: Reading) -> ParsedPlan:
+    from ralph_ls.core.plan.formats.dispatch import parse_plan
 
     return parse_plan(
         text, how.kind, optional_sections=how.optional_sections, skip_review=how.skip_review
     )
 
 
-def _reparse(parsed: Parsed, before: str, text: str, how: Reading) -> Parsed:
+def _reparse(parsed: ParsedPlan, before: str, text: str, how: Reading) -> ParsedPlan:
     """Read what differs again, where the kind of plan can be read in parts."""
-    from ralph_ls.core.plan.changes import find_change
-    from ralph_ls.core.plan.kinds import PlanKind
-    from ralph_ls.core.plan.markdown import reparse
+    from ralph_ls.core.plan.diff.text_diff import find_text_change
+    from ralph_ls.core.plan.model import PlanKind
+    from ralph_ls.core.plan.parse.markdown import reparse_markdown
 
     if how.kind is not PlanKind.MARKDOWN:
         return _parse(text, how)
-    return reparse(parsed, find_change(before, text))
+    return reparse_markdown(parsed, find_text_change(before, text))
 
 
 def read_sight(source: Source, parses: Parses) -> Sight | NotShown | None:
@@ -158,9 +157,9 @@ def read_sight(source: Source, parses: Parses) -> Sight | NotShown | None:
 
 def within_limits(text: str, version: int | None = None) -> str | NotShown:
     """The text, or why nothing of it is shown."""
-    from ralph_ls.core.plan.limits import why_text_too_large
+    from ralph_ls.core.plan.model import text_limit_error
 
-    why = why_text_too_large(text)
+    why = text_limit_error(text)
     return text if why is None else NotShown(f"this file is {why}, so it is not read", version)
 
 
@@ -199,11 +198,11 @@ def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
     )
 
 
-def _seen_of(source: Source, text: str, parsed: Parsed | None) -> Seen:
-    from ralph_ls.core.plan.model import Parsed, Plan
+def _seen_of(source: Source, text: str, parsed: ParsedPlan | None) -> Seen:
+    from ralph_ls.core.plan.model import ParsedPlan, Plan
     from ralph_ls.core.views.seen import Seen
 
-    read = Parsed(plan=Plan()) if parsed is None else parsed
+    read = ParsedPlan(plan=Plan()) if parsed is None else parsed
     kind = how_to_read(source).kind
     if not source.is_main:
         # No run is about it, so nothing of one is shown in it.
@@ -224,7 +223,7 @@ def _seen_of(source: Source, text: str, parsed: Parsed | None) -> Seen:
 
 def how_to_read(source: Source) -> Reading:
     """What the plan is written in, and how the newest run reads it; before any, the settings."""
-    from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
+    from ralph_ls.core.plan.model import PlanKind, kind_of_file
 
     kind, state = source.view.plan_kind, source.picture.state
     is_request = kind is PlanKind.REQUEST and source.is_main

@@ -26,28 +26,29 @@ class Way(NamedTuple):
 
 def story_ways(plan: Plan, task: Task, *, all_of_them: bool) -> Iterator[Way]:
     """What can be made of a story; only what sets its state, unless all are asked for."""
-    from ralph_ls.core.plan.stories import edits, persons
+    from ralph_ls.core.plan.formats.stories import edits
+    from ralph_ls.core.plan.formats.stories import edits as persons
     from ralph_ls.protocol.plan import TaskState
 
     if task.state is TaskState.DONE:
-        yield Way("Open task again", partial(edits.reopen, story_id=task.id))
+        yield Way("Open task again", partial(edits.reopen_story, story_id=task.id))
     else:
         yield Way("Mark task as done", partial(edits.pass_story, story_id=task.id))
     if task.state is TaskState.IN_PROGRESS:
-        yield Way("Reset for retry", partial(persons.reset_for_retry, story_id=task.id))
+        yield Way("Reset for retry", partial(persons.retry_story, story_id=task.id))
     if not all_of_them:
         return
     if task.state is not TaskState.TODO:
         ask = partial(persons.request_changes, story_id=task.id, feedback=TO_WRITE)
         yield Way("Request changes", ask)
-    yield Way("Add a note", partial(persons.note, story_id=task.id, words=TO_WRITE))
-    block = partial(persons.hold_up, story_id=task.id)
+    yield Way("Add a note", partial(persons.note_on_story, story_id=task.id, words=TO_WRITE))
+    block = partial(persons.refuse_hold, story_id=task.id)
     yield Way("Block task", block)
     ids = [one.id for one in plan.tasks]
     at = ids.index(task.id)
     if at > 0:
         before = ids[at - 1]
-        yield Way("Move task up", partial(persons.move, story_id=task.id, before=before))
+        yield Way("Move task up", partial(persons.move_story, story_id=task.id, before=before))
     if at + 1 < len(ids):
         behind = ids[at + 2] if at + 2 < len(ids) else None
-        yield Way("Move task down", partial(persons.move, story_id=task.id, before=behind))
+        yield Way("Move task down", partial(persons.move_story, story_id=task.id, before=behind))

@@ -51,7 +51,7 @@ def task_edits(
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
     alone that set the state, and none in a long plan, since each is read again as it would be.
     """
-    from ralph_ls.core.plan.kinds import PlanKind
+    from ralph_ls.core.plan.model import PlanKind
 
     if log is None and len(sight.seen.text) > SMALL_TEXT:
         return
@@ -73,35 +73,35 @@ def task_edits(
 
 
 def _states(task: Task) -> Iterator[Way]:
-    from ralph_ls.core.plan.editing.edits import block, tick, unblock, untick
+    from ralph_ls.core.plan.edit.task_edits import block_task, tick_task, unblock_task, untick_task
     from ralph_ls.protocol.plan import TaskState
 
-    done = Way("Mark task as done", lambda text: tick(text, task.id))
+    done = Way("Mark task as done", lambda text: tick_task(text, task.id))
     match task.state:
         case TaskState.DONE:
-            yield Way("Open task again", lambda text: untick(text, task.id))
+            yield Way("Open task again", lambda text: untick_task(text, task.id))
         case TaskState.BLOCKED:
-            yield Way("Unblock task", lambda text: unblock(text, task.id))
+            yield Way("Unblock task", lambda text: unblock_task(text, task.id))
             yield done
         case TaskState.SKIPPED:
             yield done
         case TaskState.TODO | TaskState.IN_PROGRESS:
             yield done
-            yield Way("Block task", lambda text: _with_blank(block, text, task.id))
+            yield Way("Block task", lambda text: _with_blank(block_task, text, task.id))
 
 
 def _others(sight: Sight, plan: Plan, task: Task) -> Iterator[Way]:
-    from ralph_ls.core.plan.editing.arranging import add, move, set_priority
-    from ralph_ls.core.plan.editing.edits import attach_commit, note
+    from ralph_ls.core.plan.edit.task_edits import add_task_note, attach_commit
+    from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
     from ralph_ls.protocol.plan import Priority
 
-    yield Way("Add a note", lambda text: _with_blank(note, text, task.id))
-    yield Way("Add a task below", lambda text: add(text, NEW_TITLE, after=task.id))
+    yield Way("Add a note", lambda text: _with_blank(add_task_note, text, task.id))
+    yield Way("Add a task below", lambda text: add_task(text, NEW_TITLE, after=task.id))
     above, below = _neighbours(plan, task)
     if above is not None:
-        yield Way("Move task up", lambda text: move(text, task.id, before=above.id))
+        yield Way("Move task up", lambda text: move_task(text, task.id, before=above.id))
     if below is not None:
-        yield Way("Move task down", lambda text: move(text, task.id, after=below.id))
+        yield Way("Move task down", lambda text: move_task(text, task.id, after=below.id))
     for priority in Priority:
         if task.priority is not priority:
             edit = partial(set_priority, task_id=task.id, priority=priority)
@@ -136,18 +136,18 @@ def _edit(sight: Sight, target: Target, way: Way, abilities: EditAbilities) -> t
 
 def text_edits(before: str, after: str, columns: Columns) -> list[types.TextEdit]:
     """The smallest edits that make one text of the other."""
-    from ralph_ls.core.plan.changes import changes_between
+    from ralph_ls.core.plan.diff.text_diff import text_changes
 
     return [
         types.TextEdit(range=columns.between(change.start, change.end), new_text=change.text)
-        for change in changes_between(before, after)
+        for change in text_changes(before, after)
     ]
 
 
 def _move_done(
     sight: Sight, target: Target, log: Log, title: str, abilities: EditAbilities
 ) -> types.WorkspaceEdit:
-    from ralph_ls.core.plan.editing.progress_log import move_done
+    from ralph_ls.core.plan.edit.progress_log import move_finished
     from ralph_ls.protocol.errors import RalphError
 
     if log.target.is_new and not abilities.new_files:
@@ -157,7 +157,7 @@ def _move_done(
     done = sight.seen.history.done
     commits = {task: one.commit[:_SHORT] for task, one in done.items() if one.commit is not None}
     text = sight.seen.text
-    moved = move_done(text, log.text, day=log.day, commits=commits)
+    moved = move_finished(text, log.text, day=log.day, commits=commits)
     if not moved.ids:
         raise RalphError(
             "no finished task can be moved by itself: what is nested in another task goes with "
@@ -172,12 +172,12 @@ def _move_done(
 
 def _with_blank(edit: Callable[[str, str, str], str], text: str, task_id: str) -> str:
     """Make an edit that needs words, and leave the place empty where they are to be written."""
-    from ralph_ls.core.plan.editing.rewriting import read
+    from ralph_ls.core.plan.edit.proposals import read_cached
 
     blank = next(mark for mark in map(chr, _PRIVATE) if mark not in text)
     after = edit(text, task_id, blank)
     said, left = (after.replace(blank, words) for words in (TO_WRITE, ""))
-    return left if _states_in(read(left)) == _states_in(read(said)) else said
+    return left if _states_in(read_cached(left)) == _states_in(read_cached(said)) else said
 
 
 def _states_in(plan: Plan) -> list[tuple[str, str]]:

@@ -13,9 +13,9 @@ from ralph_ls.editor.convert import Encoding, code_units
 
 def edits_between(before: str, after: str, encoding: Encoding) -> list[types.TextEdit]:
     """Edits that replace whole lines; an end that has no line ending is reached within its line."""
-    from ralph_ls.core.plan.comparing.line_diff import changes, whole_lines
+    from ralph_ls.core.plan.diff.text_diff import changed_stretches, lines_with_endings
 
-    old, new = whole_lines(before), whole_lines(after)
+    old, new = lines_with_endings(before), lines_with_endings(after)
 
     def position(line: int) -> types.Position:
         if line < len(old) or not old or old[-1].endswith(("\n", "\r")):
@@ -27,5 +27,5 @@ def edits_between(before: str, after: str, encoding: Encoding) -> list[types.Tex
             range=types.Range(start=position(begin), end=position(end)),
             new_text="".join(new[from_:to]),
         )
-        for begin, end, from_, to in changes(old, new)
+        for begin, end, from_, to in changed_stretches(old, new)
     ]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph_ls.core.plan.comparing.merged import Merged
-    from ralph_ls.core.plan.kinds import PlanKind
+    from ralph_ls.core.plan.diff.merge_lines import MergedPlan
+    from ralph_ls.core.plan.model import PlanKind
     from ralph_ls.editor.loop_files import Signature
 
 BOM = "\ufeff"
@@ -75,11 +75,11 @@ class LastCommon:
                 return None
             return Unseen(base=self._base, theirs=disk)
 
-    def offer(self, text: str, unseen: Unseen, kind: PlanKind) -> Merged:
+    def offer(self, text: str, unseen: Unseen, kind: PlanKind) -> MergedPlan:
         """The document's text with what it has not seen; once that is taken, it is seen."""
-        from ralph_ls.core.plan.orders import merge
+        from ralph_ls.core.plan.formats.dispatch import merge_plans
 
-        merged = merge(kind, unseen.base, text, unseen.theirs)
+        merged = merge_plans(kind, unseen.base, text, unseen.theirs)
         with self._lock:
             self._offers[merged.text] = unseen.theirs
             while len(self._offers) > KEPT_OFFERS:

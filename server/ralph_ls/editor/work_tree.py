@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.editor.loop_files import (
     ISSUE_FOLDER,
     Folders,

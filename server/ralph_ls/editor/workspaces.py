@@ -21,7 +21,7 @@ from ralph_ls.editor.uris import path_of_uri, shown_uri
 from ralph_ls.protocol.errors import WorkspaceMissing
 
 if TYPE_CHECKING:
-    from ralph_ls.core.plan.kinds import PlanKind
+    from ralph_ls.core.plan.model import PlanKind
     from ralph_ls.core.views.seen import FileKind
     from ralph_ls.editor.follow import Follower
     from ralph_ls.editor.issues import IssuesSeen

@@ -17,9 +17,8 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.profiles import Profile, WithoutPlan, profile_of
-from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.parsing import parse_plan
+from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.model import PlanKind, Task, kind_of_file
 from ralph_ls.core.views.archive_summary import archive_summary
 from ralph_ls.engine import git
 from ralph_ls.protocol.config.config import Config, LogForm

@@ -18,8 +18,8 @@ import psutil
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.stories.choosing import mode_word
+from ralph_ls.core.plan.formats.stories.tasks import mode_word
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock

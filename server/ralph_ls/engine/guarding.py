@@ -24,10 +24,9 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice, RevertedChange
-from ralph_ls.core.plan.comparing.pairing import is_unfinished
-from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES
-from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.core.plan.diff.pairing import is_unfinished
+from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES, Task
+from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.commit_owners import IterationCommits
 from ralph_ls.engine.committed_plan import CommittedPlan
@@ -343,7 +342,7 @@ def _encode(text: str) -> bytes:
 
 
 def _references(tasks: list[Task]) -> tuple[TaskRef, ...]:
-    return tuple(TaskRef(id=task.id, title=make_sayable(task.title)) for task in tasks)[
+    return tuple(TaskRef(id=task.id, title=escape_surrogates(task.title)) for task in tasks)[
         :SHOWN_TASKS
     ]
 

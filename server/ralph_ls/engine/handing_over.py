@@ -11,7 +11,7 @@ from pathlib import Path
 from ralph_ls.core.loop.effects import CommitWork, PushWork, ReadIteration
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted, WorkPushed
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine import git
 from ralph_ls.engine.clock import Clock

@@ -22,7 +22,7 @@ from ralph_ls.core.loop.evidence.ownership import (
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.commits import RUN_TRAILER
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.git_history import hash_algorithm
 from ralph_ls.engine.git_status import disk_value

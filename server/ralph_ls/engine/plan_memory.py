@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from ralph_ls.core.plan.steps import goes_on, merged_steps, steps_of
+from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 
@@ -74,9 +74,9 @@ class PlanSteps:
         before, now = self._steps, self._steps
         if text != self._text:
             now = steps_of(text)
-            self._text, self._steps = text, merged_steps(before, now)
+            self._text, self._steps = text, merge_steps(before, now)
         is_new = not self._finished.issuperset(done)
         self._finished.update(done)
         if done:
             return None if is_new else False
-        return True if is_longer or goes_on(before, now) else None
+        return True if is_longer or has_progress(before, now) else None

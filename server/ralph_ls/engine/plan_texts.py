@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ralph_ls.core.plan.editing.progress_archiving import archive_path
-from ralph_ls.core.plan.finished import records_finished
+from ralph_ls.core.plan.completion import records_finished
+from ralph_ls.core.plan.edit.progress_log import archive_path
 from ralph_ls.engine.specifications import has_specifications
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable

@@ -7,14 +7,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import HeldTask, PlanFacts
-from ralph_ls.core.plan.checking.dependencies import unfinished_needs
-from ralph_ls.core.plan.editing.edits import block
-from ralph_ls.core.plan.editing.replanning import Reset, reset_in_progress
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.marker import has_marker
+from ralph_ls.core.plan.completion import has_completion_marker
+from ralph_ls.core.plan.edit.task_edits import block_task
+from ralph_ls.core.plan.edit.user_edits import ReplanReset, reset_in_progress
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.model import Plan, Task
-from ralph_ls.core.plan.select import count, next_task
-from ralph_ls.core.plan.tags import traits_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import count_tasks, next_task, traits_of
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, UsageError
@@ -96,7 +95,7 @@ def facts_of(
     ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had;
     ``skipped`` those that a person does not want taken in this run.
     """
-    needs = unfinished_needs(plan.tasks, text)
+    needs = unfinished_dependencies(plan.tasks, text)
     waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
     chosen = next_task(
         plan,
@@ -129,7 +128,7 @@ def held_of(
 
 def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
     """The plan in numbers; a blocked task is not done, so it is open too."""
-    counts = count(plan)
+    counts = count_tasks(plan)
     return PlanCountsView(
         total=counts.total,
         done=counts.done,
@@ -138,7 +137,7 @@ def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
         open_optional=counts.open_optional,
         required=counts.required,
         required_done=counts.done_required,
-        marker=has_marker(text, config.gate.marker),
+        marker=has_completion_marker(text, config.gate.marker),
     )
 
 
@@ -158,9 +157,9 @@ def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: s
     return edited.decode("utf-8", errors="replace")
 
 
-def reset_for_replanning(root: Path, path: str) -> Reset:
+def reset_for_replanning(root: Path, path: str) -> ReplanReset:
     """Open what is in progress, before the plan is made anew; raises as ``set_task_aside``."""
-    resets: list[Reset] = []
+    resets: list[ReplanReset] = []
 
     def open_all(data: bytes) -> bytes:
         resets.append(reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
@@ -202,13 +201,13 @@ def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
     Its ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
     """
     text = data.decode("utf-8", errors="replace")
-    ids = [task.id for task in parse(text).plan.tasks]
+    ids = [task.id for task in parse_markdown(text).plan.tasks]
     if task_id not in ids:
         return data
     exact = data.decode("utf-8", errors="surrogateescape")
-    tasks = parse(exact).plan.tasks
+    tasks = parse_markdown(exact).plan.tasks
     same = tasks[ids.index(task_id)]
-    return block(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
+    return block_task(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
 
 
 def _why_held(

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.plan.editing.progress_archiving import add_to_archive, archive_path, part_old
+from ralph_ls.core.plan.edit.progress_log import add_to_archive, archive_path, split_old_entries
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import StateUnusable
@@ -33,7 +33,7 @@ def archive_progress(
     archive = archive_path(log)
     try:
         before = _read(root, log)
-        parted = part_old(before or "", today=today, keep_days=keep_days)
+        parted = split_old_entries(before or "", today=today, keep_days=keep_days)
         if before is None or not parted.old:
             return [], ()
         if changed := _changed(root, (log, archive)):

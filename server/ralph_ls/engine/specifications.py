@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.plan.front_matter import Remark
+from ralph_ls.core.plan.parse.front_matter import FrontMatterProblem
 from ralph_ls.core.plan.specs import (
     FOLDER,
     INDEX,
@@ -108,7 +108,7 @@ def unplanned_notice(names: Sequence[str]) -> Notice:
     return Notice(code=UNPLANNED, message=message)
 
 
-def notices_of(remarks: Mapping[str, tuple[Remark, ...]]) -> tuple[Notice, ...]:
+def notices_of(remarks: Mapping[str, tuple[FrontMatterProblem, ...]]) -> tuple[Notice, ...]:
     """What a run tells of them: one notice for those that claim too much, one for all others."""
     claims: list[str] = []
     others: list[str] = []

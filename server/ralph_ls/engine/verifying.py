@@ -14,16 +14,16 @@ from pathlib import Path
 
 from ralph_ls.core.loop.effects import ReadIteration
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.plan.closing.checks import (
+from ralph_ls.core.plan.verification.criterion_checks import (
     NEEDS_SHELL,
     NOT_ALLOWED,
     NOT_FOUND,
     STOPPED,
-    Check,
-    Checked,
-    Closing,
-    Verification,
-    tell_not_run,
+    CheckOutcome,
+    CriterionCheck,
+    TaskClosing,
+    TaskVerification,
+    describe_not_run,
 )
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine import process
@@ -67,7 +67,7 @@ class Verifying:
         self._on_start = on_start
         """Gets each process as soon as there is one, so that it can be stopped."""
         self._is_stopping = is_stopping
-        self._ran: dict[tuple[str, ...], Checked] = {}
+        self._ran: dict[tuple[str, ...], CheckOutcome] = {}
 
     async def close(self, texts: tuple[str, str], run: RunState, done: Collection[str]) -> Written:
         """Run what closed tasks name, and have the plan say what came of it.
@@ -87,13 +87,13 @@ class Verifying:
         written = await asyncio.to_thread(workspace.source.close, seen, texts[0])
         return replace(written, notices=(*tell_verified(seen), *written.notices))
 
-    async def run(self, closings: Sequence[Closing]) -> tuple[Verification, ...]:
+    async def run(self, closings: Sequence[TaskClosing]) -> tuple[TaskVerification, ...]:
         """What came of the checks; a command that several criteria name is run for the first."""
         claims = trust.claims_of_commands(one.command for one in _all_of(closings))
         missing = {claim.text for claim in self._workspace.trust.missing(claims)}
         return tuple(
             [
-                Verification(
+                TaskVerification(
                     task=closing.task,
                     checked=tuple([await self._checked(one, missing) for one in closing.checks]),
                 )
@@ -101,21 +101,21 @@ class Verifying:
             ]
         )
 
-    async def _checked(self, check: Check, missing: set[str]) -> Checked:
+    async def _checked(self, check: CriterionCheck, missing: set[str]) -> CheckOutcome:
         if not check.argv:
-            return Checked(check=check, not_run=NEEDS_SHELL)
+            return CheckOutcome(check=check, not_run=NEEDS_SHELL)
         if check.command in missing:
-            return Checked(check=check, not_run=NOT_ALLOWED)
+            return CheckOutcome(check=check, not_run=NOT_ALLOWED)
         known = self._ran.get(check.argv)
         if known is not None:
             return replace(known, check=check)
         if self._is_stopping():
-            return Checked(check=check, not_run=STOPPED)
+            return CheckOutcome(check=check, not_run=STOPPED)
         ran = await self._run(check)
         self._ran[check.argv] = ran
         return ran
 
-    async def _run(self, check: Check) -> Checked:
+    async def _run(self, check: CriterionCheck) -> CheckOutcome:
         workspace = self._workspace
         environment = agent_environment(
             workspace.environment,
@@ -130,7 +130,7 @@ class Verifying:
         try:
             program = find_program(check.argv[0], environment, workspace.root)
         except AgentUnavailable:
-            return Checked(check=check, exit_code=NOT_FOUND)
+            return CheckOutcome(check=check, exit_code=NOT_FOUND)
         name = f"verify-{self._order.start:03d}-{len(self._ran) + 1:02d}.out"
         outcome_path = workspace.files.folder / name
         launch = process.Launch(
@@ -160,7 +160,7 @@ class Verifying:
         self._on_start(started)
         ended = await started.wait()
         await asyncio.to_thread(leave_box)
-        return Checked(
+        return CheckOutcome(
             check=check,
             exit_code=None if ended.timed_out or ended.stopped else ended.exit_code,
             timed_out=ended.timed_out,
@@ -170,11 +170,11 @@ class Verifying:
         )
 
 
-def tell_verified(verifications: Iterable[Verification]) -> tuple[Notice, ...]:
+def tell_verified(verifications: Iterable[TaskVerification]) -> tuple[Notice, ...]:
     """What was not run for closed tasks, one notice for each reason."""
     told: dict[str, list[str]] = {}
     for one in verifications:
-        for reason, said in tell_not_run(one):
+        for reason, said in describe_not_run(one):
             told.setdefault(_CODES[reason], []).append(f"for “{one.task.title}” {said}")
     return tuple(Notice(code=code, message="; ".join(said)) for code, said in told.items())
 
@@ -217,5 +217,5 @@ def _named(commands: Sequence[str]) -> str:
     return ", ".join(commands[:SHOWN_COMMANDS]) + more
 
 
-def _all_of(closings: Iterable[Closing]) -> Iterable[Check]:
+def _all_of(closings: Iterable[TaskClosing]) -> Iterable[CriterionCheck]:
     return (check for closing in closings for check in closing.checks)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph_ls.core.plan.editing.progress_archiving import archive_path
+from ralph_ls.core.plan.edit.progress_log import archive_path
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.git import OwnFiles

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.engine.demo import project as demo_project
 from ralph_ls.engine.demo.project import lay_out, required_tasks_done, suite_passes
 from ralph_ls.engine.demo.repairs import REPAIRS, EditState, Repair, repair_for
@@ -60,7 +60,7 @@ def test_the_tests_fail_at_first_and_running_them_leaves_nothing(sample: Path) -
 
 
 def test_the_plan_has_five_open_tasks_in_two_priorities(sample: Path) -> None:
-    parsed = parse((sample / "@fix_plan.md").read_text(encoding="utf-8"))
+    parsed = parse_markdown((sample / "@fix_plan.md").read_text(encoding="utf-8"))
     assert parsed.problems == ()
     tasks = [task for task in parsed.plan.tasks if task.state is TaskState.TODO]
     assert [task.title for task in tasks] == [repair.title for repair in REPAIRS]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.setup.draft import TESTS_WANTED
 from tests.engine.loop import git
 from tests.unit.cli.calling import Ralph
@@ -28,7 +28,7 @@ def bare(tmp_path: Path) -> Path:
 
 def tasks(root: Path, plan: str = "@fix_plan.md") -> list[tuple[str, str | None]]:
     text = (root / plan).read_text(encoding="utf-8")
-    return [(task.title, task.priority) for task in parse(text).plan.tasks]
+    return [(task.title, task.priority) for task in parse_markdown(text).plan.tasks]
 
 
 def config(root: Path) -> dict[str, Any]:

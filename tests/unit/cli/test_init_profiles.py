@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.stories.showing import parse
+from ralph_ls.core.plan.formats.stories.tasks import parse_stories
 from ralph_ls.core.setup.documents import SPEC_NAME
 from ralph_ls.store.project.prompt_texts import built_in_texts
 from tests.engine.loop import git, write_agent
@@ -151,7 +151,7 @@ class TestStories:
             "/ralph/logs/\n/ralph/decide.txt\n/ralph/blocked.txt\n"
         )
         assert config(bare) == {"profile": "stories"}
-        parsed = parse((bare / "ralph/tasks.json").read_text("utf-8"))
+        parsed = parse_stories((bare / "ralph/tasks.json").read_text("utf-8"))
         assert (parsed.plan.tasks, parsed.problems) == ((), ())
 
     def test_items_become_stories_by_their_priority(self, ralph: Ralph, bare: Path) -> None:
@@ -178,7 +178,9 @@ class TestStories:
         assert config(bare) == {"profile": "stories"}
         assert (bare / "prd.json").read_text("utf-8") == text
         ralph(bare, "init", "--plan", "prd.json", "--item", "two")
-        titles = [task.title for task in parse((bare / "prd.json").read_text("utf-8")).plan.tasks]
+        titles = [
+            task.title for task in parse_stories((bare / "prd.json").read_text("utf-8")).plan.tasks
+        ]
         assert titles == ["one", "two"]
 
     def test_a_second_time_changes_nothing(self, ralph: Ralph, bare: Path) -> None:

@@ -35,7 +35,11 @@ from ralph_ls.core.loop.inputs import (
 )
 from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
+from ralph_ls.core.plan.verification.criterion_checks import (
+    CheckOutcome,
+    CriterionCheck,
+    TaskVerification,
+)
 from ralph_ls.protocol.config.config import (
     AttemptCounts,
     Committer,
@@ -145,12 +149,12 @@ finished = st.builds(
 )
 errors = st.lists(st.sampled_from(["error: a", "error: b"]), max_size=2, unique=True).map(tuple)
 verifications = st.builds(
-    Verification,
+    TaskVerification,
     task=st.just(TaskRef(id="00000001", title="First")),
     checked=st.lists(
         st.builds(
-            Checked,
-            check=st.just(Check(criterion="It holds", command="make test")),
+            CheckOutcome,
+            check=st.just(CriterionCheck(criterion="It holds", command="make test")),
             exit_code=st.sampled_from([0, 1]) | st.none(),
             not_run=st.sampled_from(["", "it was never allowed"]),
         ),

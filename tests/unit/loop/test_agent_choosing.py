@@ -16,7 +16,7 @@ from ralph_ls.core.loop.rules.agent_choice import (
     worker_words,
 )
 from ralph_ls.core.loop.rules.failure_policy import unavailable_agents
-from ralph_ls.core.plan.tags import TaskTraits
+from ralph_ls.core.plan.queries import TaskTraits
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import ModelsConfig
 from ralph_ls.protocol.plan import Priority

@@ -22,7 +22,7 @@ from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.machine.unfinished_tasks import last_message
 from ralph_ls.core.loop.profiles import PROFILES, preset_of
-from ralph_ls.core.plan.steps import goes_on, merged_steps, steps_of
+from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
 from ralph_ls.protocol.config.config import OnHalt, ProfileName
 from ralph_ls.protocol.run.report import Report, ReportKind
 from ralph_ls.protocol.run.values import Baseline, CommitSeen, Outcome
@@ -151,8 +151,8 @@ class TreeWorld(World):
         fresh = set(tasks_done) - self.ever_done
         self.ever_done |= set(tasks_done)
         now = steps_of(self.tree.ticked)
-        on = goes_on(self.steps, now)
-        self.steps = merged_steps(self.steps, now)
+        on = has_progress(self.steps, now)
+        self.steps = merge_steps(self.steps, now)
         if tasks_done:
             return None if fresh else False
         return on or None

@@ -8,7 +8,7 @@ import pytest
 
 from ralph_ls.core.loop.profile_table import profile_table
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, preset_of, profile_of, to_tables
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.run.report import ReportKind
 

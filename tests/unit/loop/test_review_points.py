@@ -11,7 +11,7 @@ from ralph_ls.core.loop.inputs import Interrupted
 from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.rules.waits import parked_words, review_due
 from ralph_ls.core.loop.state import Awaits
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import LastIteration, RunState
 from ralph_ls.protocol.run.values import Evidence, Outcome, Phase

@@ -8,7 +8,11 @@ import pytest
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.rules.validation import SHOWN_CHECKS, checks_of_event, verification_of
-from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
+from ralph_ls.core.plan.verification.criterion_checks import (
+    CheckOutcome,
+    CriterionCheck,
+    TaskVerification,
+)
 from ralph_ls.protocol.run.events import CriteriaVerified
 from ralph_ls.protocol.run.values import TaskRef
 from tests.unit.loop.play import play
@@ -18,10 +22,10 @@ from tests.unit.loop.world import ONE_TASK, Turn, finishes, progress, turn
 LIMITED: dict[str, Any] = {"attempts_limit": 3, "max_iterations": 1}
 
 
-def verification(exit_code: int = 1, *, task: str = LETTER, n_checks: int = 1) -> Verification:
+def verification(exit_code: int = 1, *, task: str = LETTER, n_checks: int = 1) -> TaskVerification:
     checked = tuple(
-        Checked(
-            check=Check(criterion=f"It holds {nth}", command=f"make {nth}"),
+        CheckOutcome(
+            check=CriterionCheck(criterion=f"It holds {nth}", command=f"make {nth}"),
             exit_code=exit_code if nth == n_checks - 1 else 0,
             seconds=1.5,
             tail="said",
@@ -29,10 +33,10 @@ def verification(exit_code: int = 1, *, task: str = LETTER, n_checks: int = 1) -
         for nth in range(n_checks)
     )
     ref = TaskRef(id=task, title=task)
-    return Verification(task=ref, checked=checked, reopened=exit_code != 0)
+    return TaskVerification(task=ref, checked=checked, reopened=exit_code != 0)
 
 
-def closes(seen: Verification) -> Turn:
+def closes(seen: TaskVerification) -> Turn:
     return turn(files=1, commit=True, ticks=ONE_TASK, STATUS="IN_PROGRESS", verified=(seen,))
 
 
@@ -55,7 +59,7 @@ def test_it_is_told_before_the_evidence_which_does_not_hold_the_task() -> None:
     ],
 )
 def test_a_refuted_task_has_failed_whatever_else_was_done(
-    seen: Verification, n_attempts: int
+    seen: TaskVerification, n_attempts: int
 ) -> None:
     played = play(turn(files=1, commit=True, verified=(seen,)), **LIMITED)
     ended = played.told("iterationEnded")[0]
@@ -92,9 +96,9 @@ def test_an_event_tells_all_but_the_words_of_the_commands() -> None:
 
 
 def test_an_event_tells_which_exit_code_is_wanted() -> None:
-    check = Check(criterion="`make x` exits 2", command="make x", wanted=2)
+    check = CriterionCheck(criterion="`make x` exits 2", command="make x", wanted=2)
     ref = TaskRef(id=LETTER, title=LETTER)
-    seen = Verification(task=ref, checked=(Checked(check=check, exit_code=2),))
+    seen = TaskVerification(task=ref, checked=(CheckOutcome(check=check, exit_code=2),))
     (told,) = checks_of_event(seen)
     assert (told.wanted, seen.ok) == (2, True)
     event = CriteriaVerified.model_validate(

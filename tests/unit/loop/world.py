@@ -24,7 +24,7 @@ from ralph_ls.core.loop.inputs import (
     WorkPushed,
     WorkUndone,
 )
-from ralph_ls.core.plan.closing.checks import Verification
+from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.report import (
@@ -65,7 +65,7 @@ class Turn:
     deletes_decide: bool = True
     validates: tuple[bool, ...] = ()
     """What the validation says each time it runs; empty: there is no script."""
-    verified: tuple[Verification, ...] = ()
+    verified: tuple[TaskVerification, ...] = ()
     """What came of its tasks' checks; those that failed are open again."""
     notices: tuple[Notice, ...] = ()
     failure: str = ""

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 
 PLANS = Path(__file__).parents[2] / "data" / "plans"
 
 
 def plan_of(*lines: str, optional_sections: Sequence[str] = ()) -> Plan:
-    return parse("\n".join(lines), optional_sections=optional_sections).plan
+    return parse_markdown("\n".join(lines), optional_sections=optional_sections).plan
 
 
 def only_task(*lines: str) -> Task:
@@ -28,7 +28,7 @@ def shown(*lines: str) -> list[str]:
 
 
 def problems_of(text: str) -> list[tuple[str, int]]:
-    return [(problem.code, problem.line) for problem in parse(text).problems]
+    return [(problem.code, problem.line) for problem in parse_markdown(text).problems]
 
 
 _INDENTS = ("", "", "", "  ", "   ", "    ", "\t", "      ")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ralph_ls.core.plan.model import TaskKind
-from ralph_ls.core.plan.reading.headings import open_document
-from ralph_ls.core.plan.reading.scanner import scan_block
+from ralph_ls.core.plan.parse.headings import open_document
+from ralph_ls.core.plan.parse.scanner import scan_block
 from tests.unit.plan.shown import PLANS
 
 SAMPLES = sorted(path.name for path in PLANS.glob("*.md"))

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.beads.claims import actor_of, taken_by_others
-from ralph_ls.core.plan.beads.commands import block
-from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.beads.reviewing import dealt_with
+from ralph_ls.core.plan.formats.beads.commands import block_command
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.formats.beads.snapshot import (
+    changed_by_planning,
+    claimed_by_others,
+    claiming_actor,
+)
 from tests.unit.plan.test_beads_queue import held, ids, queue_of, snapshot_of
 
 
@@ -27,7 +30,7 @@ from tests.unit.plan.test_beads_queue import held, ids, queue_of, snapshot_of
 def test_claims_are_made_under_the_name_that_bd_takes(
     around: dict[str, str], git_name: str | None, name: str | None
 ) -> None:
-    assert actor_of(around, git_name) == name
+    assert claiming_actor(around, git_name) == name
 
 
 ISSUES: tuple[dict[str, Any], ...] = (
@@ -40,14 +43,14 @@ ISSUES: tuple[dict[str, Any], ...] = (
 
 
 def test_what_others_were_given_or_have_claimed_is_theirs() -> None:
-    assert taken_by_others(snapshot_of(*ISSUES), {"Ada"}) == {
+    assert claimed_by_others(snapshot_of(*ISSUES), {"Ada"}) == {
         "b": "Bob has it",
         "c": "Bob has it",
     }
 
 
 def test_nobody_is_somebody_else_where_the_own_name_is_not_known() -> None:
-    assert taken_by_others(snapshot_of(*ISSUES), ()) == {}
+    assert claimed_by_others(snapshot_of(*ISSUES), ()) == {}
 
 
 class TestQueue:
@@ -110,12 +113,12 @@ class TestPlanning:
         self, after: tuple[dict[str, Any], ...], found: tuple[str, ...]
     ) -> None:
         before = snapshot_of({"id": "a"}, {"id": "b"})
-        assert dealt_with(before, snapshot_of(*after), ("a",)) == found
+        assert changed_by_planning(before, snapshot_of(*after), ("a",)) == found
 
 
 def test_an_issue_is_marked_as_blocked_with_what_it_needs() -> None:
-    issue = Issue(id="bd-1", title="t", notes="mine")
-    assert block(issue, "no\nkey.", "a key") == (
+    issue = BeadsIssue(id="bd-1", title="t", notes="mine")
+    assert block_command(issue, "no\nkey.", "a key") == (
         "update",
         "bd-1",
         "--status",

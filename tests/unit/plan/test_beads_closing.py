@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.beads.closing import check, check_closing, newly_closed, tell_closing
-from ralph_ls.core.plan.beads.criteria import (
+from ralph_ls.core.plan.formats.beads.evidence import (
+    check_close_reason,
+    check_issues,
+    describe_close_reason,
+    newly_closed,
+)
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.verification.criteria import (
     CommandRun,
-    Verified,
+    EvidenceLine,
     command_of,
     criterion_key,
     read_criteria,
@@ -19,7 +25,6 @@ from ralph_ls.core.plan.beads.criteria import (
     without_ticks,
     write_evidence,
 )
-from ralph_ls.core.plan.beads.issues import Issue
 from tests.unit.plan.test_beads_queue import snapshot_of
 
 REASON = """
@@ -51,35 +56,35 @@ def test_criteria_are_items_or_lines(text: str, criteria: list[str]) -> None:
 
 def test_bs_reason_is_read_line_by_line() -> None:
     assert read_evidence(REASON) == (
-        Verified("Unit tests pass", True, "npm test auth.test.ts", 0),
-        Verified("Integration test passes", True, "npm run e2e login", 0),
-        Verified("TypeScript compiles", True, "tsc --noEmit", 0),
+        EvidenceLine("Unit tests pass", True, "npm test auth.test.ts", 0),
+        EvidenceLine("Integration test passes", True, "npm run e2e login", 0),
+        EvidenceLine("TypeScript compiles", True, "tsc --noEmit", 0),
     )
 
 
 @pytest.mark.parametrize(
     ("line", "verified"),
     [
-        ("- [ ] a (make - exit 2)", Verified("a", False, "make", 2)),
-        ("[X] a (`make x`: exit code 1)", Verified("a", True, "make x", 1)),
-        ("* [x] a (make → exited with 0)", Verified("a", True, "make", 0)),
-        ("- [x] a (b) (make exit 0)", Verified("a (b)", True, "make", 0)),
-        ("- [x] a (f(1) - exit 0).", Verified("a", True, "f(1)", 0)),
-        ("- [x] a) (make - exit 0)", Verified("a)", True, "make", 0)),
-        ("- [x] make) - exit 0)", Verified("make) - exit 0)", True, None, None)),
-        ("- [x] a (exit 0)", Verified("a (exit 0)", True, None, None)),
-        ("- [x] a (seen)", Verified("a (seen)", True, None, None)),
+        ("- [ ] a (make - exit 2)", EvidenceLine("a", False, "make", 2)),
+        ("[X] a (`make x`: exit code 1)", EvidenceLine("a", True, "make x", 1)),
+        ("* [x] a (make → exited with 0)", EvidenceLine("a", True, "make", 0)),
+        ("- [x] a (b) (make exit 0)", EvidenceLine("a (b)", True, "make", 0)),
+        ("- [x] a (f(1) - exit 0).", EvidenceLine("a", True, "f(1)", 0)),
+        ("- [x] a) (make - exit 0)", EvidenceLine("a)", True, "make", 0)),
+        ("- [x] make) - exit 0)", EvidenceLine("make) - exit 0)", True, None, None)),
+        ("- [x] a (exit 0)", EvidenceLine("a (exit 0)", True, None, None)),
+        ("- [x] a (seen)", EvidenceLine("a (seen)", True, None, None)),
         ("- [x] ", None),
         ("- a (make - exit 0)", None),
     ],
 )
-def test_lines_of_evidence(line: str, verified: Verified | None) -> None:
+def test_lines_of_evidence(line: str, verified: EvidenceLine | None) -> None:
     assert read_evidence(line) == (() if verified is None else (verified,))
 
 
 def test_evidence_is_written_as_b_does() -> None:
     assert write_evidence(read_evidence(REASON)) == REASON.strip()
-    assert write_evidence([Verified("a", False, None, None)]).endswith("\n- [ ] a")
+    assert write_evidence([EvidenceLine("a", False, None, None)]).endswith("\n- [ ] a")
 
 
 _WORDS = st.sampled_from(["a", "(b)", "make", "- c", "exit", "f(1)", "d:"])
@@ -88,7 +93,7 @@ _WORDS = st.sampled_from(["a", "(b)", "make", "- c", "exit", "f(1)", "d:"])
 @given(
     st.lists(
         st.builds(
-            Verified,
+            EvidenceLine,
             st.lists(_WORDS, min_size=1).map(" ".join),
             st.booleans(),
             st.lists(_WORDS, min_size=1).map(" ".join),
@@ -96,7 +101,7 @@ _WORDS = st.sampled_from(["a", "(b)", "make", "- c", "exit", "f(1)", "d:"])
         )
     )
 )
-def test_what_was_written_is_read(verified: list[Verified]) -> None:
+def test_what_was_written_is_read(verified: list[EvidenceLine]) -> None:
     assert list(read_evidence(write_evidence(verified))) == verified
 
 
@@ -175,8 +180,10 @@ def test_a_criterion_may_name_no_command(criterion: str) -> None:
 def test_a_line_is_about_its_criterion_however_the_command_is_marked(
     criterion: str, line: str
 ) -> None:
-    issue = Issue(id="a", title="A", criteria=f"- [ ] {criterion}", close_reason=f"- [x] {line}")
-    assert check_closing(issue).is_verified, check_closing(issue)
+    issue = BeadsIssue(
+        id="a", title="A", criteria=f"- [ ] {criterion}", close_reason=f"- [x] {line}"
+    )
+    assert check_close_reason(issue).is_verified, check_close_reason(issue)
 
 
 ASKED = "npm test auth.test.ts exits 0"
@@ -198,9 +205,9 @@ ASKED = "npm test auth.test.ts exits 0"
     ],
 )
 def test_a_line_that_cites_the_command_verifies_its_criterion(criterion: str, line: str) -> None:
-    issue = Issue(id="a", title="A", criteria=criterion, close_reason=f"- [x] {line}")
-    closing = check_closing(issue, on_path=ON_PATH)
-    assert (closing.is_verified, tell_closing(closing)) == (True, "")
+    issue = BeadsIssue(id="a", title="A", criteria=criterion, close_reason=f"- [x] {line}")
+    closing = check_close_reason(issue, on_path=ON_PATH)
+    assert (closing.is_verified, describe_close_reason(closing)) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -224,13 +231,13 @@ def test_a_line_that_cites_the_command_verifies_its_criterion(criterion: str, li
     ],
 )
 def test_a_line_without_the_command_verifies_nothing(criterion: str, line: str) -> None:
-    issue = Issue(id="a", title="A", criteria=criterion, close_reason=f"- {line}")
-    assert not check_closing(issue, on_path=ON_PATH).is_verified
+    issue = BeadsIssue(id="a", title="A", criteria=criterion, close_reason=f"- {line}")
+    assert not check_close_reason(issue, on_path=ON_PATH).is_verified
 
 
 def test_the_command_that_has_to_be_cited_is_told() -> None:
-    issue = Issue(id="a", title="A", criteria=ASKED, close_reason="- [x] Unit tests pass")
-    assert tell_closing(check_closing(issue)) == (
+    issue = BeadsIssue(id="a", title="A", criteria=ASKED, close_reason="- [x] Unit tests pass")
+    assert describe_close_reason(check_close_reason(issue)) == (
         "was closed with 1 criterion not verified, such as “npm test auth.test.ts exits 0”; "
         "what has to be cited is (npm test auth.test.ts - exit 0)"
     )
@@ -286,14 +293,16 @@ def test_ticks_are_no_change_and_all_else_is() -> None:
     ],
 )
 def test_a_reason_is_held_against_the_criteria(criteria: str, reason: str, said: str) -> None:
-    closing = check_closing(Issue(id="a", title="t", criteria=criteria, close_reason=reason))
-    assert tell_closing(closing) == said
+    closing = check_close_reason(
+        BeadsIssue(id="a", title="t", criteria=criteria, close_reason=reason)
+    )
+    assert describe_close_reason(closing) == said
     assert closing.is_verified is not bool(said)
 
 
 def test_a_tick_without_a_command_is_named() -> None:
-    closing = check_closing(
-        Issue(id="a", title="t", criteria="a\nb", close_reason="- [x] a\n[x] b")
+    closing = check_close_reason(
+        BeadsIssue(id="a", title="t", criteria="a\nb", close_reason="- [x] a\n[x] b")
     )
     assert closing.without_command == ("a", "b")
 
@@ -308,7 +317,7 @@ def test_what_was_closed_is_known_by_its_id() -> None:
 
 
 def remarks(*issues: dict[str, Any], closed_before: tuple[str, ...] = ()) -> list[tuple[str, int]]:
-    found = check(snapshot_of(*issues), closed_before=closed_before)
+    found = check_issues(snapshot_of(*issues), closed_before=closed_before)
     return [(one.code.value, one.place.line) for one in found]
 
 
@@ -335,7 +344,7 @@ def test_what_is_wrong_with_issues_is_told_at_their_lines() -> None:
 
 def test_the_remarks_say_what_to_do() -> None:
     snapshot = snapshot_of({"id": "c", "title": "Cart", "status": "closed"})
-    (one,) = check(snapshot)
+    (one,) = check_issues(snapshot)
     assert one.message == (
         "“Cart” was closed, and nothing says how that was seen; write one line for each criterion, "
         "such as: - [x] Unit tests pass (npm test - exit 0)"
@@ -345,7 +354,9 @@ def test_the_remarks_say_what_to_do() -> None:
 
 @given(st.text(), st.text())
 def test_reading_never_fails(criteria: str, reason: str) -> None:
-    closing = check_closing(Issue(id="a", title="t", criteria=criteria, close_reason=reason))
-    assert closing.is_verified is not bool(tell_closing(closing))
+    closing = check_close_reason(
+        BeadsIssue(id="a", title="t", criteria=criteria, close_reason=reason)
+    )
+    assert closing.is_verified is not bool(describe_close_reason(closing))
     assert all(read_criteria(criteria))
     command_of(criteria)

@@ -10,19 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.beads.commands import (
-    Command,
-    claim,
-    close,
-    create_again,
+from ralph_ls.core.plan.formats.beads.commands import (
+    BeadsCommand,
+    claim_command,
+    close_command,
     note_stuck,
-    reopen,
-    reset_for_replanning,
-    reset_for_retry,
+    recreate_commands,
+    reopen_command,
+    replan_commands,
+    retry_command,
 )
-from ralph_ls.core.plan.beads.guard import Violation, check, put_back
-from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot
+from ralph_ls.core.plan.formats.beads.guard import (
+    BeadsViolation,
+    find_beads_violations,
+    revert_commands,
+)
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.formats.beads.snapshot import BeadsSnapshot, take_snapshot
 from tests.fakes import bd
 from tests.fakes.bd_database import BdError, Database
 from tests.unit.plan.test_beads_queue import snapshot_of
@@ -31,12 +35,12 @@ NOON = datetime(2026, 1, 28, 13, 30, 0, 5, tzinfo=timezone(timedelta(hours=1)))
 A = {"id": "a", "title": "A", "priority": 1, "issue_type": "bug", "acceptance_criteria": "- [ ] x"}
 
 
-def told(violations: tuple[Violation, ...]) -> list[tuple[str, str, str]]:
+def told(violations: tuple[BeadsViolation, ...]) -> list[tuple[str, str, str]]:
     return [(one.what.value, one.issue.id, one.text) for one in violations]
 
 
-def undone(before: Snapshot, after: Snapshot) -> list[Command]:
-    return list(put_back(before, after, check(before, after)))
+def undone(before: BeadsSnapshot, after: BeadsSnapshot) -> list[BeadsCommand]:
+    return list(revert_commands(before, after, find_beads_violations(before, after)))
 
 
 @pytest.mark.parametrize(
@@ -62,12 +66,12 @@ def undone(before: Snapshot, after: Snapshot) -> list[Command]:
     ],
 )
 def test_what_is_forbidden_is_found_and_undone(
-    now: dict[str, Any], violation: tuple[str, str, str], command: Command
+    now: dict[str, Any], violation: tuple[str, str, str], command: BeadsCommand
 ) -> None:
     before, after = snapshot_of(A), snapshot_of({**A, **now})
-    assert told(check(before, after)) == [violation]
+    assert told(find_beads_violations(before, after)) == [violation]
     assert undone(before, after) == [("update", "a", *command)]
-    assert check(before, after, decided={(violation[0], "a")}) == ()
+    assert find_beads_violations(before, after, decided={(violation[0], "a")}) == ()
 
 
 @pytest.mark.parametrize(
@@ -92,14 +96,14 @@ def test_what_is_allowed_is_left_alone(now: dict[str, Any]) -> None:
 def test_what_was_put_off_or_closed_before_may_be_put_off() -> None:
     for status in ("deferred", "closed"):
         before = snapshot_of({**A, "status": status})
-        assert check(before, snapshot_of({**A, "status": "deferred"})) == ()
+        assert find_beads_violations(before, snapshot_of({**A, "status": "deferred"})) == ()
 
 
 def test_a_dropped_dependency_comes_back_as_it_was() -> None:
     others = ({"id": "b"}, {"id": "c"})
     before = snapshot_of({"id": "a", "needs": ["b"], "parts": ["c"]}, *others)
     after = snapshot_of({"id": "a"}, *others)
-    assert told(check(before, after)) == [("dependency", "a", "")] * 2
+    assert told(find_beads_violations(before, after)) == [("dependency", "a", "")] * 2
     assert undone(before, after) == [
         ("dep", "add", "a", "b", "--type", "blocks"),
         ("dep", "add", "a", "c", "--type", "parent-child"),
@@ -110,7 +114,7 @@ def test_a_dependency_that_became_another_kind_is_replaced() -> None:
     before = snapshot_of({"id": "a", "needs": ["b"]}, {"id": "b"})
     related = {"id": "a", "dependencies": [{"depends_on_id": "b", "type": "related"}]}
     after = snapshot_of(related, {"id": "b"})
-    assert told(check(before, after)) == [("dependency", "a", "b (related)")]
+    assert told(find_beads_violations(before, after)) == [("dependency", "a", "b (related)")]
     assert undone(before, after) == [
         ("dep", "remove", "a", "b"),
         ("dep", "add", "a", "b", "--type", "blocks"),
@@ -142,7 +146,7 @@ def test_a_loose_dependency_comes_back_whatever_was_added() -> None:
 def test_a_deleted_issue_is_made_again_with_all_that_hung_on_it() -> None:
     before = snapshot_of({**A, "needs": ["b"]}, {"id": "b"}, {"id": "c", "needs": ["a"]})
     after = snapshot_of({"id": "b"}, {"id": "c"})
-    assert told(check(before, after)) == [("dropped", "a", "")]
+    assert told(find_beads_violations(before, after)) == [("dropped", "a", "")]
     made = ("create", "A", "--id", "a", "--type", "bug", "--priority", "1")
     assert undone(before, after) == [
         (*made, "--acceptance", "- [ ] x"),
@@ -166,9 +170,9 @@ def test_a_deleted_issue_is_made_again_with_all_that_hung_on_it() -> None:
     ],
 )
 def test_an_issue_is_made_again_as_it_stood(
-    fields: dict[str, Any], commands: list[Command]
+    fields: dict[str, Any], commands: list[BeadsCommand]
 ) -> None:
-    made, *rest = create_again(Issue(id="a", title="--force", **fields))
+    made, *rest = recreate_commands(BeadsIssue(id="a", title="--force", **fields))
     assert made == (
         *("create", "--title", "--force", "--id", "a", "--type", "task", "--priority", "2"),
     )
@@ -176,8 +180,10 @@ def test_an_issue_is_made_again_as_it_stood(
 
 
 def test_labels_and_texts_are_made_again() -> None:
-    issue = Issue(id="a", title="t", labels=("x", "y"), design="d", description="e", assignee="me")
-    (made,) = create_again(issue)
+    issue = BeadsIssue(
+        id="a", title="t", labels=("x", "y"), design="d", description="e", assignee="me"
+    )
+    (made,) = recreate_commands(issue)
     words = ("--description", "e", "--design", "d", "--assignee", "me", "--labels", "x,y")
     assert made[-8:] == words
 
@@ -187,13 +193,13 @@ def test_labels_and_texts_are_made_again() -> None:
     [("", "NEW"), ("old\n", "old\nNEW"), ("NEW", "NEW"), ("old\nNEW", "old\nNEW")],
 )
 def test_a_note_keeps_what_was_noted(notes: str, written: str) -> None:
-    issue = Issue(id="a", title="t", notes=notes.replace("NEW", "Reset for retry"))
+    issue = BeadsIssue(id="a", title="t", notes=notes.replace("NEW", "Reset for retry"))
     command = ("update", "a", "--status", "open", "--notes")
-    assert reset_for_retry(issue) == (*command, written.replace("NEW", "Reset for retry"))
+    assert retry_command(issue) == (*command, written.replace("NEW", "Reset for retry"))
 
 
 def test_the_notes_of_a_stuck_issue_are_bs() -> None:
-    issue = Issue(id="a", title="t")
+    issue = BeadsIssue(id="a", title="t")
     stuck = "STUCK: Failed after 3 attempts at 2026-01-28T12:30:00Z. Moving to next issue."
     assert note_stuck(issue, 3, NOON) == ("update", "a", "--notes", stuck)
     blocked = "STUCK: Blocked at 2026-01-28T12:30:00Z: no key. Moving to next issue."
@@ -203,14 +209,14 @@ def test_the_notes_of_a_stuck_issue_are_bs() -> None:
 def test_what_is_in_progress_is_opened_for_planning() -> None:
     issues = snapshot_of(A, {"id": "b", "status": "in_progress"}).issues
     command = ("update", "b", "--status", "open", "--notes", "Reset for replanning")
-    assert reset_for_replanning(issues) == (command,)
+    assert replan_commands(issues) == (command,)
 
 
 def test_other_commands() -> None:
-    assert claim("a") == ("update", "a", "--claim")
-    assert close("a", "r") == ("close", "a", "--reason", "r")
+    assert claim_command("a") == ("update", "a", "--claim")
+    assert close_command("a", "r") == ("close", "a", "--reason", "r")
     again = ("update", "a", "--status", "in_progress", "--notes", "it fails")
-    assert reopen(Issue(id="a", title="t"), "it\nfails") == again
+    assert reopen_command(BeadsIssue(id="a", title="t"), "it\nfails") == again
 
 
 _IDS = ("bd-0", "bd-1", "bd-2", "bd-3")
@@ -240,7 +246,7 @@ def obey(database: Database, orders: list[tuple[str, ...]]) -> None:
             continue
 
 
-def seen(database: Database) -> Snapshot:
+def seen(database: Database) -> BeadsSnapshot:
     found = [
         {**issue, "dependencies": [{"depends_on_id": a, "type": b} for a, b in links]}
         for issue in database.issues.values()
@@ -262,6 +268,6 @@ def test_what_is_put_back_leaves_nothing_forbidden(
     after = seen(database)
     for command in undone(before, after):
         bd.answer(database, command)
-    assert check(before, seen(database)) == ()
+    assert find_beads_violations(before, seen(database)) == ()
     kept = {issue.id for issue in after.issues}
     assert kept <= set(database.issues)

@@ -9,28 +9,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.beads.answers import Answer, read_answer, read_error, read_object
-from ralph_ls.core.plan.beads.issues import (
-    Dependency,
-    Issue,
-    Oddity,
+from ralph_ls.core.plan.formats.beads.bd_output import (
+    BeadsOutput,
+    read_error,
+    read_object,
+    read_output,
+)
+from ralph_ls.core.plan.formats.beads.issues import (
+    BeadsDependency,
+    BeadsIssue,
+    BeadsOddity,
     is_usable_id,
+    issue_to_raw,
     lacks_dependencies,
     read_issue,
-    to_raw,
 )
-from ralph_ls.core.plan.beads.snapshot import (
+from ralph_ls.core.plan.formats.beads.snapshot import (
     FIRST_LINE,
-    Snapshot,
-    from_text,
+    BeadsSnapshot,
+    snapshot_from_text,
+    snapshot_to_text,
     take_snapshot,
-    to_text,
 )
 
 ONE = {"id": "bd-1", "title": "One"}
 
 
-def issue_of(**raw: Any) -> Issue:
+def issue_of(**raw: Any) -> BeadsIssue:
     issue, oddities = read_issue({"id": "bd-1", **raw})
     assert issue is not None
     assert oddities == ()
@@ -56,7 +61,7 @@ def issue_of(**raw: Any) -> Issue:
     ],
 )
 def test_an_answer_is_read_in_each_shape(text: str, ids: list[str]) -> None:
-    answer = read_answer(text)
+    answer = read_output(text)
     assert [item["id"] for item in answer.items] == ids
     assert (answer.oddities, answer.error) == ((), None)
 
@@ -66,53 +71,61 @@ def test_an_answer_is_read_in_each_shape(text: str, ids: list[str]) -> None:
     [
         pytest.param(
             "No  issues\nfound",
-            Answer(oddities=(Oddity("no-json", "bd printed no JSON: No issues found"),)),
+            BeadsOutput(oddities=(BeadsOddity("no-json", "bd printed no JSON: No issues found"),)),
             id="prose",
         ),
         pytest.param(
             "[1,\n[2",
-            Answer(oddities=(Oddity("no-json", "bd printed no JSON: [1, [2"),)),
+            BeadsOutput(oddities=(BeadsOddity("no-json", "bd printed no JSON: [1, [2"),)),
             id="torn",
         ),
         pytest.param(
             '[{"id":"bd-1"},2,"x"]',
-            Answer(
+            BeadsOutput(
                 items=({"id": "bd-1"},),
-                oddities=(Oddity("odd-answer", "2 of what bd printed are no issues"),),
+                oddities=(BeadsOddity("odd-answer", "2 of what bd printed are no issues"),),
             ),
             id="strange items",
         ),
         pytest.param(
             "7",
-            Answer(oddities=(Oddity("odd-answer", "1 of what bd printed are no issues"),)),
+            BeadsOutput(
+                oddities=(BeadsOddity("odd-answer", "1 of what bd printed are no issues"),)
+            ),
             id="a number",
         ),
         pytest.param(
             '{"b":1,"a":2}',
-            Answer(
+            BeadsOutput(
                 oddities=(
-                    Oddity("odd-answer", "bd printed an object that holds no issues, but a, b"),
+                    BeadsOddity(
+                        "odd-answer", "bd printed an object that holds no issues, but a, b"
+                    ),
                 )
             ),
             id="another object",
         ),
         pytest.param(
             "{}",
-            Answer(
+            BeadsOutput(
                 oddities=(
-                    Oddity("odd-answer", "bd printed an object that holds no issues, but nothing"),
+                    BeadsOddity(
+                        "odd-answer", "bd printed an object that holds no issues, but nothing"
+                    ),
                 )
             ),
             id="an empty object",
         ),
-        pytest.param('{"error":"no  way"}', Answer(error="no way"), id="an error"),
+        pytest.param('{"error":"no  way"}', BeadsOutput(error="no way"), id="an error"),
         pytest.param(
-            '{"data":{"error":"no","hint":"go"}}', Answer(error="no (go)"), id="an error inside"
+            '{"data":{"error":"no","hint":"go"}}',
+            BeadsOutput(error="no (go)"),
+            id="an error inside",
         ),
     ],
 )
-def test_an_answer_that_is_none_is_told(text: str, answer: Answer) -> None:
-    assert read_answer(text) == answer
+def test_an_answer_that_is_none_is_told(text: str, answer: BeadsOutput) -> None:
+    assert read_output(text) == answer
 
 
 @pytest.mark.parametrize(
@@ -148,10 +161,10 @@ def test_the_object_of_an_answer(text: str, value: object) -> None:
 @given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists)))
 def test_reading_answers_never_fails(value: object) -> None:
     text = value if isinstance(value, str) else json.dumps(value)
-    read_answer(text)
+    read_output(text)
     read_error(text, text)
     read_object(text)
-    to_text(from_text(text)).encode()
+    snapshot_to_text(snapshot_from_text(text)).encode()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +179,7 @@ def test_an_id_is_never_a_flag(text: str, is_usable: bool) -> None:
 
 
 def test_an_issue_without_an_id_is_none() -> None:
-    told = (Oddity("unusable-id", "bd names an issue '--force', which is no id"),)
+    told = (BeadsOddity("unusable-id", "bd names an issue '--force', which is no id"),)
     assert read_issue({"id": "--force"}) == (None, told)
     assert read_issue({})[1][0].message == "bd names an issue 'nothing', which is no id"
 
@@ -281,13 +294,13 @@ def test_a_snapshot_is_a_line_for_each_issue_oldest_first() -> None:
         {"id": "bd-x", "created_at": "2026-01-01", "updated_at": "2026-02-02"},
     ]
     snapshot = take_snapshot(raw, ready=["bd-10", "bd-gone"], parent="bd-2")
-    text = to_text(snapshot)
+    text = snapshot_to_text(snapshot)
     head, *rest = text.split("\n")
     assert head == '{"kind":"beads","schemaVersion":1,"parent":"bd-2","ready":["bd-10"],'
     ids = [json.loads(line.rstrip(","))["id"] for line in rest[FIRST_LINE - 1 : FIRST_LINE + 3]]
     assert ids == ["bd-x", "bd-2", "bd-2.1", "bd-10"]
     assert "updated_at" not in text
-    assert from_text(text) == snapshot
+    assert snapshot_from_text(text) == snapshot
 
 
 def test_of_an_issue_that_comes_twice_the_later_counts() -> None:
@@ -307,10 +320,10 @@ def test_what_is_deleted_and_templates_are_left_out() -> None:
 
 
 def test_what_is_odd_is_kept_once() -> None:
-    odd = Oddity("odd-answer", "so")
+    odd = BeadsOddity("odd-answer", "so")
     snapshot = take_snapshot([{"id": "-"}, {"id": "-"}], oddities=[odd])
     assert [one.code for one in snapshot.oddities] == ["odd-answer", "unusable-id"]
-    assert from_text(to_text(snapshot)) == snapshot
+    assert snapshot_from_text(snapshot_to_text(snapshot)) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -327,7 +340,7 @@ def test_what_is_odd_is_kept_once() -> None:
     ],
 )
 def test_other_texts_are_read_as_far_as_can_be(text: str, ids: list[str], codes: list[str]) -> None:
-    snapshot = from_text(text)
+    snapshot = snapshot_from_text(text)
     assert [issue.id for issue in snapshot.issues] == ids
     assert [one.code for one in snapshot.oddities] == codes
     assert snapshot.parent is None
@@ -348,9 +361,9 @@ def test_what_is_in_scope_are_the_parts_of_the_parent_and_their_parts() -> None:
 
 _IDS = st.sampled_from([f"bd-{nth}" for nth in range(6)])
 _ISSUES = st.builds(
-    lambda issue_id, links, **fields: Issue(
+    lambda issue_id, links, **fields: BeadsIssue(
         id=issue_id,
-        dependencies=tuple(sorted({Dependency(*one) for one in links if one[0] != issue_id})),
+        dependencies=tuple(sorted({BeadsDependency(*one) for one in links if one[0] != issue_id})),
         **fields,
     ),
     _IDS,
@@ -365,13 +378,15 @@ _ISSUES = st.builds(
 
 
 @given(st.lists(_ISSUES, unique_by=lambda issue: issue.id), st.none() | st.lists(_IDS))
-def test_a_snapshot_comes_back_from_its_text(issues: list[Issue], ready: list[str] | None) -> None:
-    snapshot = take_snapshot(map(to_raw, issues), ready=ready)
-    text = to_text(snapshot)
-    assert from_text(text) == snapshot
-    assert to_text(from_text(text)) == text
+def test_a_snapshot_comes_back_from_its_text(
+    issues: list[BeadsIssue], ready: list[str] | None
+) -> None:
+    snapshot = take_snapshot(map(issue_to_raw, issues), ready=ready)
+    text = snapshot_to_text(snapshot)
+    assert snapshot_from_text(text) == snapshot
+    assert snapshot_to_text(snapshot_from_text(text)) == text
     assert sorted(snapshot.issues, key=lambda one: one.id) == sorted(issues, key=lambda one: one.id)
 
 
 def test_an_empty_snapshot_is_one() -> None:
-    assert from_text(to_text(Snapshot())) == Snapshot()
+    assert snapshot_from_text(snapshot_to_text(BeadsSnapshot())) == BeadsSnapshot()

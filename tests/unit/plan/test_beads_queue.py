@@ -9,19 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.beads.cycles import find_cycles, find_path
-from ralph_ls.core.plan.beads.queue import Queue, read_queue, tell_left
-from ralph_ls.core.plan.beads.reading import parse, read_plan
-from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot, to_text
+from ralph_ls.core.plan.formats.beads.queue import (
+    IssueQueue,
+    describe_unready,
+    find_cycles,
+    find_path,
+    read_queue,
+)
+from ralph_ls.core.plan.formats.beads.snapshot import (
+    BeadsSnapshot,
+    parse_beads,
+    plan_of_snapshot,
+    snapshot_to_text,
+    take_snapshot,
+)
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.select import count
-from ralph_ls.core.plan.wire import to_view
+from ralph_ls.core.plan.queries import count_tasks, task_view
 from ralph_ls.protocol.plan import Priority, TaskState
 
 
 def snapshot_of(
     *issues: Mapping[str, Any], ready: list[str] | None = None, parent: str | None = None
-) -> Snapshot:
+) -> BeadsSnapshot:
     """``a`` is short for an id; ``needs`` for what blocks it."""
     raw = []
     for nth, issue in enumerate(issues):
@@ -31,21 +40,21 @@ def snapshot_of(
     return take_snapshot(raw, ready=ready, parent=parent)
 
 
-def queue_of(*issues: Mapping[str, Any], **given: Any) -> Queue:
+def queue_of(*issues: Mapping[str, Any], **given: Any) -> IssueQueue:
     ready, parent = given.pop("ready", None), given.pop("parent", None)
     return read_queue(snapshot_of(*issues, ready=ready, parent=parent), **given)
 
 
-def ids(queue: Queue) -> list[str]:
+def ids(queue: IssueQueue) -> list[str]:
     return [task.id for task in queue.ready]
 
 
-def held(queue: Queue) -> list[tuple[str, str, str]]:
+def held(queue: IssueQueue) -> list[tuple[str, str, str]]:
     return [(one.task.id, one.by.value, one.why) for one in queue.held]
 
 
 def task_of(**issue: Any) -> Task:
-    (task,) = read_plan(snapshot_of({"id": "a", **issue})).plan.tasks
+    (task,) = plan_of_snapshot(snapshot_of({"id": "a", **issue})).plan.tasks
     return task
 
 
@@ -135,7 +144,7 @@ def test_the_priority_is_called_as_bd_calls_it_as_far_as_a_plan_can(
 )
 def test_what_an_issue_waits_for_is_its_reason(issue: dict[str, Any], reason: str | None) -> None:
     others = ({"id": "b", "title": "The  other"}, {"id": "c", "status": "closed"})
-    plan = read_plan(snapshot_of({"id": "a", **issue}, *others)).plan
+    plan = plan_of_snapshot(snapshot_of({"id": "a", **issue}, *others)).plan
     assert plan.by_id()["a"].blocked_by == reason
 
 
@@ -145,26 +154,26 @@ def test_a_task_knows_its_line_and_what_it_is_a_part_of() -> None:
         {"id": "e", "title": "The  epic", "issue_type": "epic"},
         {"id": "x", "title": "Outside", "acceptance_criteria": "- [ ] one\n- [x] two"},
     )
-    text = to_text(snapshot)
-    parsed = parse(text)
+    text = snapshot_to_text(snapshot)
+    parsed = parse_beads(text)
     assert parsed.problems == ()
     shown = [(one.id, one.depth, one.parent, one.section) for one in parsed.plan.tasks]
     assert shown == [("e", 0, None, ""), ("b", 1, "e", "The epic"), ("x", 0, None, "")]
     for task in parsed.plan.tasks:
         assert text.split("\n")[task.line] == text[task.start : task.end]
         assert f'"id":"{task.id}"' in text[task.start : task.end]
-    assert to_view(parsed.plan.tasks[2]).criteria == ("one", "two")
+    assert task_view(parsed.plan.tasks[2]).criteria == ("one", "two")
 
 
 def test_in_a_scope_its_parent_is_no_task_and_names_the_section() -> None:
     issues = ({"id": "e", "title": "Epic"}, {"id": "b", "parent": "e"}, {"id": "c"})
-    (task,) = read_plan(snapshot_of(*issues, parent="e")).plan.tasks
+    (task,) = plan_of_snapshot(snapshot_of(*issues, parent="e")).plan.tasks
     assert (task.id, task.depth, task.parent, task.section) == ("b", 0, None, "Epic")
 
 
 def test_parts_of_each_other_are_tasks_too() -> None:
     ring = ({"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}, {"id": "c"})
-    plan = read_plan(snapshot_of(*ring)).plan
+    plan = plan_of_snapshot(snapshot_of(*ring)).plan
     assert sorted(task.id for task in plan.tasks) == ["a", "b", "c"]
     assert (
         ids(read_queue(snapshot_of({"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}))) == []
@@ -173,12 +182,14 @@ def test_parts_of_each_other_are_tasks_too() -> None:
 
 def test_what_is_odd_is_a_problem() -> None:
     snapshot = snapshot_of({"id": "a"}, {"id": "b", "status": "hooked"}, {"id": "--x"})
-    found = [(one.code, one.line) for one in read_plan(snapshot).problems]
+    found = [(one.code, one.line) for one in plan_of_snapshot(snapshot).problems]
     assert found == [("unusable-id", 1), ("unknown-status", 5)]
 
 
 def test_deferred_issues_hold_no_run_open() -> None:
-    counts = count(read_plan(snapshot_of({"id": "a", "status": "deferred"}, {"id": "b"})).plan)
+    counts = count_tasks(
+        plan_of_snapshot(snapshot_of({"id": "a", "status": "deferred"}, {"id": "b"})).plan
+    )
     assert (counts.required, counts.open_required) == (1, 1)
 
 
@@ -272,7 +283,7 @@ def test_what_is_left_is_held_each_with_its_reason() -> None:
         ("n1", "notOffered", "not offered by bd ready"),
     ]
     assert (queue.is_empty, queue.is_stuck, queue.cycles) == (False, True, (("c1", "c2"),))
-    assert tell_left(queue) == (
+    assert describe_unready(queue) == (
         "blocked: b1 (blocked by a key); stuck: s1 (set aside after 3 attempts); "
         "waiting: w1 (waiting for Stuck (s1)), e.1 (waiting for Stuck (s1)); "
         "skipped: k1 (skipped in this run); "
@@ -294,16 +305,16 @@ def test_a_part_waits_with_the_whole() -> None:
 
 def test_nothing_left_is_told_as_nothing() -> None:
     queue = queue_of({"id": "a", "status": "closed"})
-    assert (queue.is_empty, queue.is_stuck, tell_left(queue)) == (True, False, "")
+    assert (queue.is_empty, queue.is_stuck, describe_unready(queue)) == (True, False, "")
 
 
 def test_of_many_some_are_named() -> None:
     many = [{"id": f"b{nth}", "status": "blocked"} for nth in range(7)]
-    assert tell_left(queue_of(*many)).endswith("b4 (blocked in bd), and 2 more")
+    assert describe_unready(queue_of(*many)).endswith("b4 (blocked in bd), and 2 more")
     ring: list[dict[str, Any]] = [
         {"id": f"r{nth}", "needs": [f"r{(nth + 1) % 8}"]} for nth in range(8)
     ]
-    assert "r0 → r1 → r2 → r3 → r4 → r5 → …;" in tell_left(queue_of(*ring))
+    assert "r0 → r1 → r2 → r3 → r4 → r5 → …;" in describe_unready(queue_of(*ring))
 
 
 @given(
@@ -324,10 +335,10 @@ def test_each_unfinished_issue_is_ready_or_held(
     issues: list[dict[str, Any]], ready: list[str] | None
 ) -> None:
     snapshot = snapshot_of(*issues, ready=ready)
-    plan = parse(to_text(snapshot)).plan
+    plan = parse_beads(snapshot_to_text(snapshot)).plan
     queue = read_queue(snapshot, set_aside={"a": 3})
     unfinished = {task.id for task in plan.tasks if task.state not in {"done", "skipped"}}
     found = [*ids(queue), *(one.task.id for one in queue.held)]
     assert sorted(found) == sorted(unfinished)
     assert {task.id for task in plan.tasks} == {issue["id"] for issue in issues}
-    assert bool(tell_left(queue)) is any(one.by != "parts" for one in queue.held)
+    assert bool(describe_unready(queue)) is any(one.by != "parts" for one in queue.held)

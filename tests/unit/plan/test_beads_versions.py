@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.beads.commands import (
-    Command,
-    add_dependency,
-    claim,
-    close,
-    create_again,
-    is_done,
-    issue_of,
-    note_reason,
-    reason_in_notes,
-    remove_dependency,
-    reopen,
-    set_status,
-)
-from ralph_ls.core.plan.beads.issues import Dependency, Issue, read_issue, to_raw
-from ralph_ls.core.plan.beads.versions import (
-    Version,
+from ralph_ls.core.plan.formats.beads.bd_output import (
+    BeadsVersion,
+    format_version,
     keeps_close_reasons,
     read_version,
-    say_version,
 )
-from ralph_ls.core.plan.closing.beads import commands_for
+from ralph_ls.core.plan.formats.beads.commands import (
+    BeadsCommand,
+    add_dependency,
+    claim_command,
+    close_command,
+    commanded_issue,
+    is_in_effect,
+    note_reason,
+    reason_in_notes,
+    recreate_commands,
+    remove_dependency,
+    reopen_command,
+    set_status,
+)
+from ralph_ls.core.plan.formats.beads.evidence import verification_commands
+from ralph_ls.core.plan.formats.beads.issues import (
+    BeadsDependency,
+    BeadsIssue,
+    issue_to_raw,
+    read_issue,
+)
 from tests.unit.plan.closing.made import checked, verification
 
 
@@ -41,25 +46,27 @@ from tests.unit.plan.closing.made import checked, verification
         ("", None, True),
     ],
 )
-def test_a_release_says_what_it_is(printed: str, version: Version | None, *, keeps: bool) -> None:
+def test_a_release_says_what_it_is(
+    printed: str, version: BeadsVersion | None, *, keeps: bool
+) -> None:
     assert read_version(printed) == version
     assert keeps_close_reasons(version) is keeps
 
 
 def test_a_version_is_written_as_it_is_read() -> None:
-    assert say_version((0, 34, 1)) == "0.34.1"
+    assert format_version((0, 34, 1)) == "0.34.1"
 
 
-WAITS = Issue(
+WAITS = BeadsIssue(
     id="a",
     title="A",
     status="in_progress",
     notes="n",
     criteria="c",
     priority=3,
-    dependencies=(Dependency("b", "blocks"),),
+    dependencies=(BeadsDependency("b", "blocks"),),
 )
-BLOCKS = Dependency("b", "blocks")
+BLOCKS = BeadsDependency("b", "blocks")
 
 
 @pytest.mark.parametrize(
@@ -72,29 +79,31 @@ BLOCKS = Dependency("b", "blocks")
         (("update", "a", "--acceptance", "c"), True),
         (("update", "a", "--priority", "2"), False),
         (("update", "a", "--type", "task"), True),
-        (claim("a"), False),
-        (close("a", "r"), False),
+        (claim_command("a"), False),
+        (close_command("a", "r"), False),
         (add_dependency("a", BLOCKS), True),
-        (add_dependency("a", Dependency("b", "related")), False),
+        (add_dependency("a", BeadsDependency("b", "related")), False),
         (remove_dependency("a", "b"), False),
         (remove_dependency("a", "c"), True),
-        (create_again(WAITS)[0], True),
+        (recreate_commands(WAITS)[0], True),
         (("reopen", "a"), False),
     ],
 )
-def test_what_has_been_done_is_not_repeated(command: Command, *, is_it: bool) -> None:
-    assert is_done(command, WAITS) is is_it
-    assert not is_done(command, None)
-    assert issue_of(command) == "a"
+def test_what_has_been_done_is_not_repeated(command: BeadsCommand, *, is_it: bool) -> None:
+    assert is_in_effect(command, WAITS) is is_it
+    assert not is_in_effect(command, None)
+    assert commanded_issue(command) == "a"
 
 
 def test_a_command_that_makes_an_issue_without_an_id_names_none() -> None:
-    assert issue_of(("create", "title")) == ""
+    assert commanded_issue(("create", "title")) == ""
 
 
 def test_notes_give_the_reason_without_what_the_loop_wrote() -> None:
-    closed = Issue(id="a", title="A", status="closed", criteria="- it runs", close_reason="Seen")
-    noted = reopen(closed, "Opened again: it was closed.")[-1]
+    closed = BeadsIssue(
+        id="a", title="A", status="closed", criteria="- it runs", close_reason="Seen"
+    )
+    noted = reopen_command(closed, "Opened again: it was closed.")[-1]
     assert reason_in_notes(f"- [x] it runs\n{noted}\nSTUCK: Failed") == "- [x] it runs"
 
 
@@ -102,7 +111,7 @@ def test_where_the_notes_are_the_reason_they_are_written() -> None:
     raw = {"id": "a", "status": "closed", "acceptance_criteria": "it runs (make)", "notes": "Done"}
     issue, _ = read_issue({**raw, "close_reason": "Done", "reason_from_notes": True})
     assert issue is not None
-    assert read_issue(to_raw(issue)) == (issue, ())
-    (command,) = commands_for(issue, verification("a", checked("it runs (make)", "make")))
+    assert read_issue(issue_to_raw(issue)) == (issue, ())
+    (command,) = verification_commands(issue, verification("a", checked("it runs (make)", "make")))
     assert command[:3] == note_reason(issue, "")[:3] == ("update", "a", "--notes")
     assert "- [x] it runs" in command[3]

@@ -6,14 +6,14 @@ from functools import partial
 
 import pytest
 
-from ralph_ls.core.plan.editing.by_person import (
+from ralph_ls.core.plan.edit.user_edits import (
     RETRY_NOTE,
-    change_of,
-    exact,
-    reset_for_retry,
-    words_of,
+    byte_exact,
+    describe_user_edit,
+    retry_task,
+    user_edit,
 )
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
@@ -22,7 +22,7 @@ NOTE = f"- {RETRY_NOTE}"
 
 
 def id_of(text: str, title: str = "a") -> str:
-    return next(task.id for task in parse(text).plan.tasks if task.title == title)
+    return next(task.id for task in parse_markdown(text).plan.tasks if task.title == title)
 
 
 @pytest.mark.parametrize(
@@ -53,21 +53,21 @@ def id_of(text: str, title: str = "a") -> str:
     ],
 )
 def test_a_task_is_opened_and_says_so(before: str, after: str) -> None:
-    assert reset_for_retry(before, id_of(before)) == after
+    assert retry_task(before, id_of(before)) == after
 
 
 def test_a_task_that_cannot_be_opened_where_it_is_is_refused() -> None:
     text = "## Completed\n\n- a\n"
     with pytest.raises(RalphError, match="cannot be opened where it stands"):
-        reset_for_retry(text, id_of(text))
+        retry_task(text, id_of(text))
 
 
 def test_a_task_is_blocked_with_a_reason_or_by_a_person() -> None:
     text = "- [ ] a\n"
-    blocked = change_of(TaskEdit.BLOCK, id_of(text), reason=" needs keys ")(text)
+    blocked = user_edit(TaskEdit.BLOCK, id_of(text), reason=" needs keys ")(text)
     assert blocked == "- [ ] [BLOCKED] a\n  - Blocked by: needs keys\n"
-    assert "Blocked by: a person" in change_of(TaskEdit.BLOCK, id_of(text), reason=" ")(text)
-    unblocked = change_of(TaskEdit.UNBLOCK, id_of(text))(blocked)
+    assert "Blocked by: a person" in user_edit(TaskEdit.BLOCK, id_of(text), reason=" ")(text)
+    unblocked = user_edit(TaskEdit.UNBLOCK, id_of(text))(blocked)
     assert unblocked == text
 
 
@@ -82,39 +82,39 @@ def test_a_task_is_blocked_with_a_reason_or_by_a_person() -> None:
 def test_what_cannot_be_done_says_why(edit: TaskEdit, text: str, words: str) -> None:
     task_id = id_of("- [ ] a\n")
     with pytest.raises(RalphError, match=words):
-        change_of(edit, task_id)(text)
+        user_edit(edit, task_id)(text)
 
 
 def test_a_task_is_moved_before_another_or_to_the_end_of_its_list() -> None:
     text = "## P0\n- [ ] a\n- [ ] b\n- [ ] c\n## P1\n- [ ] d\n"
-    up = change_of(TaskEdit.MOVE, id_of(text, "c"), before=id_of(text, "a"))(text)
+    up = user_edit(TaskEdit.MOVE, id_of(text, "c"), before=id_of(text, "a"))(text)
     assert up == "## P0\n- [ ] c\n- [ ] a\n- [ ] b\n## P1\n- [ ] d\n"
-    last = change_of(TaskEdit.MOVE, id_of(text, "a"))(text)
+    last = user_edit(TaskEdit.MOVE, id_of(text, "a"))(text)
     assert last == "## P0\n- [ ] b\n- [ ] c\n- [ ] a\n## P1\n- [ ] d\n"
-    assert change_of(TaskEdit.MOVE, id_of(text, "c"))(text) == text
+    assert user_edit(TaskEdit.MOVE, id_of(text, "c"))(text) == text
 
 
 @pytest.mark.parametrize("edit", TaskEdit)
 def test_each_edit_has_words_for_what_became_of_the_task(edit: TaskEdit) -> None:
-    assert words_of(edit)
+    assert describe_user_edit(edit)
 
 
 class TestBytesThatAreNoText:
     def test_the_task_is_found_by_the_id_that_viewers_know(self) -> None:
         data = b"- [x] caf\xe9\n- [ ] b\n"
         shown = data.decode("utf-8", "replace")
-        task_id = parse(shown).plan.tasks[0].id
-        change = exact(lambda known: partial(reset_for_retry, task_id=known), task_id)
+        task_id = parse_markdown(shown).plan.tasks[0].id
+        change = byte_exact(lambda known: partial(retry_task, task_id=known), task_id)
         changed = change(data.decode("utf-8", "surrogateescape"))
         after = changed.encode("utf-8", "surrogateescape")
         assert after == b"- [ ] caf\xe9\n  - Reset for retry\n- [ ] b\n"
 
     def test_plain_text_is_changed_as_it_is(self) -> None:
         text = "- [x] a\n"
-        change = exact(lambda known: partial(reset_for_retry, task_id=known), id_of(text))
-        assert parse(change(text)).plan.tasks[0].state is TaskState.TODO
+        change = byte_exact(lambda known: partial(retry_task, task_id=known), id_of(text))
+        assert parse_markdown(change(text)).plan.tasks[0].state is TaskState.TODO
 
     def test_a_task_that_is_not_there_is_refused(self) -> None:
-        change = exact(lambda known: partial(reset_for_retry, task_id=known), "nobody")
+        change = byte_exact(lambda known: partial(retry_task, task_id=known), "nobody")
         with pytest.raises(RalphError, match="nobody"):
             change("- [x] caf\udce9\n")

@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.below import Below
-from ralph_ls.core.plan.checking.checks import check, to_problems
-from ralph_ls.core.plan.checking.criteria import is_vague
-from ralph_ls.core.plan.checking.dependencies import read_dependencies
-from ralph_ls.core.plan.checking.remarks import CheckCode, Place, Remark
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.lint.checks import check_markdown, plan_problems
+from ralph_ls.core.plan.lint.criteria import is_vague
+from ralph_ls.core.plan.lint.dependencies import read_dependencies
+from ralph_ls.core.plan.lint.remarks import CheckCode, LineSpan, LintRemark
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.protocol.plan import PlanProblem
 from tests.unit.plan.shown import PLANS, item_lines
 
 LONG = "Implement the whole parser"
 
 
-def remarks(*lines: str, marker: str = "PROJECT_COMPLETE") -> tuple[Remark, ...]:
+def remarks(*lines: str, marker: str = "PROJECT_COMPLETE") -> tuple[LintRemark, ...]:
     text = "\n".join(lines)
-    return check(parse(text), text, marker=marker)
+    return check_markdown(parse_markdown(text), text, marker=marker)
 
 
-def marked(place: Place, lines: tuple[str, ...]) -> str:
+def marked(place: LineSpan, lines: tuple[str, ...]) -> str:
     return "\n".join(lines).split("\n")[place.line][place.start : place.end]
 
 
@@ -194,7 +194,7 @@ class TestCriteria:
     def test_optional_ones_need_none(self) -> None:
         three = [f"- [ ] {name}\n  - Done when: `make` passes" for name in "abc"]
         text = "\n".join([*three, "## Optional", "- [ ] bare"])
-        assert check(parse(text, optional_sections=("Optional",)), text) == ()
+        assert check_markdown(parse_markdown(text, optional_sections=("Optional",)), text) == ()
 
 
 class TestMarker:
@@ -238,7 +238,7 @@ class TestMarker:
 
     def test_optional_tasks_hold_nothing_open(self) -> None:
         text = "## Later\n- [ ] a\n\nPROJECT_COMPLETE\n"
-        assert check(parse(text, optional_sections=("Later",)), text) == ()
+        assert check_markdown(parse_markdown(text, optional_sections=("Later",)), text) == ()
 
 
 class TestStates:
@@ -274,7 +274,7 @@ class TestStates:
 def reads(*lines: str) -> list[tuple[str, str, str | None, str]]:
     """Each dependency: the task, the name as written, the task it means, the words marked."""
     text = "\n".join(lines)
-    tasks = parse(text).plan.tasks
+    tasks = parse_markdown(text).plan.tasks
     return [
         (
             one.task.title,
@@ -282,7 +282,7 @@ def reads(*lines: str) -> list[tuple[str, str, str | None, str]]:
             None if one.target is None else one.target.title,
             marked(one.place, (text,)),
         )
-        for one in read_dependencies(tasks, Below(tasks, text))
+        for one in read_dependencies(tasks, TaskBodies(tasks, text))
     ]
 
 
@@ -448,7 +448,7 @@ def test_remarks_come_in_the_order_of_the_text() -> None:
 
 def test_problems_count_lines_from_one() -> None:
     (one,) = remarks("- [!] a")
-    assert to_problems([one]) == (
+    assert plan_problems([one]) == (
         PlanProblem(code="blocked-without-reason", message=one.message, line=1),
     )
 
@@ -473,14 +473,14 @@ def test_line_endings_and_a_mark_at_the_beginning_change_nothing() -> None:
         cut = [line for _, line in lines_of(text)]
         assert [
             (one.place.line, one.code, cut[one.place.line][one.place.start : one.place.end])
-            for one in check(parse(text), text)
+            for one in check_markdown(parse_markdown(text), text)
         ] == plain
 
 
 @pytest.mark.parametrize("path", sorted(PLANS.glob("**/*.md")), ids=lambda path: path.name)
 def test_real_plans_are_mostly_left_alone(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert {one.code for one in check(parse(text), text)} <= {
+    assert {one.code for one in check_markdown(parse_markdown(text), text)} <= {
         CheckCode.BLOCKED_WITHOUT_REASON,
         CheckCode.OPEN_UNDER_COMPLETED,
     }
@@ -532,8 +532,8 @@ check_texts = st.builds(
 )
 def test_any_text_is_checked_and_remarks_lie_inside_it(text: str) -> None:
     lines = [line for _, line in lines_of(text)]
-    parsed = parse(text)
-    told = check(parsed, text)
+    parsed = parse_markdown(text)
+    told = check_markdown(parsed, text)
     for one in told:
         for place in (one.place, *(other.place for other in one.related)):
             assert 0 <= place.line < len(lines)
@@ -560,5 +560,5 @@ def test_nothing_is_told_of_what_stands_in_a_fence(
     lines = [*before, "", "# Own", "- [ ] **Z-1** own", *fence, *after]
     text = "\n".join(lines)
     first = len(before) + 3
-    told = {one.place.line for one in check(parse(text), text)}
+    told = {one.place.line for one in check_markdown(parse_markdown(text), text)}
     assert not told & set(range(first, first + len(fence)))

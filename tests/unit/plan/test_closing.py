@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.checking.checks import check
-from ralph_ls.core.plan.checking.closing import says_nothing
-from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.lint.checks import check_markdown
+from ralph_ls.core.plan.lint.criteria import says_nothing
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 
 
-def told(text: str) -> list[Remark]:
-    found = check(parse(text), text)
+def told(text: str) -> list[LintRemark]:
+    found = check_markdown(parse_markdown(text), text)
     return [one for one in found if one.code is CheckCode.CLOSE_WITHOUT_EVIDENCE]
 
 

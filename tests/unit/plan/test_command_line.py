@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.command_line import words_of_command
+from ralph_ls.core.plan.verification.commands import words_of_command
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.command_matching import commands_in, program_in, proves
+from ralph_ls.core.plan.verification.commands import commands_in, program_in, satisfies_command
 
 AUTH = "npm test auth.test.ts"
 
@@ -50,7 +50,7 @@ AUTH = "npm test auth.test.ts"
     ],
 )
 def test_the_same_command_however_it_is_started(asked: str, ran: str) -> None:
-    assert proves(asked, ran)
+    assert satisfies_command(asked, ran)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_same_command_however_it_is_started(asked: str, ran: str) -> None:
     ],
 )
 def test_another_command_or_less_of_it(asked: str, ran: str) -> None:
-    assert not proves(asked, ran)
+    assert not satisfies_command(asked, ran)
 
 
 def test_the_program_of_a_command() -> None:
@@ -101,6 +101,6 @@ def test_the_program_of_a_command() -> None:
 
 @given(st.text("ab '\"$|\\=~#*-&;>/.", max_size=30), st.text("ab '|&;-/.", max_size=30))
 def test_it_is_total(asked: str, ran: str) -> None:
-    proves(asked, ran)
+    satisfies_command(asked, ran)
     if commands_in(asked) and not set(asked) & set("|;>'\"\\"):
-        assert proves(asked, asked)
+        assert satisfies_command(asked, asked)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.model import Parsed, TaskKind
+from ralph_ls.core.plan.model import ParsedPlan, TaskKind
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.plan.shown import PLANS, only_task, plan_of, shown
 
 
-def read(name: str) -> tuple[str, Parsed]:
+def read(name: str) -> tuple[str, ParsedPlan]:
     text = (PLANS / name).read_bytes().decode("utf-8")
-    return text, parse(text, optional_sections=("Optional", "Future"))
+    return text, parse_markdown(text, optional_sections=("Optional", "Future"))
 
 
 @pytest.mark.parametrize(

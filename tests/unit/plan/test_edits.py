@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.editing.edits import block, tick
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from tests.unit.plan.shown import PLANS
 
@@ -37,20 +37,20 @@ from tests.unit.plan.shown import PLANS
     ],
 )
 def test_a_tick_changes_the_box_alone(before: str, after: str) -> None:
-    assert tick(before, "A-1") == after
+    assert tick_task(before, "A-1") == after
 
 
 def test_the_right_one_of_several_is_ticked() -> None:
     text = "- [ ] c\n- [ ] c\n  - [ ] c\n"
-    assert tick(text, "2e7d2c03-2") == "- [ ] c\n- [x] c\n  - [ ] c\n"
+    assert tick_task(text, "2e7d2c03-2") == "- [ ] c\n- [x] c\n  - [ ] c\n"
 
 
 def test_an_unknown_task_is_told_with_what_to_do() -> None:
     told = r"no task 'A-9'.*ralph plan"
     with pytest.raises(RalphError, match=told):
-        tick("- [ ] A-1: a\n", "A-9")
+        tick_task("- [ ] A-1: a\n", "A-9")
     with pytest.raises(RalphError, match=told):
-        block("- [ ] A-1: a\n", "A-9", "r")
+        block_task("- [ ] A-1: a\n", "A-9", "r")
 
 
 @pytest.mark.parametrize(
@@ -115,17 +115,17 @@ def test_an_unknown_task_is_told_with_what_to_do() -> None:
     ],
 )
 def test_blocking_adds_tag_and_reason(before: str, after: str) -> None:
-    assert block(before, "A-1", " no\n key ") == after
+    assert block_task(before, "A-1", " no\n key ") == after
 
 
 def test_without_a_reason_there_is_only_the_tag() -> None:
-    assert block("- [ ] A-1: a\n", "A-1", " \n") == "- [ ] [BLOCKED] A-1: a\n"
+    assert block_task("- [ ] A-1: a\n", "A-1", " \n") == "- [ ] [BLOCKED] A-1: a\n"
 
 
 def test_a_real_plan_keeps_all_else() -> None:
     text = (PLANS / "implementation_plan.md").read_text(encoding="utf-8")
-    reset = parse(text).plan.tasks[2]
-    edited = block(text, reset.id, "mail is down")
+    reset = parse_markdown(text).plan.tasks[2]
+    edited = block_task(text, reset.id, "mail is down")
     assert edited == text.replace(
         "4. Implement password reset flow\n",
         "4. [BLOCKED] Implement password reset flow\n   - Blocked by: mail is down\n",
@@ -164,13 +164,13 @@ def test_a_real_plan_keeps_all_else() -> None:
     ],
 )
 def test_blocking_says_what_the_task_needs(before: str, after: str) -> None:
-    assert block(before, "A-1", "no key", "a\tkey ") == after
-    assert block(after, "A-1", "no key", "a key") == after
+    assert block_task(before, "A-1", "no key", "a\tkey ") == after
+    assert block_task(after, "A-1", "no key", "a key") == after
 
 
 def test_what_others_said_opens_no_comment_over_the_plan() -> None:
-    edited = block("- [ ] A-1: a\n- [ ] A-2: b\n", "A-1", "see <!-- this", "<!---->")
-    assert [task.id for task in parse(edited).plan.tasks] == ["A-1", "A-2"]
+    edited = block_task("- [ ] A-1: a\n- [ ] A-2: b\n", "A-1", "see <!-- this", "<!---->")
+    assert [task.id for task in parse_markdown(edited).plan.tasks] == ["A-1", "A-2"]
     assert "  - Blocked by: see <! -- this\n  - Needs: <! ---->\n" in edited
 
 
@@ -182,8 +182,8 @@ def test_whatever_blocks_a_task_the_other_tasks_stay_as_they_are(
     reason: str, needs: str, ending: str
 ) -> None:
     plan = ending.join(["# P", "- [ ] A-1: a", "  - [ ] A-2: b", "- [x] A-3: c", ""])
-    edited = block(plan, "A-1", reason, needs)
-    tasks = parse(edited).plan.tasks
+    edited = block_task(plan, "A-1", reason, needs)
+    tasks = parse_markdown(edited).plan.tasks
     assert [(task.id, task.title, task.state.value) for task in tasks] == [
         ("A-1", "a", "blocked"),
         ("A-2", "b", "todo"),

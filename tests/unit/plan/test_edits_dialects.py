@@ -6,10 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from ralph_ls.core.plan.editing.arranging import add, move, set_priority
-from ralph_ls.core.plan.editing.edits import attach_commit, block, note, tick, unblock, untick
-from ralph_ls.core.plan.editing.written import DONE, OPEN, Word, reworded
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.state_markup import DONE, OPEN, StateWord, reword_state
+from ralph_ls.core.plan.edit.task_edits import (
+    add_task_note,
+    attach_commit,
+    block_task,
+    tick_task,
+    unblock_task,
+    untick_task,
+)
+from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import Priority
 from tests.unit.plan.shown import PLANS
@@ -25,18 +32,18 @@ WIDE = (
 
 
 def last(text: str) -> str:
-    return parse(text).plan.tasks[-1].id
+    return parse_markdown(text).plan.tasks[-1].id
 
 
 def test_a_heading_is_edited() -> None:
-    ticked = tick(HEADED, last(HEADED))
+    ticked = tick_task(HEADED, last(HEADED))
     assert ticked == HEADED.replace("🔴", "🟢")
-    assert untick(ticked, last(ticked)) == HEADED
-    blocked = block(HEADED, last(HEADED), "key")
+    assert untick_task(ticked, last(ticked)) == HEADED
+    blocked = block_task(HEADED, last(HEADED), "key")
     assert blocked == HEADED.replace("Parser\n", "Parser [BLOCKED]\n- Blocked by: key\n\n")
-    assert unblock(blocked, last(blocked)) == HEADED.replace("Parser\n", "Parser\n\n")
-    assert "Parser\n- n\n\nWords" in note(HEADED, last(HEADED), "n")
-    assert add(HEADED, "New", after=last(HEADED)).endswith("Words.\n### ⬜ New\n")
+    assert unblock_task(blocked, last(blocked)) == HEADED.replace("Parser\n", "Parser\n\n")
+    assert "Parser\n- n\n\nWords" in add_task_note(HEADED, last(HEADED), "n")
+    assert add_task(HEADED, "New", after=last(HEADED)).endswith("Words.\n### ⬜ New\n")
     with pytest.raises(RalphError, match=r"given the priority P0 .*; move it below a heading that"):
         set_priority(HEADED, last(HEADED), Priority.P0)
 
@@ -55,8 +62,8 @@ def test_a_heading_is_edited() -> None:
 )  # fmt: skip
 def test_the_state_of_a_heading_is_written_its_own_way(line: str, ticked: str, opened: str) -> None:
     task = last(line)
-    assert tick(line, task) == ticked
-    assert untick(ticked, task) == opened
+    assert tick_task(line, task) == ticked
+    assert untick_task(ticked, task) == opened
 
 
 @pytest.mark.parametrize(
@@ -67,83 +74,83 @@ def test_the_state_of_a_heading_is_written_its_own_way(line: str, ticked: str, o
     ],
 )
 def test_a_heading_that_is_opened_gets_a_state(text: str, opened: str) -> None:
-    assert untick(text, parse(text).plan.tasks[0].id) == opened
+    assert untick_task(text, parse_markdown(text).plan.tasks[0].id) == opened
 
 
 def test_a_heading_is_blocked_by_its_own_sign() -> None:
     text = "### ⛔ A\nBlocked by: k\n\nWords."
-    assert unblock(text, last(text)) == "### ⬜ A\n\nWords."
-    assert tick(text, last(text)) == "### ✅ A\nBlocked by: k\n\nWords."
+    assert unblock_task(text, last(text)) == "### ⬜ A\n\nWords."
+    assert tick_task(text, last(text)) == "### ✅ A\nBlocked by: k\n\nWords."
 
 
 def test_a_row_is_edited() -> None:
-    ticked = tick(TABLE, last(TABLE))
+    ticked = tick_task(TABLE, last(TABLE))
     assert ticked == TABLE.replace("[ ]", "[x]")
-    assert untick(ticked, last(ticked)) == TABLE
-    blocked = block(TABLE, last(TABLE), "k|y")
+    assert untick_task(ticked, last(ticked)) == TABLE
+    blocked = block_task(TABLE, last(TABLE), "k|y")
     assert blocked == TABLE.replace("Write", "[BLOCKED: k/y] Write")
-    assert block(blocked, last(blocked), "k/y") == blocked
-    assert unblock(blocked, last(blocked)) == TABLE
-    assert block(TABLE, last(TABLE), "") == TABLE.replace("Write", "[BLOCKED] Write")
-    for edit in (note, attach_commit):
+    assert block_task(blocked, last(blocked), "k/y") == blocked
+    assert unblock_task(blocked, last(blocked)) == TABLE
+    assert block_task(TABLE, last(TABLE), "") == TABLE.replace("Write", "[BLOCKED] Write")
+    for edit in (add_task_note, attach_commit):
         with pytest.raises(RalphError, match=r"row of a table, which has no column .* give the"):
             edit(TABLE, last(TABLE), "abc1234")
     tagged = set_priority(TABLE, last(TABLE), Priority.P0)
     assert tagged == TABLE.replace("Write", "[P0] Write")
-    assert add(TABLE, "New | one", after=last(TABLE)) == f"{TABLE}| New \\| one | [ ] |\n"
-    assert add(TABLE, "New").startswith(TABLE)
+    assert add_task(TABLE, "New | one", after=last(TABLE)) == f"{TABLE}| New \\| one | [ ] |\n"
+    assert add_task(TABLE, "New").startswith(TABLE)
 
 
 def test_the_columns_of_a_table_are_used() -> None:
-    assert tick(WIDE, "US-002") == WIDE.replace("*In progress*", "*Done*")
-    assert untick(WIDE, "US-001") == WIDE.replace("✅ DONE", "⬜ TODO")
+    assert tick_task(WIDE, "US-002") == WIDE.replace("*In progress*", "*Done*")
+    assert untick_task(WIDE, "US-001") == WIDE.replace("✅ DONE", "⬜ TODO")
     assert set_priority(WIDE, "US-001", Priority.P1) == WIDE.replace("High", "Medium")
     assert set_priority(WIDE, "US-002", Priority.P0) == WIDE.replace("low", "high")
-    assert note(WIDE, "US-001", "n|o") == WIDE.replace("High | |", "High | n\\|o |")
-    assert note(WIDE, "US-002", "no") == WIDE.replace("see \\|", "see \\|; no")
+    assert add_task_note(WIDE, "US-001", "n|o") == WIDE.replace("High | |", "High | n\\|o |")
+    assert add_task_note(WIDE, "US-002", "no") == WIDE.replace("see \\|", "see \\|; no")
     assert attach_commit(WIDE, "US-001", "abc12") == WIDE
     assert attach_commit(WIDE, "US-001", "9999") == WIDE.replace("abc1234", "abc1234, 9999")
-    assert add(WIDE, "New", after="US-001") == WIDE.replace(
+    assert add_task(WIDE, "New", after="US-001") == WIDE.replace(
         "| 4 |", "| 5 |        | New  | ⬜ TODO |      | |         |\n| 4 |"
     )
 
 
 def test_a_short_row_has_no_more_cells() -> None:
     text = "| Task | Done | Priority | Notes |\n|---|---|---|---|\n| A | [ ] |\n| B | [x] | P1 |\n"
-    first = parse(text).plan.tasks[0].id
+    first = parse_markdown(text).plan.tasks[0].id
     assert set_priority(text, first, Priority.P0) == text.replace("| A |", "| [P0] A |")
     with pytest.raises(RalphError, match="no column for a note"):
-        note(text, first, "n")
+        add_task_note(text, first, "n")
     assert set_priority(text, last(text), Priority.P2) == text.replace("P1", "P2")
 
 
 def test_a_cell_without_a_space_is_filled() -> None:
     text = "Task|Done|Priority|Notes|\n-|-|-|-|\nA|[ ]|||\n"
     assert set_priority(text, last(text), Priority.P0) == text.replace("|||", "|P0||")
-    assert note(text, last(text), "n") == text.replace("|||", "||n|")
+    assert add_task_note(text, last(text), "n") == text.replace("|||", "||n|")
 
 
 def test_numbered_rows_go_on() -> None:
     text = "\ufeff| # | Task | Done |\n|-|-|-|\n| 7 | A | [ ] |\n| x | B | [x] |\n"
-    first = parse(text).plan.tasks[0].id
-    after = add(text, "New", after=first)
+    first = parse_markdown(text).plan.tasks[0].id
+    after = add_task(text, "New", after=first)
     assert after == text.replace("| x |", "| 8 | New | [ ] |\n| x |")
 
 
 def test_an_item_with_an_emoji_keeps_it_first() -> None:
     text = "- 🚧 Split\n  - Status: in progress\n- ✅ Read\n"
-    first = parse(text).plan.tasks[0].id
-    assert tick(text, first) == "- ✅ Split\n  - Status: done\n- ✅ Read\n"
-    blocked = block(text, first, "k")
+    first = parse_markdown(text).plan.tasks[0].id
+    assert tick_task(text, first) == "- ✅ Split\n  - Status: done\n- ✅ Read\n"
+    blocked = block_task(text, first, "k")
     assert blocked.startswith("- 🚧 [BLOCKED] Split\n  - Blocked by: k\n  - Status:")
-    assert unblock(blocked, first) == text
+    assert unblock_task(blocked, first) == text
     assert set_priority(text, first, Priority.P0).startswith("- 🚧 [P0] Split\n")
 
 
 def test_a_reason_that_no_line_can_hold_goes_into_the_tag() -> None:
     text = "### 1 🔴 A\n```\n"
-    blocked = block(text, last(text), "k")
-    assert parse(blocked).plan.tasks[0].blocked_by == "k"
+    blocked = block_task(text, last(text), "k")
+    assert parse_markdown(blocked).plan.tasks[0].blocked_by == "k"
 
 
 @pytest.mark.parametrize(
@@ -157,20 +164,20 @@ def test_a_reason_that_no_line_can_hold_goes_into_the_tag() -> None:
         ("", DONE, ""),
     ],
 )
-def test_a_word_is_said_in_the_same_way(said: str, word: Word, written: str) -> None:
-    assert reworded(said, word) == written
+def test_a_word_is_said_in_the_same_way(said: str, word: StateWord, written: str) -> None:
+    assert reword_state(said, word) == written
 
 
 EDITS: dict[str, Callable[[str, str], str]] = {
-    "tick": tick,
-    "untick": untick,
-    "block": lambda text, task: block(text, task, "no key", "a key"),
-    "unblock": unblock,
-    "note": lambda text, task: note(text, task, "a note"),
+    "tick": tick_task,
+    "untick": untick_task,
+    "block": lambda text, task: block_task(text, task, "no key", "a key"),
+    "unblock": unblock_task,
+    "note": lambda text, task: add_task_note(text, task, "a note"),
     "attach_commit": lambda text, task: attach_commit(text, task, "abc1234"),
-    "add": lambda text, task: add(text, "Brand new", after=task),
+    "add": lambda text, task: add_task(text, "Brand new", after=task),
     "set_priority": lambda text, task: set_priority(text, task, Priority.P1),
-    "move": lambda text, task: move(text, task, before=parse(text).plan.tasks[0].id),
+    "move": lambda text, task: move_task(text, task, before=parse_markdown(text).plan.tasks[0].id),
 }
 REFUSED = {
     ("emoji_headings.md", "set_priority"): 9,
@@ -201,13 +208,13 @@ REFUSED = {
 def test_every_edit_of_every_dialect_is_made_or_refused_in_words(name: str, edit: str) -> None:
     text = (PLANS / name).read_bytes().decode("utf-8")
     refused = []
-    for task in parse(text).plan.tasks:
+    for task in parse_markdown(text).plan.tasks:
         try:
             edited = EDITS[edit](text, task.id)
         except RalphError as error:
             refused.append(error.message)
             continue
-        now = parse(edited).plan.find(task.id)
+        now = parse_markdown(edited).plan.find(task.id)
         assert now is not None
         assert now.title == task.title
         assert edited.count("\n") - edited.count("\r\n") == (

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.editing.arranging import add, move, set_priority
-from ralph_ls.core.plan.editing.edits import attach_commit, note, unblock, untick
+from ralph_ls.core.plan.edit.task_edits import (
+    add_task_note,
+    attach_commit,
+    unblock_task,
+    untick_task,
+)
+from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import Priority
 
@@ -28,7 +33,7 @@ from ralph_ls.protocol.plan import Priority
     ],
 )
 def test_opening_a_task_again(before: str, after: str) -> None:
-    assert untick(before, "A-1") == after
+    assert untick_task(before, "A-1") == after
 
 
 def test_what_is_done_for_its_heading_has_to_be_moved() -> None:
@@ -37,7 +42,7 @@ def test_what_is_done_for_its_heading_has_to_be_moved() -> None:
         "move it out of the section 'Completed', or edit"
     )
     with pytest.raises(RalphError, match=told):
-        untick("# Completed\n- A-1: a\n", "A-1")
+        untick_task("# Completed\n- A-1: a\n", "A-1")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,7 @@ def test_what_is_done_for_its_heading_has_to_be_moved() -> None:
     ],
 )
 def test_unblocking(before: str, after: str) -> None:
-    assert unblock(before, "A-1") == after
+    assert unblock_task(before, "A-1") == after
 
 
 @pytest.mark.parametrize(
@@ -108,14 +113,14 @@ def test_unblocking(before: str, after: str) -> None:
     ],
 )
 def test_a_note_is_nested(before: str, after: str) -> None:
-    assert note(before, "A-1", " n\no ") == after
+    assert add_task_note(before, "A-1", " n\no ") == after
 
 
 def test_a_note_is_read_as_nothing_else() -> None:
     plan = "- [ ] A-1: a\n"
-    assert note(plan, "A-1", "Blocked by: k") == f"{plan}  - Note: Blocked by: k\n"
-    assert note(plan, "A-1", "[ ] more <!--") == f"{plan}  - Note: [ ] more <! --\n"
-    assert note(plan, "A-1", "\n") == plan
+    assert add_task_note(plan, "A-1", "Blocked by: k") == f"{plan}  - Note: Blocked by: k\n"
+    assert add_task_note(plan, "A-1", "[ ] more <!--") == f"{plan}  - Note: [ ] more <! --\n"
+    assert add_task_note(plan, "A-1", "\n") == plan
 
 
 def test_a_commit_is_attached_once() -> None:
@@ -212,7 +217,7 @@ LIST = "# Plan\n\n1. A-1: a\n   - n\n2. A-2: b\n3. A-3: c\n5. A-5: e\n\nEnd.\n"
     ],
 )
 def test_adding(before: str, where: dict[str, object], after: str) -> None:
-    assert add(before, " new\n", **where) == after  # type: ignore[arg-type]
+    assert add_task(before, " new\n", **where) == after  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -224,16 +229,16 @@ def test_adding(before: str, where: dict[str, object], after: str) -> None:
 )
 def test_adding_says_what_is_missing(where: dict[str, str], told: str) -> None:
     with pytest.raises(RalphError, match=told):
-        add("# Plan\n- [ ] A-1: a\n# Notes\n", "new", **where)  # type: ignore[arg-type]
+        add_task("# Plan\n- [ ] A-1: a\n# Notes\n", "new", **where)  # type: ignore[arg-type]
 
 
 def test_adding_needs_a_title_and_an_open_task() -> None:
     with pytest.raises(RalphError, match="needs a title"):
-        add("- [ ] a\n", " \n")
+        add_task("- [ ] a\n", " \n")
     with pytest.raises(RalphError, match="'~~new~~' cannot be added on line 2"):
-        add("- [ ] a\n", "~~new~~")
+        add_task("- [ ] a\n", "~~new~~")
     with pytest.raises(RalphError, match="it has: none"):
-        add("- [ ] a\n", "new", section="B")
+        add_task("- [ ] a\n", "new", section="B")
 
 
 @pytest.mark.parametrize(
@@ -291,16 +296,16 @@ def test_adding_needs_a_title_and_an_open_task() -> None:
     ],
 )
 def test_moving(before: str, where: dict[str, str], after: str) -> None:
-    assert move(before, "A-5", **where) == after
+    assert move_task(before, "A-5", **where) == after
 
 
 def test_moving_into_itself_or_nowhere_is_refused() -> None:
     plan = "- [ ] A-1: a\n  - [ ] A-2: b\n"
     with pytest.raises(RalphError, match="A-2, which is nested in it; choose"):
-        move(plan, "A-1", after="A-2")
+        move_task(plan, "A-1", after="A-2")
     for where in ({}, {"before": "A-1", "after": "A-1"}):
         with pytest.raises(RalphError, match="before or after which one task"):
-            move(plan, "A-2", **where)
+            move_task(plan, "A-2", **where)
 
 
 @pytest.mark.parametrize(

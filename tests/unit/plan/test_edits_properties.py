@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.changes import changes_between
-from ralph_ls.core.plan.editing import arranging, edits
-from ralph_ls.core.plan.editing.progress_log import Moved, move_done
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.diff.text_diff import text_changes
+from ralph_ls.core.plan.edit import task_edits, task_order
+from ralph_ls.core.plan.edit.progress_log import ProgressMove, move_finished
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import Priority, TaskState
 from tests.unit.plan.shown import plan_texts
@@ -83,7 +83,7 @@ def told(plan: Plan, but: Task | None = None) -> list[tuple[str, str, TaskState]
 
 
 def drawn(text: str, data: st.DataObject) -> Task | None:
-    tasks = parse(text).plan.tasks
+    tasks = parse_markdown(text).plan.tasks
     return data.draw(st.sampled_from(tasks)) if tasks else None
 
 
@@ -100,17 +100,17 @@ def test_ticking_and_opening_again_leaves_the_text_as_it_was(
     task = drawn(text, data)
     if task is None or task.state is TaskState.DONE:
         return
-    ticked = tried(lambda: edits.tick(text, task.id))
+    ticked = tried(lambda: task_edits.tick_task(text, task.id))
     if ticked is None:
         assert task.kind is not TaskKind.ITEM
         return
-    opened = tried(lambda: edits.untick(ticked, task.id))
+    opened = tried(lambda: task_edits.untick_task(ticked, task.id))
     assert opened is not None
-    after = parse(opened).plan
+    after = parse_markdown(opened).plan
     now = after.find(task.id)
     assert now is not None
     assert now.state is not TaskState.DONE
-    assert told(after, task) == told(parse(text).plan, task)
+    assert told(after, task) == told(parse_markdown(text).plan, task)
     if task.mark is not None and text[slice(*task.mark)] == " ":
         assert opened == text
 
@@ -120,15 +120,15 @@ def test_opening_a_task_changes_its_line_alone(text: str, data: st.DataObject) -
     task = drawn(text, data)
     if task is None:
         return
-    opened = tried(lambda: edits.untick(text, task.id))
+    opened = tried(lambda: task_edits.untick_task(text, task.id))
     if opened is None:
         return
-    after = parse(opened).plan
+    after = parse_markdown(opened).plan
     now = after.find(task.id)
     assert now is not None
     assert now.state is not TaskState.DONE
-    assert told(after, task) == told(parse(text).plan, task)
-    changed = [change.start for change in changes_between(text, opened)]
+    assert told(after, task) == told(parse_markdown(text).plan, task)
+    changed = [change.start for change in text_changes(text, opened)]
     where = {sum(start <= at for start, _ in lines_of(text)) - 1 for at in changed}
     assert all(task.line <= line <= task.end_line for line in where)
     assert len(where) <= 2
@@ -143,11 +143,11 @@ def test_unblocking_undoes_blocking(text: str, reason: str, data: st.DataObject)
         return  # An older need goes with the block that it explains.
     if "blocked by:" in text.lower():
         return  # An older reason that nothing was blocked for goes with the new one.
-    blocked = tried(lambda: edits.block(text, task.id, reason))
+    blocked = tried(lambda: task_edits.block_task(text, task.id, reason))
     if blocked is None:
         assert task.kind is not TaskKind.ITEM
         return
-    unblocked = edits.unblock(blocked, task.id)
+    unblocked = task_edits.unblock_task(blocked, task.id)
     if task.kind is TaskKind.HEADING:
         # A blank line parts the reason from the words below it, and stays.
         assert unblocked.split() == text.split()
@@ -161,14 +161,14 @@ def test_unblocking_changes_one_task(text: str, data: st.DataObject) -> None:
     task = drawn(text, data)
     if task is None:
         return
-    edited = tried(lambda: edits.unblock(text, task.id))
+    edited = tried(lambda: task_edits.unblock_task(text, task.id))
     if edited is None:
         return
-    after = parse(edited).plan
+    after = parse_markdown(edited).plan
     now = after.find(task.id)
     assert now is not None
     assert now.state is not TaskState.BLOCKED
-    assert told(after, task) == told(parse(text).plan, task)
+    assert told(after, task) == told(parse_markdown(text).plan, task)
     if task.state is not TaskState.BLOCKED:
         assert edited == text
 
@@ -178,9 +178,9 @@ def test_a_note_adds_and_changes_no_task(text: str, said: str, data: st.DataObje
     task = drawn(text, data)
     if task is None:
         return
-    edited = tried(lambda: edits.note(text, task.id, said))
+    edited = tried(lambda: task_edits.add_task_note(text, task.id, said))
     if edited is not None:
-        assert told(parse(edited).plan) == told(parse(text).plan)
+        assert told(parse_markdown(edited).plan) == told(parse_markdown(text).plan)
         rest = iter(edited)
         assert all(character in rest for character in text)
 
@@ -190,11 +190,11 @@ def test_a_commit_adds_once_and_changes_no_task(text: str, data: st.DataObject) 
     task = drawn(text, data)
     if task is None:
         return
-    edited = tried(lambda: edits.attach_commit(text, task.id, "abc1234"))
+    edited = tried(lambda: task_edits.attach_commit(text, task.id, "abc1234"))
     if edited is not None:
-        assert told(parse(edited).plan) == told(parse(text).plan)
+        assert told(parse_markdown(edited).plan) == told(parse_markdown(text).plan)
         assert "abc1234" in edited
-        assert edits.attach_commit(edited, task.id, "abc1234") == edited
+        assert task_edits.attach_commit(edited, task.id, "abc1234") == edited
 
 
 @given(any_texts, st.sampled_from([None, *Priority]), st.booleans(), st.data())
@@ -203,10 +203,10 @@ def test_adding_adds_one_open_task(
 ) -> None:
     task = drawn(text, data) if is_after else None
     after = None if task is None else task.id
-    edited = tried(lambda: arranging.add(text, "Brand new", after=after, priority=priority))
+    edited = tried(lambda: task_order.add_task(text, "Brand new", after=after, priority=priority))
     if edited is None:
         return
-    old, new = parse(text).plan, parse(edited).plan
+    old, new = parse_markdown(text).plan, parse_markdown(edited).plan
     came = Counter(task.title for task in new.tasks) - Counter(task.title for task in old.tasks)
     assert list(came) == ["Brand new"]
     assert told(old) == [one for one in told(new) if one[1] != "Brand new"]
@@ -222,10 +222,10 @@ def test_moving_keeps_every_task_and_changes_the_order_alone(
     if task is None or target is None:
         return
     where = {"before": target.id} if is_before else {"after": target.id}
-    edited = tried(lambda: arranging.move(text, task.id, **where))
+    edited = tried(lambda: task_order.move_task(text, task.id, **where))
     if edited is None:
         return
-    old, new = parse(text).plan, parse(edited).plan
+    old, new = parse_markdown(text).plan, parse_markdown(edited).plan
     assert Counter((t.title, t.state) for t in old.tasks) == Counter(
         (t.title, t.state) for t in new.tasks
     )
@@ -238,10 +238,10 @@ def test_a_priority_is_set_or_refused(text: str, priority: Priority, data: st.Da
     task = drawn(text, data)
     if task is None:
         return
-    edited = tried(lambda: arranging.set_priority(text, task.id, priority))
+    edited = tried(lambda: task_order.set_priority(text, task.id, priority))
     if edited is None:
         return
-    old, new = parse(text).plan, parse(edited).plan
+    old, new = parse_markdown(text).plan, parse_markdown(edited).plan
     assert Counter((t.title, t.state) for t in old.tasks) == Counter(
         (t.title, t.state) for t in new.tasks
     )
@@ -250,17 +250,17 @@ def test_a_priority_is_set_or_refused(text: str, priority: Priority, data: st.Da
 
 @given(any_texts, st.one_of(any_texts, st.just("")))
 def test_the_log_takes_what_leaves_the_plan_and_loses_nothing(text: str, log: str) -> None:
-    found: list[Moved] = []
+    found: list[ProgressMove] = []
 
     def take() -> str:
-        found.append(move_done(text, log, day="2026-02-03"))
+        found.append(move_finished(text, log, day="2026-02-03"))
         return ""
 
     if tried(take) is None:
         return
     [moved] = found
-    plan = parse(text).plan
-    left = parse(moved.plan).plan
+    plan = parse_markdown(text).plan
+    left = parse_markdown(moved.plan).plan
     n_gone = len(plan.tasks) - len(left.tasks)
     assert (n_gone > 0) == bool(moved.ids)
     rest = iter(moved.log)
@@ -275,7 +275,7 @@ def test_the_log_takes_what_leaves_the_plan_and_loses_nothing(text: str, log: st
 @given(any_texts, any_texts)
 def test_changes_lead_from_one_text_to_the_other(before: str, after: str) -> None:
     edited = before
-    changes = changes_between(before, after)
+    changes = text_changes(before, after)
     for change in reversed(changes):
         edited = edited[: change.start] + change.text + edited[change.end :]
     assert edited == after
@@ -287,7 +287,7 @@ def test_changes_lead_from_one_text_to_the_other(before: str, after: str) -> Non
 def test_changes_are_as_small_as_can_be(newline: str) -> None:
     before = newline.join(["- [ ] a", "- [ ] b", "- [ ] c", ""])
     after = newline.join(["- [x] a", "- [ ] b", "  - n", "- [ ] c", ""])
-    first, second = changes_between(before, after)
+    first, second = text_changes(before, after)
     assert (first.start, first.end, first.text) == (3, 4, "x")
     assert second.start == second.end
     assert second.text == f"  - n{newline}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.finished import records_finished
+from ralph_ls.core.plan.completion import records_finished
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ralph_ls.core.plan.follow import follow
-from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import renamed_tasks
 from tests.unit.plan.shown import plan_of, plan_texts
 
 
@@ -13,7 +13,7 @@ def titles(before: tuple[str, ...], after: tuple[str, ...]) -> dict[str, str]:
     """Each title that is followed, under the one that it was."""
     old, new = (plan_of(*(f"- [ ] {title}" for title in each)) for each in (before, after))
     olds, news = old.by_id(), new.by_id()
-    return {news[now].title: olds[was].title for now, was in follow(old, new).items()}
+    return {news[now].title: olds[was].title for now, was in renamed_tasks(old, new).items()}
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_an_edited_task_is_followed(
 
 @given(plan_texts, plan_texts)
 def test_ids_are_given_once_and_only_to_new_ones(before: str, after: str) -> None:
-    old, new = parse(before).plan, parse(after).plan
-    found = follow(old, new)
+    old, new = parse_markdown(before).plan, parse_markdown(after).plan
+    found = renamed_tasks(old, new)
     assert len(set(found.values())) == len(found)
     assert found.keys() <= new.by_id().keys() - old.by_id().keys()
     assert set(found.values()) <= old.by_id().keys() - new.by_id().keys()
-    assert follow(old, old) == follow(Plan(), new) == {}
+    assert renamed_tasks(old, old) == renamed_tasks(Plan(), new) == {}
 
 
 @pytest.mark.slow
@@ -78,4 +78,4 @@ def test_a_plan_that_was_rewritten_as_a_whole_is_compared_in_part() -> None:
         plan_of(*(f"- [ ] {words} {number}" for number in range(1000)))
         for words in ("Mend the part", "Mend each part")
     )
-    assert 0 < len(follow(old, new)) <= 200
+    assert 0 < len(renamed_tasks(old, new)) <= 200

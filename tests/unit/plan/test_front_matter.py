@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.front_matter import read_front_matter
+from ralph_ls.core.plan.parse.front_matter import read_front_matter
 
 
 def fields(body: str) -> dict[str, tuple[str, ...]]:

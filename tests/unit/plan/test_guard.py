@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.comparing.guard import Guarded, Powers, check
-from ralph_ls.core.plan.comparing.putting_back import (
-    Side,
-    as_tasks_of_their_own,
-    criteria_back,
-    state_back,
+from ralph_ls.core.plan.diff.guard import PlanGuardResult, PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.revert_edits import (
+    PlanSide,
+    restore_criteria,
+    restore_state,
+    restore_tasks_at_top,
 )
-from ralph_ls.core.plan.editing.edits import block, tick
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
 from ralph_ls.core.plan.model import Plan
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.unit.plan.shown import plan_texts
 from tests.unit.plan.test_properties import any_texts
@@ -41,12 +41,16 @@ PLAN = """\
 """
 
 
-def guard(before: str, after: str, *, finished: str = "", powers: Powers | None = None) -> Guarded:
-    plans = parse(before).plan, parse(after).plan
-    return check(plans[0], before, plans[1], after, powers=powers or Powers(), finished=finished)
+def guard(
+    before: str, after: str, *, finished: str = "", powers: PlanPowers | None = None
+) -> PlanGuardResult:
+    plans = parse_markdown(before).plan, parse_markdown(after).plan
+    return guard_plan(
+        plans[0], before, plans[1], after, powers=powers or PlanPowers(), finished=finished
+    )
 
 
-def told(guarded: Guarded) -> list[tuple[str, str]]:
+def told(guarded: PlanGuardResult) -> list[tuple[str, str]]:
     return [(one.what.value, one.task.title) for one in guarded.violations]
 
 
@@ -54,7 +58,7 @@ def check_put_back(before: str, after: str, expected: str, *violations: tuple[st
     guarded = guard(before, after)
     assert guarded.text == expected
     assert told(guarded) == list(violations)
-    assert guard(before, guarded.text) == Guarded(text=guarded.text)
+    assert guard(before, guarded.text) == PlanGuardResult(text=guarded.text)
     lines = expected.split("\n")
     for one in guarded.violations:
         assert one.task.title.split()[0] in lines[one.line]
@@ -89,21 +93,23 @@ def check_put_back(before: str, after: str, expected: str, *violations: tuple[st
 def test_what_is_allowed_stays_as_it_is(old: str, new: str) -> None:
     after = PLAN.replace(old, new)
     assert after != PLAN
-    assert guard(PLAN, after, finished="- 2026: send  the LETTER done") == Guarded(text=after)
+    assert guard(PLAN, after, finished="- 2026: send  the LETTER done") == PlanGuardResult(
+        text=after
+    )
 
 
 def test_tasks_may_be_reordered_and_moved_when_they_are_finished() -> None:
     reordered = PLAN.replace("- [ ] Send the letter\n", "") + "3. [ ] Send the letter\n"
-    assert guard(PLAN, reordered) == Guarded(text=reordered)
+    assert guard(PLAN, reordered) == PlanGuardResult(text=reordered)
     parsing = PLAN[PLAN.index("- [ ] Parse") : PLAN.index("- [ ] Send")]
     finished = PLAN.replace(parsing, "") + "\n## Completed\n- [x] Parse the invoice\n"
-    assert guard(PLAN, finished) == Guarded(text=finished)
+    assert guard(PLAN, finished) == PlanGuardResult(text=finished)
 
 
 def test_a_task_may_become_a_heading_over_its_parts() -> None:
     before = "- [ ] Parse the invoice\n- [ ] Z\n"
     after = "- [ ] Z\n\n## Parse the invoice\n- [ ] Scan\n- [ ] Lex\n"
-    assert guard(before, after) == Guarded(text=after)
+    assert guard(before, after) == PlanGuardResult(text=after)
     bare = "- [ ] Z\n\n## Parse the invoice\n"
     assert told(guard(before, bare)) == [("dropped", "Parse the invoice")]
 
@@ -111,25 +117,25 @@ def test_a_task_may_become_a_heading_over_its_parts() -> None:
 def test_tasks_may_be_merged_and_hand_their_criteria_on() -> None:
     before = "- [ ] Alpha beta\n  - Done when: green\n- [ ] X\n- [ ] Gamma delta\n- [ ] Y\n"
     merged = "- [ ] X\n- [ ] Y\n- [ ] Alpha beta with gamma delta\n  - Done when: green\n"
-    assert guard(before, merged) == Guarded(text=merged)
+    assert guard(before, merged) == PlanGuardResult(text=merged)
 
 
 def test_a_repeated_title_is_counted() -> None:
     before = "- [x] Test\n- [ ] Test\n"
-    assert guard(before, "- [ ] Test\n") == Guarded(text="- [ ] Test\n")
+    assert guard(before, "- [ ] Test\n") == PlanGuardResult(text="- [ ] Test\n")
     check_put_back(before, "- [x] Test\n", before, ("dropped", "Test"))
 
 
-@pytest.mark.parametrize("powers", [Powers(may_drop=True, may_change_criteria=True)])
-def test_who_may_do_everything_does(powers: Powers) -> None:
-    assert guard(PLAN, "", powers=powers) == Guarded(text="")
+@pytest.mark.parametrize("powers", [PlanPowers(may_drop=True, may_change_criteria=True)])
+def test_who_may_do_everything_does(powers: PlanPowers) -> None:
+    assert guard(PLAN, "", powers=powers) == PlanGuardResult(text="")
 
 
 def test_one_power_is_not_the_other() -> None:
     dropped = PLAN.replace("- [ ] Send the letter\n", "").replace("totals agree", "it runs")
-    free = guard(PLAN, dropped, powers=Powers(may_drop=True))
+    free = guard(PLAN, dropped, powers=PlanPowers(may_drop=True))
     assert told(free) == [("criteria", "Parse the invoice")]
-    free = guard(PLAN, dropped, powers=Powers(may_change_criteria=True))
+    free = guard(PLAN, dropped, powers=PlanPowers(may_change_criteria=True))
     assert told(free) == [("dropped", "Send the letter")]
     assert "it runs" in free.text
 
@@ -174,7 +180,10 @@ def test_a_part_whose_task_was_finished_comes_back_at_the_depth_that_is_left() -
     before = "- [ ] A1\n- [x] B1\n  - [ ] Left over\n"
     guarded = guard(before, "- [ ] A1\n")
     assert told(guarded) == [("dropped", "Left over")]
-    assert parse(guarded.text).plan.find(parse("- [ ] Left over").plan.tasks[0].id) is not None
+    assert (
+        parse_markdown(guarded.text).plan.find(parse_markdown("- [ ] Left over").plan.tasks[0].id)
+        is not None
+    )
 
 
 def test_a_part_comes_back_into_its_task_wherever_that_stands_now() -> None:
@@ -230,7 +239,7 @@ def test_an_empty_plan_is_put_back_whole(after: str) -> None:
     if not after.strip():
         assert guarded.text == PLAN
     assert len(guarded.violations) == 6
-    assert guard(PLAN, guarded.text) == Guarded(text=guarded.text)
+    assert guard(PLAN, guarded.text) == PlanGuardResult(text=guarded.text)
 
 
 def test_the_plan_s_own_line_endings_are_kept() -> None:
@@ -249,7 +258,7 @@ def test_a_task_that_was_hidden_comes_back_beside_it() -> None:
     guarded = guard(PLAN, after)
     assert told(guarded) == [("dropped", "Send the letter")]
     assert "<!-- - [ ] Send the letter -->" in guarded.text
-    assert guard(PLAN, guarded.text) == Guarded(text=guarded.text)
+    assert guard(PLAN, guarded.text) == PlanGuardResult(text=guarded.text)
 
 
 def test_where_its_place_does_not_count_it_comes_to_the_top() -> None:
@@ -265,7 +274,7 @@ def test_where_nothing_else_does_the_plan_is_as_it_was() -> None:
     before = "- [ ] Alpha\n  - Done when: green\n"
     after = "- [ ] Alpha <!--\n- words -->\n"
     guarded = guard(before, after)
-    assert guard(before, guarded.text) == Guarded(text=guarded.text)
+    assert guard(before, guarded.text) == PlanGuardResult(text=guarded.text)
 
 
 @pytest.mark.parametrize(
@@ -327,8 +336,8 @@ def test_criteria_that_cannot_come_back_in_their_form_get_a_label() -> None:
     before = "- [ ] A-1: a\n  - Done when: green\n"
     after = "- [ ] A-1: a\n  - Acceptance criteria:\n    - x\n      - Done when: red\n"
     guarded = guard(before, after)
-    assert "green" in parse(guarded.text).plan.tasks[0].criteria
-    assert guard(before, guarded.text) == Guarded(text=guarded.text)
+    assert "green" in parse_markdown(guarded.text).plan.tasks[0].criteria
+    assert guard(before, guarded.text) == PlanGuardResult(text=guarded.text)
 
 
 def test_many_tasks_are_guarded_at_once() -> None:
@@ -348,20 +357,20 @@ def _titles(plan: Plan) -> Counter[str]:
 def test_allowed_changes_alone_change_nothing(text: str, data: st.DataObject) -> None:
     after = text
     for _ in range(data.draw(st.integers(1, 4))):
-        tasks = parse(after).plan.tasks
+        tasks = parse_markdown(after).plan.tasks
         if not tasks:
             break
         task = data.draw(st.sampled_from(tasks))
         edit = data.draw(st.sampled_from(["tick", "block", "add"]))
         if edit == "tick":
-            after = tick(after, task.id)
+            after = tick_task(after, task.id)
         elif edit == "block":
-            after = block(after, task.id, "no key")
+            after = block_task(after, task.id, "no key")
         else:
             new = f"- [ ] Something quite new {data.draw(st.integers(0, 9))}\n\n"
             # A byte order mark is one only where the file begins.
             after = f"\ufeff{new}{after[1:]}" if after.startswith("\ufeff") else f"{new}{after}"
-    before, now = parse(text).plan, parse(after).plan
+    before, now = parse_markdown(text).plan, parse_markdown(after).plan
     # Where an edit makes other items be read as something else, that is for the edit's own tests.
     criteria = {text for task in now.tasks for text in task.criteria}
     if not _titles(before) <= _titles(now) or not all(
@@ -377,7 +386,7 @@ def test_allowed_changes_alone_change_nothing(text: str, data: st.DataObject) ->
 @given(any_texts, any_texts)
 def test_nothing_forbidden_is_left_whatever_the_texts(before: str, after: str) -> None:
     guarded = guard(before, after)
-    assert guard(before, guarded.text) == Guarded(text=guarded.text)
+    assert guard(before, guarded.text) == PlanGuardResult(text=guarded.text)
     if not guarded.violations:
         assert guarded.text == after
     else:
@@ -406,7 +415,7 @@ def test_every_byte_of_what_is_allowed_is_kept(words: list[str], data: st.DataOb
     put_back = {f"- [ ] {word}" for word in dropped}
     kept = [line for line in guarded.text.split("\r\n") if line not in put_back]
     assert kept == [*lines, ""]
-    assert [task.title for task in parse(guarded.text).plan.tasks] == words
+    assert [task.title for task in parse_markdown(guarded.text).plan.tasks] == words
 
 
 def test_a_criterion_whose_place_does_not_count_gets_a_label_of_its_own() -> None:
@@ -431,11 +440,11 @@ def test_a_heading_that_was_reworded_is_still_the_place() -> None:
 def test_a_task_without_marks_gets_its_whole_line_back() -> None:
     """Where a table or a heading is read as a task there is no box to mend."""
     row, skipped = "| Alpha | open |", "  | Alpha | skipped |"
-    (task,) = parse("- [ ] Alpha").plan.tasks
-    sides = [Side.of(Plan(tasks=(task,)), text) for text in (row, skipped)]
-    edits = state_back(sides[0], task, sides[1], task)
+    (task,) = parse_markdown("- [ ] Alpha").plan.tasks
+    sides = [PlanSide.of(Plan(tasks=(task,)), text) for text in (row, skipped)]
+    edits = restore_state(sides[0], task, sides[1], task)
     assert sides[1].edited(edits) == "  | Alpha | open |"
-    assert as_tasks_of_their_own(sides[0], sides[1], [task])[0].text == "- [ ] Alpha\n\n"
+    assert restore_tasks_at_top(sides[0], sides[1], [task])[0].text == "- [ ] Alpha\n\n"
 
 
 def test_a_criterion_behind_an_empty_line_comes_back() -> None:
@@ -445,9 +454,9 @@ def test_a_criterion_behind_an_empty_line_comes_back() -> None:
 
 
 def test_what_stands_nowhere_cannot_be_put_back() -> None:
-    plan = parse("- [ ] Alpha\n  - Done when: green\n").plan
-    side = Side.of(plan, "- [ ] Alpha\n  - Done when: green\n")
-    assert criteria_back(side, plan.tasks[0], side, plan.tasks[0], ["blue"]) == []
+    plan = parse_markdown("- [ ] Alpha\n  - Done when: green\n").plan
+    side = PlanSide.of(plan, "- [ ] Alpha\n  - Done when: green\n")
+    assert restore_criteria(side, plan.tasks[0], side, plan.tasks[0], ["blue"]) == []
 
 
 def test_what_shares_neither_words_nor_letters_is_no_rewording() -> None:
@@ -479,7 +488,7 @@ def test_what_a_person_did_is_theirs_and_the_rest_is_put_back() -> None:
     before = "- [ ] A-1: a\n- [ ] A-2: b\n- [ ] A-3: c\n  - Done when: green\n"
     after = "- [ ] A-3: c\n"
     decided = frozenset({("dropped", "A-1"), ("criteria", "A-3")})
-    guarded = guard(before, after, powers=Powers(decided=decided))
+    guarded = guard(before, after, powers=PlanPowers(decided=decided))
     assert guarded.text == "- [ ] A-2: b\n- [ ] A-3: c\n"
     assert told(guarded) == [("dropped", "b")]
 
@@ -513,17 +522,29 @@ def test_notes_that_another_task_has_too_are_not_taken_for_what_was_left() -> No
 
 def test_the_iterations_own_task_may_be_told_in_other_words_and_no_other_one() -> None:
     before = "- [ ] A-1: Fix the bug\n- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
-    plans = parse(before).plan, parse("- [ ] A-3: Ship\n").plan
+    plans = parse_markdown(before).plan, parse_markdown("- [ ] A-3: Ship\n").plan
     entry = "- [x] Refactored everything to use JWT"
-    done = check(
-        plans[0], before, plans[1], "- [ ] A-3: Ship\n", powers=Powers(), finished=entry, own="A-1"
+    done = guard_plan(
+        plans[0],
+        before,
+        plans[1],
+        "- [ ] A-3: Ship\n",
+        powers=PlanPowers(),
+        finished=entry,
+        own="A-1",
     )
     assert done.told_otherwise == "Refactored everything to use JWT"
     assert done.text == "- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
     assert told(done) == [("dropped", "Write docs")]
     alone = "- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
-    done = check(
-        plans[0], before, parse(alone).plan, alone, powers=Powers(), finished=entry, own="A-1"
+    done = guard_plan(
+        plans[0],
+        before,
+        parse_markdown(alone).plan,
+        alone,
+        powers=PlanPowers(),
+        finished=entry,
+        own="A-1",
     )
     assert (done.text, done.violations) == (alone, ())
     assert done.told_otherwise == "Refactored everything to use JWT"

@@ -2,13 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.reading.headings import Section, SectionKind, open_document, open_section
+from ralph_ls.core.plan.parse.headings import (
+    HeadingSection,
+    SectionKind,
+    open_document,
+    open_section,
+)
 from ralph_ls.protocol.plan import Priority
 
 
 def section_of(
-    title: str, *, parent: Section | None = None, optional: tuple[str, ...] = ()
-) -> Section:
+    title: str, *, parent: HeadingSection | None = None, optional: tuple[str, ...] = ()
+) -> HeadingSection:
     around = parent or open_document()
     return open_section(title, around.level + 1, parent=around, optional_sections=optional)
 

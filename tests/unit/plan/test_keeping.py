@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ralph_ls.core.plan.comparing.guard import Powers, check
-from ralph_ls.core.plan.comparing.keeping import Kept, keep
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit, accept_agent_edit
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.unit.plan.test_properties import any_texts
 
@@ -28,8 +28,8 @@ SKIPPED = PLAN.replace("[ ] A-4", "[-] A-4")
 
 
 def guarded(before: str, after: str) -> str:
-    plans = parse(before).plan, parse(after).plan
-    return check(plans[0], before, plans[1], after, powers=Powers()).text
+    plans = parse_markdown(before).plan, parse_markdown(after).plan
+    return guard_plan(plans[0], before, plans[1], after, powers=PlanPowers()).text
 
 
 @pytest.mark.parametrize(
@@ -47,25 +47,29 @@ def test_the_agents_version_comes_back_whole(
     before, after = (text.replace("\n", ending) for text in (PLAN, agents))
     now = guarded(before, after)
     assert now != after
-    assert keep(now, after, what, task, dropped=dropped) == Kept(text=after)
+    assert accept_agent_edit(now, after, what, task, dropped=dropped) == AcceptedEdit(text=after)
 
 
 def test_what_came_later_stays() -> None:
     now = PLAN.replace("[ ] A-1", "[~] A-1").replace("# Plan\n", "# Plan\n\nNew.\n")
     wanted = CRITERIA.replace("[ ] A-1", "[~] A-1").replace("# Plan\n", "# Plan\n\nNew.\n")
-    assert keep(now, CRITERIA, Forbidden.CRITERIA, "A-1", dropped=[]) == Kept(text=wanted)
+    assert accept_agent_edit(now, CRITERIA, Forbidden.CRITERIA, "A-1", dropped=[]) == AcceptedEdit(
+        text=wanted
+    )
 
 
 def test_a_plan_without_a_last_line_ending_gets_what_it_needs() -> None:
     now = "- [ ] A-1: a"
     agents = "- [ ] A-1: a\n  - Done when: red"
-    kept = keep(now, agents, Forbidden.CRITERIA, "A-1", dropped=[])
-    assert kept == Kept(text="- [ ] A-1: a\n  - Done when: red\n")
+    kept = accept_agent_edit(now, agents, Forbidden.CRITERIA, "A-1", dropped=[])
+    assert kept == AcceptedEdit(text="- [ ] A-1: a\n  - Done when: red\n")
 
 
 def test_a_mark_of_the_byte_order_stays_the_first_sign() -> None:
-    kept = keep("\ufeff- [ ] a\n- [ ] b\n", "", Forbidden.DROPPED, "ca978112", dropped=[])
-    assert kept == Kept(text="\ufeff- [ ] b\n")
+    kept = accept_agent_edit(
+        "\ufeff- [ ] a\n- [ ] b\n", "", Forbidden.DROPPED, "ca978112", dropped=[]
+    )
+    assert kept == AcceptedEdit(text="\ufeff- [ ] b\n")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +96,7 @@ def test_a_mark_of_the_byte_order_stays_the_first_sign() -> None:
 def test_a_plan_that_moved_on_is_left_alone(
     now: str, agents: str, what: Forbidden, task: str, refusal: str
 ) -> None:
-    kept = keep(now, agents, what, task, dropped=[])
+    kept = accept_agent_edit(now, agents, what, task, dropped=[])
     assert refusal in kept.refusal
     assert bool(kept.text) == (not refusal)
 
@@ -100,29 +104,29 @@ def test_a_plan_that_moved_on_is_left_alone(
 def test_other_tasks_must_stay_what_they_are() -> None:
     now = "- [ ] A-1: a\n\n1. b\n2. c\n"
     agents = "1. b\n2. c\n"
-    kept = keep(now, agents, Forbidden.DROPPED, "A-1", dropped=[])
+    kept = accept_agent_edit(now, agents, Forbidden.DROPPED, "A-1", dropped=[])
     assert "read as something else" in kept.refusal
 
 
 def test_criteria_must_be_read_as_the_agents() -> None:
     now = "- [ ] A-1: a\n"
     agents = "- [ ] A-1: a\n  - Done when: x\n  - Done when: y\n"
-    text = keep(now, agents, Forbidden.CRITERIA, "A-1", dropped=[]).text
-    assert parse(text).plan.tasks[0].criteria == ("x", "y")
+    text = accept_agent_edit(now, agents, Forbidden.CRITERIA, "A-1", dropped=[]).text
+    assert parse_markdown(text).plan.tasks[0].criteria == ("x", "y")
 
 
 def test_criteria_that_would_be_read_as_others_are_left() -> None:
     now = "- [ ] A-0: z\n  - [ ] A-1: a\n"
     agents = "- [ ] A-1: a\n  - Done when: x\n"
-    kept = keep(now, agents, Forbidden.CRITERIA, "A-1", dropped=[])
+    kept = accept_agent_edit(now, agents, Forbidden.CRITERIA, "A-1", dropped=[])
     assert "the criteria would be read" in kept.refusal
 
 
 @given(any_texts, any_texts)
 def test_whatever_the_texts_nothing_fails(before: str, after: str) -> None:
-    plans = parse(before).plan, parse(after).plan
-    guarded = check(plans[0], before, plans[1], after, powers=Powers())
+    plans = parse_markdown(before).plan, parse_markdown(after).plan
+    guarded = guard_plan(plans[0], before, plans[1], after, powers=PlanPowers())
     for one in guarded.violations:
         dropped = [other.task.id for other in guarded.violations]
-        kept = keep(guarded.text, after, one.what, one.task.id, dropped=dropped)
+        kept = accept_agent_edit(guarded.text, after, one.what, one.task.id, dropped=dropped)
         assert bool(kept.refusal) or kept.text != guarded.text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.plan import Priority, TaskState
 
 LAYOUTS = Path(__file__).parents[2] / "data" / "layouts"
@@ -38,6 +38,6 @@ LAYOUTS = Path(__file__).parents[2] / "data" / "layouts"
 def test_the_tasks_of_another_tools_plan(
     plan: str, tasks: list[tuple[str, Priority | None, TaskState]]
 ) -> None:
-    parsed = parse((LAYOUTS / plan).read_text(encoding="utf-8"))
+    parsed = parse_markdown((LAYOUTS / plan).read_text(encoding="utf-8"))
     assert [(task.title, task.priority, task.state) for task in parsed.plan.tasks] == tasks
     assert not parsed.problems

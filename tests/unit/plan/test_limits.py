@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES, why_text_too_large, why_too_large
+from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES, size_limit_error, text_limit_error
 
 
 @pytest.mark.parametrize(
@@ -16,5 +16,5 @@ from ralph_ls.core.plan.limits import LARGEST_PLAN, MOST_LINES, why_text_too_lar
     ],
 )
 def test_what_is_beyond_a_limit_is_said(size: int, n_lines: int, why: str | None) -> None:
-    assert why_too_large(size, n_lines) == why
-    assert why_text_too_large("\n" * n_lines + "x" * (size - n_lines)) == why
+    assert size_limit_error(size, n_lines) == why
+    assert text_limit_error("\n" * n_lines + "x" * (size - n_lines)) == why

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.plan import Priority, TaskState
 from tests.unit.plan.shown import PLANS, only_task, plan_of, problems_of, shown
 
@@ -324,7 +324,7 @@ def test_problems_have_a_code_and_a_line(text: str, expected: list[tuple[str, in
     ],
 )
 def test_problems_stand_where_they_are(text: str, expected: list[str]) -> None:
-    parsed = parse(text)
+    parsed = parse_markdown(text)
     lines = text.splitlines() or [""]
     found = [
         lines[problem.line - 1][start:end]
@@ -334,14 +334,16 @@ def test_problems_stand_where_they_are(text: str, expected: list[str]) -> None:
 
 
 def test_problems_say_what_to_do_and_show_little_of_a_long_title() -> None:
-    messages = [problem.message for problem in parse("- [?] " + "a" * 9999 + "\n```").problems]
+    messages = [
+        problem.message for problem in parse_markdown("- [?] " + "a" * 9999 + "\n```").problems
+    ]
     assert "use [ ], [x], [~], [!] or [-]" in messages[0]
     assert "close it with ```" in messages[1]
     assert all(len(message) < 200 for message in messages)
 
 
 def test_a_fix_plan_is_read_whole() -> None:
-    parsed = parse((PLANS / "fix_plan.md").read_text(encoding="utf-8"))
+    parsed = parse_markdown((PLANS / "fix_plan.md").read_text(encoding="utf-8"))
     assert parsed.problems == ()
     assert [
         (task.line + 1, task.end_line + 1, task.state.value, task.priority, task.title)
@@ -364,7 +366,7 @@ def test_a_fix_plan_is_read_whole() -> None:
 
 def test_an_implementation_plan_is_read_whole() -> None:
     text = (PLANS / "implementation_plan.md").read_text(encoding="utf-8")
-    parsed = parse(text, optional_sections=("Optional", "Future"))
+    parsed = parse_markdown(text, optional_sections=("Optional", "Future"))
     assert parsed.problems == ()
     assert [
         (task.line + 1, task.end_line + 1, task.state.value, task.priority, task.optional)
@@ -383,7 +385,7 @@ def test_an_implementation_plan_is_read_whole() -> None:
 
 
 def test_traps_are_not_stepped_into() -> None:
-    parsed = parse((PLANS / "traps.md").read_text(encoding="utf-8"))
+    parsed = parse_markdown((PLANS / "traps.md").read_text(encoding="utf-8"))
     assert parsed.problems == ()
     assert [(task.id, task.title, task.state, task.section) for task in parsed.plan.tasks] == [
         ("US-001", "Real task", "todo", "Traps"),
@@ -395,7 +397,7 @@ def test_traps_are_not_stepped_into() -> None:
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_places_are_the_same_for_every_line_ending(ending: str) -> None:
     text = ending.join(["\ufeff# Plan", "", "- [ ] 一", "\t- [x] 二", ""])
-    first, second = parse(text).plan.tasks
+    first, second = parse_markdown(text).plan.tasks
     assert (first.line, first.end_line, second.line) == (2, 3, 3)
     assert text[first.start : first.end] == "- [ ] 一"
     assert text[second.start : second.end] == "\t- [x] 二"
@@ -420,11 +422,11 @@ def test_places_are_the_same_for_every_line_ending(ending: str) -> None:
     ],
 )
 def test_what_a_removed_task_left_of_its_reasons_is_no_task(text: str, titles: list[str]) -> None:
-    assert [task.title for task in parse(text).plan.tasks] == titles
+    assert [task.title for task in parse_markdown(text).plan.tasks] == titles
 
 
 def test_items_that_begin_inside_each_other_in_one_line_have_a_limit() -> None:
-    (task,) = parse("- " * 19 + "- [ ] deep\n").plan.tasks
+    (task,) = parse_markdown("- " * 19 + "- [ ] deep\n").plan.tasks
     assert task.title == "deep"
-    deeper = parse("- " * 100_000 + "[ ] a\n- [ ] b\n").plan.tasks
+    deeper = parse_markdown("- " * 100_000 + "[ ] a\n- [ ] b\n").plan.tasks
     assert [one.title for one in deeper] == ["b"]

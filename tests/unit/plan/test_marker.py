@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.marker import find_marker, has_marker
+from ralph_ls.core.plan.completion import find_completion_marker, has_completion_marker
 from tests.unit.plan.shown import plan_texts
 
 WORD = "PROJECT_COMPLETE"
@@ -111,23 +111,23 @@ NONE: dict[str, str] = {
 
 @pytest.mark.parametrize("name", ALONE)
 def test_a_line_of_its_own_is_the_marker(name: str) -> None:
-    assert has_marker(ALONE[name], WORD)
+    assert has_completion_marker(ALONE[name], WORD)
 
 
 @pytest.mark.parametrize("name", NONE)
 def test_anything_else_is_none(name: str) -> None:
-    assert not has_marker(NONE[name], WORD)
+    assert not has_completion_marker(NONE[name], WORD)
 
 
 @pytest.mark.parametrize("word", ["DONE", "A", "_", "X_", "__X__", "0"])
 def test_the_word_is_a_setting(word: str) -> None:
-    assert has_marker(f"# Plan\n- **{word}**\n", word)
-    assert not has_marker(f"# Plan\n- {word}{word}\n", word)
+    assert has_completion_marker(f"# Plan\n- **{word}**\n", word)
+    assert not has_completion_marker(f"# Plan\n- {word}{word}\n", word)
 
 
 def test_a_mark_around_a_word_that_ends_like_it_is_no_part_of_it() -> None:
-    assert has_marker("_X_", "X")
-    assert not has_marker("_X_", "Y")
+    assert has_completion_marker("_X_", "X")
+    assert not has_completion_marker("_X_", "Y")
 
 
 WORST = {
@@ -149,7 +149,7 @@ WORST = {
 @pytest.mark.parametrize("name", WORST)
 def test_megabytes_are_no_more_than_many_short_lines(name: str) -> None:
     # What is not linear takes hours here.
-    assert not has_marker(WORST[name], WORD)
+    assert not has_completion_marker(WORST[name], WORD)
 
 
 lines_like_fences = st.lists(
@@ -187,7 +187,7 @@ class TestProperties:
     @given(texts)
     def test_a_text_inside_a_fence_has_no_marker(self, text: str) -> None:
         fence = "`" * (text.count("`") + 3)
-        assert not has_marker(f"{fence}\n{text}\n{WORD}\n{fence}\n", WORD)
+        assert not has_completion_marker(f"{fence}\n{text}\n{WORD}\n{fence}\n", WORD)
 
     @given(without_fences, texts, st.sampled_from("`~"))
     def test_putting_text_into_a_fence_never_adds_a_marker(
@@ -195,20 +195,22 @@ class TestProperties:
     ) -> None:
         fence = mark * (text.count(mark) + 3)
         fenced = f"{before}\n{fence}\n{text}\n{WORD}\n{fence}"
-        assert has_marker(fenced, WORD) == has_marker(before, WORD)
+        assert has_completion_marker(fenced, WORD) == has_completion_marker(before, WORD)
 
     @given(without_fences)
     def test_a_line_put_after_a_text_without_fences_is_the_marker(self, text: str) -> None:
-        assert has_marker(f"{text}\n{WORD}", WORD)
+        assert has_completion_marker(f"{text}\n{WORD}", WORD)
 
     @given(texts, st.sampled_from(("\r\n", "\r")))
     def test_line_endings_make_no_difference(self, text: str, ending: str) -> None:
         plain = text.replace("\r\n", "\n").replace("\r", "\n")
-        assert has_marker(plain.replace("\n", ending), WORD) == has_marker(plain, WORD)
+        assert has_completion_marker(plain.replace("\n", ending), WORD) == has_completion_marker(
+            plain, WORD
+        )
 
     @given(texts)
     def test_where_there_is_a_marker_there_is_the_word_on_a_short_line(self, text: str) -> None:
-        if has_marker(text, WORD):
+        if has_completion_marker(text, WORD):
             lines = text.replace("\r", "\n").split("\n")
             stripped = [line.strip(" \t-+*#_.)[]xX<!>\ufeff0123456789\x0b\x0c") for line in lines]
             assert WORD.strip("xX") in stripped
@@ -225,4 +227,4 @@ class TestProperties:
     ],
 )
 def test_the_first_line_that_counts_is_found(text: str, line: int | None) -> None:
-    assert find_marker(text, WORD) == line
+    assert find_completion_marker(text, WORD) == line

@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.comparing.line_diff import changes, same_lines, whole_lines
-from ralph_ls.core.plan.comparing.merge import merge
-from ralph_ls.core.plan.comparing.merge_lines import are_alike, base_of_two, goes_on, merge_line
-from ralph_ls.core.plan.comparing.merged import Conflict
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.diff.merge import merge_markdown
+from ralph_ls.core.plan.diff.merge_lines import (
+    MergeConflict,
+    are_alike,
+    common_base,
+    merge_line,
+    must_stay_attached,
+)
+from ralph_ls.core.plan.diff.text_diff import changed_stretches, lines_with_endings, same_lines
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.plan.shown import PLANS
 
 TWO = "# High\n- [ ] A-1: a\n- [ ] A-2: b\n"
@@ -143,7 +148,7 @@ TWO = "# High\n- [ ] A-1: a\n- [ ] A-2: b\n"
     ],
 )
 def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) -> None:
-    found = merge(base, mine, theirs)
+    found = merge_markdown(base, mine, theirs)
     assert found.text == merged
     assert found.conflicts == ()
 
@@ -157,7 +162,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] write one letter\n  to them\n  - note\n",
             "- [x] write the letter\n  to them\n"
             "  - Conflict: the other version says: [ ] write one letter\n  - note\n",
-            Conflict(line=0, mine="- [x] write the letter", theirs="- [ ] write one letter"),
+            MergeConflict(line=0, mine="- [x] write the letter", theirs="- [ ] write one letter"),
             id="words",
         ),
         pytest.param(
@@ -165,7 +170,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "\t1. [x] A-1: a",
             "\t1. [-] A-1: a",
             "\t1. [x] A-1: a\n\t   - Conflict: the other version says: [-] A-1: a",
-            Conflict(line=0, mine="\t1. [x] A-1: a", theirs="\t1. [-] A-1: a"),
+            MergeConflict(line=0, mine="\t1. [x] A-1: a", theirs="\t1. [-] A-1: a"),
             id="states",
         ),
         pytest.param(
@@ -174,7 +179,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-1: a\n  - [x] n\n- [ ] A-2: b\n",
             "- [ ] A-1: a\n  - Conflict: the other version has no such task any more\n"
             "  - [x] n\n- [ ] A-2: b\n",
-            Conflict(line=0, mine=None, theirs="- [ ] A-1: a"),
+            MergeConflict(line=0, mine=None, theirs="- [ ] A-1: a"),
             id="i-removed-what-they-changed",
         ),
         pytest.param(
@@ -183,7 +188,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-1: a\n  - [x] A-4: n\n- [ ] A-2: b\n",
             "- [ ] A-1: a\n  - Conflict: the other version has no such task any more\n"
             "  - [x] A-4: n\n- [ ] A-2: b\n",
-            Conflict(line=0, mine=None, theirs="- [ ] A-1: a"),
+            MergeConflict(line=0, mine=None, theirs="- [ ] A-1: a"),
             id="i-removed-it-all-and-they-ticked-what-is-nested",
         ),
         pytest.param(
@@ -192,7 +197,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-2: b\n\nend\n",
             "- [ ] A-2: b\n- [ ] A-1: a\n"
             "  - Conflict: the other version has no such task any more\n\nend\n",
-            Conflict(line=1, mine="- [ ] A-1: a", theirs=None),
+            MergeConflict(line=1, mine="- [ ] A-1: a", theirs=None),
             id="they-removed-what-i-moved",
         ),
         pytest.param(
@@ -201,7 +206,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] c\n- [x] c\n- [ ] A-1: a\n",
             "- [ ] c\n- [x] c\n  - Conflict: the other version has no such task any more\n"
             "- [ ] A-1: a\n",
-            Conflict(line=1, mine=None, theirs="- [x] c"),
+            MergeConflict(line=1, mine=None, theirs="- [x] c"),
             id="one-of-equal-titles",
         ),
         pytest.param(
@@ -209,7 +214,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-1: a\n- [x] A-2: b\n",
             "- [ ] A-1: a\n- [-] A-2: b\n",
             "- [ ] A-1: a\n- [x] A-2: b\n  - Conflict: the other version says: [-] A-2: b\n",
-            Conflict(line=1, mine="- [x] A-2: b", theirs="- [-] A-2: b"),
+            MergeConflict(line=1, mine="- [x] A-2: b", theirs="- [-] A-2: b"),
             id="both-added-it-in-another-state",
         ),
         pytest.param(
@@ -217,7 +222,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "more prose here\n",
             "good prose here\n",
             "more prose here\ngood prose here\n",
-            Conflict(line=0, mine="more prose here", theirs="good prose here"),
+            MergeConflict(line=0, mine="more prose here", theirs="good prose here"),
             id="prose",
         ),
         pytest.param(
@@ -225,7 +230,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "x\n",
             "good prose here\nx\n",
             "good prose here\nx\n",
-            Conflict(line=0, mine=None, theirs="good prose here"),
+            MergeConflict(line=0, mine=None, theirs="good prose here"),
             id="prose-removed",
         ),
         pytest.param(
@@ -233,7 +238,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "good prose here\nx\n",
             "x\n",
             "good prose here\nx\n",
-            Conflict(line=0, mine="good prose here", theirs=None),
+            MergeConflict(line=0, mine="good prose here", theirs=None),
             id="prose-removed-by-them",
         ),
         pytest.param(
@@ -241,7 +246,7 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "## Work soon -->\n",
             "## Work later -->\n",
             "## Work soon -->\n<!-- Conflict: the other version says: ## Work later -- > -->\n",
-            Conflict(line=0, mine="## Work soon -->", theirs="## Work later -->"),
+            MergeConflict(line=0, mine="## Work soon -->", theirs="## Work later -->"),
             id="a-heading-stands-once",
         ),
         pytest.param(
@@ -250,21 +255,21 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "| a task | half |\n| other | no |\nend",
             "| a task | yes |\n| other | no |\n"
             "<!-- Conflict: the other version says: | a task | half | -->\nend",
-            Conflict(line=0, mine="| a task | yes |", theirs="| a task | half |"),
+            MergeConflict(line=0, mine="| a task | yes |", theirs="| a task | half |"),
             id="a-table-stays-whole",
         ),
     ],
 )
 def test_a_conflict_is_shown_with_both_sides(
-    base: str, mine: str, theirs: str, merged: str, conflict: Conflict
+    base: str, mine: str, theirs: str, merged: str, conflict: MergeConflict
 ) -> None:
-    found = merge(base, mine, theirs)
+    found = merge_markdown(base, mine, theirs)
     assert found.text == merged
     assert found.conflicts == (conflict,)
 
 
 def test_two_conflicts_in_one_title_are_both_noted() -> None:
-    found = merge(
+    found = merge_markdown(
         "- [ ] write a letter\n  to all of them\n",
         "- [ ] write the letter\n  to all of you\n",
         "- [ ] write one letter\n  to all of us\n",
@@ -277,8 +282,8 @@ def test_two_conflicts_in_one_title_are_both_noted() -> None:
 
 
 def test_a_note_is_no_task() -> None:
-    found = merge("- [ ] A-1: a\n", "- [x] A-1: a\n", "- [-] A-1: a\n")
-    assert [task.id for task in parse(found.text).plan.tasks] == ["A-1"]
+    found = merge_markdown("- [ ] A-1: a\n", "- [x] A-1: a\n", "- [-] A-1: a\n")
+    assert [task.id for task in parse_markdown(found.text).plan.tasks] == ["A-1"]
 
 
 LINES = st.sampled_from(
@@ -311,28 +316,28 @@ EDITED = st.one_of(TEXTS, st.sampled_from(SAMPLES), st.text())
 
 @given(EDITED, EDITED)
 def test_a_version_that_nobody_changed_says_nothing(base: str, other: str) -> None:
-    assert merge(base, other, base).text == other
-    assert merge(base, base, other).text == other
-    assert merge(base, other, other).text == other
+    assert merge_markdown(base, other, base).text == other
+    assert merge_markdown(base, base, other).text == other
+    assert merge_markdown(base, other, other).text == other
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_nothing_that_either_side_added_is_lost(base: str, mine: str, theirs: str) -> None:
-    merged = merge(base, mine, theirs).text
+    merged = merge_markdown(base, mine, theirs).text
 
     def words_of(line: str) -> str:
         words = line.strip().removeprefix("- ")
         return words[4:] if words.startswith("[") else words
 
     before = {words_of(line) for line in base.splitlines()}
-    tasks = {task.id[:3] for task in parse(merged).plan.tasks}
+    tasks = {task.id[:3] for task in parse_markdown(merged).plan.tasks}
     for side in (mine, theirs):
         for line in side.splitlines():
             assert words_of(line) in before or words_of(line) in merged
-    known = {task.id[:3] for task in parse(base).plan.tasks}
+    known = {task.id[:3] for task in parse_markdown(base).plan.tasks}
     if "```" not in base + mine + theirs:
         for side in (mine, theirs):
-            added = {task.id[:3] for task in parse(side).plan.tasks} - known
+            added = {task.id[:3] for task in parse_markdown(side).plan.tasks} - known
             assert {name for name in added if name.startswith("A-")} - tasks == set()
 
 
@@ -340,7 +345,7 @@ def test_nothing_that_either_side_added_is_lost(base: str, mine: str, theirs: st
 def test_it_is_the_same_from_both_sides_but_for_the_order(
     base: str, mine: str, theirs: str
 ) -> None:
-    one, other = merge(base, mine, theirs), merge(base, theirs, mine)
+    one, other = merge_markdown(base, mine, theirs), merge_markdown(base, theirs, mine)
     assert len(one.conflicts) == len(other.conflicts)
     if not one.conflicts:
         assert {*one.text.split()} == {*other.text.split()}
@@ -364,7 +369,7 @@ def test_ids_of_untouched_tasks_stay_and_all_ticks_count(
     order = [*range(12)]
     other = [*(at for at in order if at != moved), moved]
     base = plan(set(), order)
-    merged = merge(base, plan(mine, order), plan(theirs, other))
+    merged = merge_markdown(base, plan(mine, order), plan(theirs, other))
     assert merged.text == plan(mine | theirs, other)
     assert merged.conflicts == ()
 
@@ -376,7 +381,7 @@ def test_a_long_plan_is_merged_in_a_moment() -> None:
     mine = base.replace("- [ ] task number 7\n", "- [x] task number 7\n") + "- [ ] new\n" * 3
     theirs = "".join(lines[5:3000] + lines[3500:] + lines[:5])
     began = time.process_time()
-    merged = merge(base, mine, theirs)
+    merged = merge_markdown(base, mine, theirs)
     assert merged.text.count("- [x] ") == 1
     assert merged.text.count("\n- [ ] task number 9999\n") == 1
     assert time.process_time() - began < 20
@@ -385,14 +390,14 @@ def test_a_long_plan_is_merged_in_a_moment() -> None:
 def test_texts_without_a_unique_line_are_compared_up_to_a_size() -> None:
     assert same_lines("abab", "baba") == [(0, 1), (1, 2), (2, 3)]
     assert same_lines("ab" * 400, "ba" * 400 + "c") == []
-    assert list(changes("axb", "ayb")) == [(1, 2, 1, 2)]
-    assert list(changes("ab", "ab")) == []
+    assert list(changed_stretches("axb", "ayb")) == [(1, 2, 1, 2)]
+    assert list(changed_stretches("ab", "ab")) == []
 
 
 @given(st.text(alphabet="ab\r\n"))
 def test_whole_lines_are_the_text(text: str) -> None:
-    assert "".join(whole_lines(text)) == text
-    assert all(whole_lines(text))
+    assert "".join(lines_with_endings(text)) == text
+    assert all(lines_with_endings(text))
 
 
 @given(st.text(alphabet="abcd", max_size=12), st.text(alphabet="abcd", max_size=12))
@@ -415,14 +420,14 @@ def test_pairs_hold_the_same_and_grow(one: str, other: str) -> None:
     ],
 )
 def test_a_note_waits_for_the_end_of_the_title(line: str, following: str, *, goes: bool) -> None:
-    assert goes_on(line, following) is goes
+    assert must_stay_attached(line, following) is goes
 
 
 def test_parts_of_lines_that_differ_in_kind_are_not_mixed() -> None:
     assert merge_line("- a", "- [ ] a", "- b") == ("- [ ] a", False)
     assert merge_line("a", "- a", "b") == ("- a", False)
-    assert base_of_two("- [x] a", "- [ ] a") == "- [ ] a"
-    assert base_of_two("a", "- b") == ""
+    assert common_base("- [x] a", "- [ ] a") == "- [ ] a"
+    assert common_base("a", "- b") == ""
     assert not are_alike("abc", "xyz")
     assert not are_alike("abcdef", "fedcba")
     assert are_alike("- [ ] add a letter", "- [x] add letters")
@@ -434,25 +439,27 @@ def test_parts_of_lines_that_differ_in_kind_are_not_mixed() -> None:
 def test_where_one_writer_or_both_alike_wrote_there_is_nothing_to_merge(
     mine: str, theirs: str
 ) -> None:
-    assert merge(TWO, mine, theirs).text == "other\n"
+    assert merge_markdown(TWO, mine, theirs).text == "other\n"
 
 
 def test_two_tasks_with_ids_of_their_own_are_two_tasks_whatever_they_say() -> None:
     base = "- [ ] A-1: write the letter\n"
-    merged = merge(base, "- [ ] A-2: write the letters\n", "- [x] A-1: write the letter\n").text
-    assert {task.id for task in parse(merged).plan.tasks} >= {"A-2"}
+    merged = merge_markdown(
+        base, "- [ ] A-2: write the letters\n", "- [x] A-1: write the letter\n"
+    ).text
+    assert {task.id for task in parse_markdown(merged).plan.tasks} >= {"A-2"}
 
 
 def test_a_task_that_moved_is_no_other_wording_of_one_that_stands_there_now() -> None:
     base = "- [ ] A-1: write one\n- [ ] A-2: write two\n- [ ] A-3: write three\n"
     mine = "- [ ] A-3: write three\n- [ ] A-1: write one\n- [ ] A-2: write two now\n"
-    merged = merge(base, mine, base.replace("- [ ] A-1", "- [x] A-1")).text
+    merged = merge_markdown(base, mine, base.replace("- [ ] A-1", "- [x] A-1")).text
     assert merged == ("- [ ] A-3: write three\n- [x] A-1: write one\n- [ ] A-2: write two now\n")
 
 
 def test_where_one_writer_removed_all_what_the_other_did_is_kept_at_its_task() -> None:
     base = "- [ ] A-1: write one\n- [ ] A-2: write two\n"
-    merged = merge(base, "", "- [x] A-2: write two\n").text
+    merged = merge_markdown(base, "", "- [x] A-2: write two\n").text
     assert merged == (
         "- [x] A-2: write two\n  - Conflict: the other version has no such task any more\n"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.comparing.pairing import pair, told_as_finished
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.diff.pairing import pair_tasks, told_as_finished
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 
 PLAN = "- [ ] A\n- [ ] Write the letter to the bank (specs/letter.md)\n- [x] Read the law\n"
 LEFT = "- [ ] A\n"
@@ -26,8 +26,8 @@ LEFT = "- [ ] A\n"
 def test_what_left_the_plan_and_is_told_was_finished(
     after: str, told: str, finished: list[str]
 ) -> None:
-    before = parse(PLAN).plan
-    ids = told_as_finished(before, parse(after).plan, told)
+    before = parse_markdown(PLAN).plan
+    ids = told_as_finished(before, parse_markdown(after).plan, told)
     titles = {task.id: task.title for task in before.tasks}
     assert len(ids) == len(finished)
     assert all(word in titles[one] for one, word in zip(ids, finished, strict=True))
@@ -64,10 +64,10 @@ JWT = "## 2026-11-20\n\n- [x] Refactored authentication module to use JWT\n  Com
 def test_the_task_of_the_iteration_may_be_told_in_other_words(
     after: str, told: str, own: int | None, finished: list[int]
 ) -> None:
-    before = parse(AUTH).plan
+    before = parse_markdown(AUTH).plan
     ids = [task.id for task in before.tasks]
     mine = None if own is None else ids[own]
-    found = told_as_finished(before, parse(after).plan, told, own=mine)
+    found = told_as_finished(before, parse_markdown(after).plan, told, own=mine)
     assert [ids.index(one) for one in found] == finished
 
 
@@ -94,10 +94,10 @@ PARSER = "A-1: Write tests for the parser"
     ],
 )
 def test_a_line_is_one_tasks(after: str, told: str, own: int | None, finished: list[int]) -> None:
-    before = parse(ALIKE).plan
+    before = parse_markdown(ALIKE).plan
     ids = [task.id for task in before.tasks]
     mine = None if own is None else ids[own]
-    found = told_as_finished(before, parse(f"- [ ] {after}\n").plan, told, own=mine)
+    found = told_as_finished(before, parse_markdown(f"- [ ] {after}\n").plan, told, own=mine)
     assert [ids.index(one) for one in found] == finished
 
 
@@ -105,8 +105,10 @@ def test_a_line_is_one_tasks(after: str, told: str, own: int | None, finished: l
     ("told", "finished"), [("- Parser: tests\n", 0), ("- Parser tests\n" * 2, 1)]
 )
 def test_the_line_of_a_ticked_task_is_no_proof_of_another(told: str, finished: int) -> None:
-    before = parse("- [ ] Write tests for the parser\n- [ ] Tests for a parser (again)\n").plan
-    after = parse("- [x] Write tests for the parser\n").plan
+    before = parse_markdown(
+        "- [ ] Write tests for the parser\n- [ ] Tests for a parser (again)\n"
+    ).plan
+    after = parse_markdown("- [x] Write tests for the parser\n").plan
     assert len(told_as_finished(before, after, told)) == finished
 
 
@@ -119,13 +121,15 @@ def test_the_line_of_a_ticked_task_is_no_proof_of_another(told: str, finished: i
     ],
 )
 def test_an_entry_of_a_completed_section_is_one_tasks(entries: str, resolved: int) -> None:
-    before = parse("## Now\n\n- [ ] Letter bank\n- [ ] Parser speed\n- [ ] Ship\n").plan
-    after = parse(f"## Now\n\n- [ ] Ship\n\n## Completed\n\n{entries}").plan
-    found = pair(before, after)
+    before = parse_markdown("## Now\n\n- [ ] Letter bank\n- [ ] Parser speed\n- [ ] Ship\n").plan
+    after = parse_markdown(f"## Now\n\n- [ ] Ship\n\n## Completed\n\n{entries}").plan
+    found = pair_tasks(before, after)
     assert len(found.resolved | (found.kept.keys() & {0, 1})) == resolved
 
 
 def test_parts_say_together_what_a_task_said() -> None:
-    before = parse("- [ ] Alpha beta gamma delta epsilon zeta\n").plan
-    after = parse("- [ ] Alpha one two\n- [x] Beta three five\n- [ ] Gamma six seven\n").plan
-    assert pair(before, after).resolved == {0}
+    before = parse_markdown("- [ ] Alpha beta gamma delta epsilon zeta\n").plan
+    after = parse_markdown(
+        "- [ ] Alpha one two\n- [x] Beta three five\n- [ ] Gamma six seven\n"
+    ).plan
+    assert pair_tasks(before, after).resolved == {0}

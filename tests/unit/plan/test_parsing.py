@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.beads.snapshot import to_text
-from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.core.plan.parsing import check_plan, parse_plan
+from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.model import PlanKind, kind_of_file
 from ralph_ls.protocol.plan import TaskState
 from tests.unit.plan.stories.made import story, text_of
 from tests.unit.plan.test_beads_queue import snapshot_of
 
 MARKDOWN = "## Optional\n- [ ] Paint it\n- [ ] Paint it\n"
 STORIES = text_of(story("US-1", passes=True, reviewStatus="needs_review"))
-ISSUES = to_text(snapshot_of({"id": "bd-1", "title": "Log in"}))
+ISSUES = snapshot_to_text(snapshot_of({"id": "bd-1", "title": "Log in"}))
 
 
 @pytest.mark.parametrize(

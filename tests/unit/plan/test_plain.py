@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from ralph_ls.core.plan.reading.headings import open_document
-from ralph_ls.core.plan.reading.plain import PLAIN_LINES, plain_rows
-from ralph_ls.core.plan.reading.rules import Context, judge
-from ralph_ls.core.plan.reading.scanner import scan_block
-from ralph_ls.core.plan.titles import fold, folded_title_id, title_id
+from ralph_ls.core.plan.parse.blocks import PLAIN_LINES, plain_rows
+from ralph_ls.core.plan.parse.headings import open_document
+from ralph_ls.core.plan.parse.scanner import scan_block
+from ralph_ls.core.plan.parse.task_rules import PlanContext, select_tasks
+from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, title_id
 from tests.unit.plan.shown import shown
 from tests.unit.plan.test_reparse import long_plans
 
-WITH_BOXES = Context(has_box=True, has_states=False, numbered=frozenset(), headings=frozenset())
+WITH_BOXES = PlanContext(has_box=True, has_states=False, numbered=frozenset(), headings=frozenset())
 
 
 @given(long_plans)
@@ -27,7 +27,7 @@ def test_plain_lines_are_read_as_any_other(text: str) -> None:
     starts = [0, *(at + 1 for at, mark in enumerate(text) if mark == "\n")]
     for plain in filter(None, (PLAIN_LINES.match(text, start) for start in starts)):
         scanned = scan_block(plain[0], sections=sections, end=len(plain[0]))
-        rows, findings = judge(scanned.items, WITH_BOXES)
+        rows, findings = select_tasks(scanned.items, WITH_BOXES)
         assert plain_rows(plain[0], sections) == rows
         assert findings == []
         for row in rows:
@@ -50,4 +50,4 @@ def test_lines_below_an_item_are_simple(lines: tuple[str, ...]) -> None:
     assert plain is not None
     rows = plain_rows(text, (open_document(),))
     assert ["  " * row.depth + f"{row.state} {row.title}" for row in rows] == shown(*lines)
-    assert all(row.title == fold(row.title) for row in rows)
+    assert all(row.title == fold_whitespace(row.title) for row in rows)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.beads.criteria import command_of, criterion_key
-from ralph_ls.core.plan.programs import AnyProgram, is_command
+from ralph_ls.core.plan.verification.commands import AnyProgram, is_command
+from ralph_ls.core.plan.verification.criteria import command_of, criterion_key
 
 
 @pytest.mark.parametrize(

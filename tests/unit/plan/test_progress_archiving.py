@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.editing.progress_archiving import (
-    TITLE,
+from ralph_ls.core.plan.edit.progress_log import (
+    ARCHIVE_TITLE,
     add_to_archive,
     archive_path,
-    part_old,
+    split_old_entries,
 )
 
 TODAY = date(2026, 2, 10)
@@ -69,22 +69,22 @@ OLDER = "### 2026-02-03\n- [x] Older\n"
     ],
 )
 def test_only_old_entries_are_taken_out(log: str, kept: str, old: tuple[str, ...]) -> None:
-    assert part_old(log, today=TODAY, keep_days=5) == (kept, old)
+    assert split_old_entries(log, today=TODAY, keep_days=5) == (kept, old)
 
 
 def test_more_days_than_there_are_keep_everything() -> None:
-    assert part_old(HEAD + OLD, today=TODAY, keep_days=10**12).old == ()
+    assert split_old_entries(HEAD + OLD, today=TODAY, keep_days=10**12).old == ()
 
 
 class TestTheArchive:
     def test_begins_with_a_title(self) -> None:
-        assert add_to_archive("", (OLD, OLDER)) == f"{TITLE}\n\n{OLD}{OLDER}"
+        assert add_to_archive("", (OLD, OLDER)) == f"{ARCHIVE_TITLE}\n\n{OLD}{OLDER}"
         crlf = "## 2026-01-01\r\n- a"
-        assert add_to_archive("", (crlf,)) == f"{TITLE}\r\n\r\n{crlf}\r\n"
+        assert add_to_archive("", (crlf,)) == f"{ARCHIVE_TITLE}\r\n\r\n{crlf}\r\n"
 
     def test_has_the_newer_entries_first(self) -> None:
         once = add_to_archive("", (OLDER,))
-        assert add_to_archive(once, (OLD,)) == f"{TITLE}\n\n{OLD}{OLDER}"
+        assert add_to_archive(once, (OLD,)) == f"{ARCHIVE_TITLE}\n\n{OLD}{OLDER}"
 
     def test_keeps_what_a_person_wrote_into_it(self) -> None:
         mine = "# Mine\n\nWords"
@@ -95,7 +95,7 @@ class TestTheArchive:
         once = add_to_archive("", (OLD, OLDER))
         assert add_to_archive(once, (OLD, OLDER)) == once
         half = "### 2026-02-04\n"
-        assert add_to_archive(once, (half, OLDER)) == f"{TITLE}\n\n{half}{OLD}{OLDER}"
+        assert add_to_archive(once, (half, OLDER)) == f"{ARCHIVE_TITLE}\n\n{half}{OLD}{OLDER}"
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,11 @@ _LINES = st.sampled_from(
 @given(st.lists(_LINES), st.sampled_from(["\n", "\r\n", ""]))
 def test_no_byte_is_lost_and_none_is_old_twice(lines: list[str], ending: str) -> None:
     log = "\n".join(lines) + ending
-    kept, old = part_old(log, today=TODAY, keep_days=5)
+    kept, old = split_old_entries(log, today=TODAY, keep_days=5)
     assert sorted(kept + "".join(old)) == sorted(log)
-    assert part_old(kept, today=TODAY, keep_days=5).old == () or "```" in log or "~~~~" in log
+    assert (
+        split_old_entries(kept, today=TODAY, keep_days=5).old == () or "```" in log or "~~~~" in log
+    )
     archive = add_to_archive("", old)
     assert all(entry in archive for entry in old)
     assert add_to_archive(archive, old) == archive

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.editing.progress_log import move_done
+from ralph_ls.core.plan.edit.progress_log import move_finished
 from ralph_ls.protocol.errors import RalphError
 
 PLAN = "# Plan\n\n- [x] A-1: a\n  - n\n\n- [ ] A-2: b\n  - [x] A-3: c\n\n- [-] A-4: d\n"
@@ -50,9 +50,9 @@ ENTRY = "- [x] A-1: a\n  - Commit: abc1234\n  - n\n"
     ],
 )
 def test_finished_items_go_to_the_log(log: str, after: str) -> None:
-    moved = move_done(PLAN, log, day="2026-02-04", commits={"A-1": "abc1234"})
+    moved = move_finished(PLAN, log, day="2026-02-04", commits={"A-1": "abc1234"})
     assert tuple(moved) == (LEFT, after, ("A-1",))
-    assert move_done(moved.plan, moved.log, day="2026-02-04") == (LEFT, after, ())
+    assert move_finished(moved.plan, moved.log, day="2026-02-04") == (LEFT, after, ())
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_finished_items_go_to_the_log(log: str, after: str) -> None:
     ],
 )
 def test_the_plan_keeps_the_rest(plan: str, left: str, log: str) -> None:
-    assert move_done(plan, "", day="2026-02-04") == (left, log, ("A-1",))
+    assert move_finished(plan, "", day="2026-02-04") == (left, log, ("A-1",))
 
 
 @pytest.mark.parametrize(
@@ -107,26 +107,26 @@ def test_the_plan_keeps_the_rest(plan: str, left: str, log: str) -> None:
     ],
 )
 def test_every_kind_of_task_goes_to_the_log(plan: str, left: str, log: str) -> None:
-    moved = move_done(plan, "", day="2026-02-04")
+    moved = move_finished(plan, "", day="2026-02-04")
     assert (moved.plan, moved.log) == (left, f"# Progress Log\n\n## 2026-02-04\n{log}")
 
 
 def test_what_the_rest_needs_stays() -> None:
     # Without both of its parts, the phase would be a task itself.
     plan = "## Phase ✅\n\n### 🟢 a\n\n### 🟢 b\n\n### 🟢 c\n#### More\n"
-    moved = move_done(plan, "", day="2026-02-04")
+    moved = move_finished(plan, "", day="2026-02-04")
     assert moved.plan == "## Phase ✅\n\n### 🟢 c\n#### More\n"
     plan = "## Phase ✅\n\n### 🟢 a\n\n### 🟢 b\n"
-    moved = move_done(plan, "", day="2026-02-04")
+    moved = move_finished(plan, "", day="2026-02-04")
     assert moved.plan == "## Phase ✅\n\n### 🟢 b\n"
     with pytest.raises(RalphError, match="cannot be taken out of the plan"):
-        move_done(moved.plan, "", day="2026-02-04")
+        move_finished(moved.plan, "", day="2026-02-04")
 
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(RalphError, match="'today' is no day; write"):
-        move_done(PLAN, "", day="today")
+        move_finished(PLAN, "", day="today")
     with pytest.raises(RalphError, match="no hash"):
-        move_done(PLAN, "", day="2026-02-04", commits={"A-1": "?"})
+        move_finished(PLAN, "", day="2026-02-04", commits={"A-1": "?"})
     with pytest.raises(RalphError, match="cannot be taken out"):
-        move_done("1. a\n2. [x] A-1: b\n\n# B\n1. c\n", "", day="2026-02-04")
+        move_finished("1. a\n2. [x] A-1: b\n\n# B\n1. c\n", "", day="2026-02-04")

@@ -7,12 +7,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.editing.edits import block, tick
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
 from ralph_ls.core.plan.model import Plan, Task
-from ralph_ls.core.plan.select import count, newly_done, next_task
-from ralph_ls.core.plan.wire import to_json
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import count_tasks, newly_done, next_task, parsed_plan_to_json
 from ralph_ls.protocol.plan import TaskState
 from tests.unit.plan.shown import plan_texts
 
@@ -32,7 +31,7 @@ def unplaced(plan: Plan, changed: str) -> list[Task]:
 
 @given(any_texts)
 def test_any_text_is_read_and_shown(text: str) -> None:
-    parsed = parse(text)
+    parsed = parse_markdown(text)
     lines = list(lines_of(text))
     for task in parsed.plan.tasks:
         start, line = lines[task.line]
@@ -44,7 +43,7 @@ def test_any_text_is_read_and_shown(text: str) -> None:
     assert [problem.line for problem in parsed.problems] == sorted(
         problem.line for problem in parsed.problems
     )
-    assert to_json(parsed)["tasks"] is not None
+    assert parsed_plan_to_json(parsed)["tasks"] is not None
 
 
 @given(any_texts)
@@ -61,7 +60,7 @@ def test_lines_put_together_give_the_text(text: str) -> None:
 @given(any_texts)
 def test_ids_are_unique_and_parents_come_first(text: str) -> None:
     depths: dict[str, int] = {}
-    for task in parse(text).plan.tasks:
+    for task in parse_markdown(text).plan.tasks:
         assert task.id not in depths
         assert task.depth == (0 if task.parent is None else depths[task.parent] + 1)
         depths[task.id] = task.depth
@@ -71,17 +70,21 @@ def test_ids_are_unique_and_parents_come_first(text: str) -> None:
 def test_line_endings_do_not_matter(text: str) -> None:
     unix = text.replace("\r\n", "\n").replace("\r", "\n")
     dos = unix.replace("\n", "\r\n")
-    assert to_json(parse(unix)) == to_json(parse(dos)) == to_json(parse(text))
+    assert (
+        parsed_plan_to_json(parse_markdown(unix))
+        == parsed_plan_to_json(parse_markdown(dos))
+        == parsed_plan_to_json(parse_markdown(text))
+    )
 
 
 @given(plan_texts, st.data())
 def test_a_tick_changes_one_task_and_one_place(text: str, data: st.DataObject) -> None:
-    before = parse(text).plan
+    before = parse_markdown(text).plan
     if not before.tasks:
         return
     task = data.draw(st.sampled_from(before.tasks))
-    edited = tick(text, task.id)
-    after = parse(edited).plan
+    edited = tick_task(text, task.id)
+    after = parse_markdown(edited).plan
     assert unplaced(after, task.id) == unplaced(before, task.id)
     changed = after.find(task.id)
     assert changed is not None
@@ -98,22 +101,22 @@ def test_a_tick_changes_one_task_and_one_place(text: str, data: st.DataObject) -
         assert [new for old, new in pairs if old != new] == ["x"]
     else:
         assert line in (edited_line.replace("[x]", "[]", 1), edited_line.replace("[DONE] ", "", 1))
-    assert tick(edited, task.id) == edited
+    assert tick_task(edited, task.id) == edited
 
 
 @given(plan_texts, st.text(max_size=20), st.data())
 def test_blocking_changes_one_task_and_only_adds(
     text: str, reason: str, data: st.DataObject
 ) -> None:
-    before = parse(text).plan
+    before = parse_markdown(text).plan
     if not before.tasks:
         return
     task = data.draw(st.sampled_from(before.tasks))
-    edited = block(text, task.id, reason)
+    edited = block_task(text, task.id, reason)
     if task.state in {TaskState.DONE, TaskState.SKIPPED}:
         assert edited == text
         return
-    after = parse(edited).plan
+    after = parse_markdown(edited).plan
     folded = " ".join(reason.split())
     changed = after.find(task.id)
     assert changed is not None
@@ -123,17 +126,17 @@ def test_blocking_changes_one_task_and_only_adds(
     assert unplaced(after, task.id) == unplaced(before, task.id)
     rest = iter(edited)
     assert all(character in rest for character in text), "the old text is still there, in order"
-    assert block(edited, task.id, reason) == edited
+    assert block_task(edited, task.id, reason) == edited
 
 
 @given(plan_texts)
 def test_working_off_a_plan_comes_to_an_end(text: str) -> None:
-    plan = parse(text).plan
-    n_open = count(plan).open_required + count(plan).open_optional
+    plan = parse_markdown(text).plan
+    n_open = count_tasks(plan).open_required + count_tasks(plan).open_optional
     for _ in range(n_open):
         task = next_task(plan)
         assert task is not None
-        text = tick(text, task.id)
-        plan = parse(text).plan
+        text = tick_task(text, task.id)
+        plan = parse_markdown(text).plan
     assert next_task(plan) is None
-    assert count(plan).open_required == count(plan).open_optional == 0
+    assert count_tasks(plan).open_required == count_tasks(plan).open_optional == 0

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.comparing.reopening import LONGEST, excerpt, reopen
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.diff.guard_overrides import (
+    LONGEST_EXCERPT,
+    reopen_from_excerpt,
+    task_excerpt,
+)
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.plan import TaskState
 
 PLAN = "# Plan\n\n## Now\n\n- [ ] A-1: First\n- [~] A-2: Second\n  - Done when: green\n\n## Later\n"
@@ -30,12 +34,14 @@ TAKEN_DOS = "- [ ] A-2: Second\r\n  - Done when: green\r\n"
             "- [ ] Alpha\n",
             id="a row",
         ),
-        pytest.param(f"- [ ] A-1: a\n  - {'b' * LONGEST}\n", "A-1", "- [ ] a\n", id="too long"),
+        pytest.param(
+            f"- [ ] A-1: a\n  - {'b' * LONGEST_EXCERPT}\n", "A-1", "- [ ] a\n", id="too long"
+        ),
     ],
 )
 def test_what_is_kept_of_a_task(plan: str, task_id: str, text: str) -> None:
-    parsed = parse(plan).plan
-    assert excerpt(parsed, plan, task_id or parsed.tasks[0].id) == text
+    parsed = parse_markdown(plan).plan
+    assert task_excerpt(parsed, plan, task_id or parsed.tasks[0].id) == text
 
 
 @pytest.mark.parametrize(
@@ -47,9 +53,9 @@ def test_what_is_kept_of_a_task(plan: str, task_id: str, text: str) -> None:
     ],
 )
 def test_it_is_open_again_and_nothing_else_changes(plan: str, expected: str) -> None:
-    done = reopen(plan, TAKEN, "A-2")
+    done = reopen_from_excerpt(plan, TAKEN, "A-2")
     assert (done.text, done.refusal) == (expected, "")
-    found = parse(done.text).plan.find("A-2")
+    found = parse_markdown(done.text).plan.find("A-2")
     assert found is not None
     assert found.state is TaskState.TODO
 
@@ -65,6 +71,6 @@ def test_it_is_open_again_and_nothing_else_changes(plan: str, expected: str) -> 
     ],
 )
 def test_what_cannot_be_reopened_is_said(plan: str, removed: str, refusal: str) -> None:
-    done = reopen(plan, removed, "A-2")
+    done = reopen_from_excerpt(plan, removed, "A-2")
     assert refusal in done.refusal
     assert not done.text

@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from ralph_ls.core.plan.checking.checks import check
-from ralph_ls.core.plan.checking.remarks import CheckCode, Remark, Repair
-from ralph_ls.core.plan.checking.repairs import repair
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.lint.checks import check_markdown
+from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.plan.test_checks import check_texts
 
 
-def remarks_on(text: str) -> tuple[Remark, ...]:
-    return check(parse(text), text)
+def remarks_on(text: str) -> tuple[LintRemark, ...]:
+    return check_markdown(parse_markdown(text), text)
 
 
 def repaired(text: str) -> tuple[str, str]:
     """The title and the text after the edit for the only remark that has one."""
-    edits = [repair(one, text) for one in remarks_on(text)]
+    edits = [quick_fix_edit(one, text) for one in remarks_on(text)]
     (edit,) = [one for one in edits if one is not None]
     return edit.title, edit.apply(text)
 
@@ -105,48 +105,48 @@ def test_a_remark_is_settled_by_one_edit(text: str, title: str, expected: str) -
 )
 def test_what_only_a_person_can_know_has_no_edit(text: str) -> None:
     (one,) = remarks_on(text)
-    assert repair(one, text) is None
+    assert quick_fix_edit(one, text) is None
 
 
 def test_a_line_on_which_the_reading_of_others_depends_is_not_removed() -> None:
     # Without its only box the plan would be read as one whose bullets are tasks.
     (one,) = remarks_on("## Tasks\n1. a\n- b\n- [x] PROJECT_COMPLETE\n")
     assert one.code == "marker-with-open-tasks"
-    assert repair(one, "## Tasks\n1. a\n- b\n- [x] PROJECT_COMPLETE\n") is None
+    assert quick_fix_edit(one, "## Tasks\n1. a\n- b\n- [x] PROJECT_COMPLETE\n") is None
 
 
-@pytest.mark.parametrize("kind", [Repair.ADD_REASON, Repair.TICK])
+@pytest.mark.parametrize("kind", [QuickFix.ADD_REASON, QuickFix.TICK])
 @pytest.mark.parametrize("task", [None, "ffffffff"])
-def test_a_task_that_is_gone_has_no_edit(kind: Repair, task: str | None) -> None:
+def test_a_task_that_is_gone_has_no_edit(kind: QuickFix, task: str | None) -> None:
     (one,) = remarks_on("- [!] a\n")
-    assert repair(replace(one, repair=kind, task=task), "- [!] b\n") is None
+    assert quick_fix_edit(replace(one, repair=kind, task=task), "- [!] b\n") is None
 
 
 def test_a_task_that_says_why_meanwhile_has_no_edit() -> None:
     (one,) = remarks_on("- [!] a\n")
-    assert repair(one, "- [x] a\n") is None
+    assert quick_fix_edit(one, "- [x] a\n") is None
 
 
 @given(check_texts)
 def test_an_edit_settles_its_remark_and_no_task_is_lost(text: str) -> None:
-    before = parse(text).plan.tasks
+    before = parse_markdown(text).plan.tasks
     for remark in remarks_on(text):
-        edit = repair(remark, text)
+        edit = quick_fix_edit(remark, text)
         if edit is None:
             continue
         changed = edit.apply(text)
-        after = parse(changed).plan.tasks
+        after = parse_markdown(changed).plan.tasks
         titles = [task.title for task in after]
         match remark.repair:
-            case Repair.REMOVE_LINE:
+            case QuickFix.REMOVE_LINE:
                 line = remark.place.line
                 assert titles == [task.title for task in before if task.line != line]
-            case Repair.REPLACE:
-                codes = [one.code for one in check(parse(changed), changed)]
+            case QuickFix.REPLACE:
+                codes = [one.code for one in check_markdown(parse_markdown(changed), changed)]
                 told = [one.code for one in remarks_on(text)]
                 unknown = CheckCode.UNKNOWN_DEPENDENCY
                 assert codes.count(unknown) < told.count(unknown)
             case _:
                 assert titles == [task.title for task in before]
                 changed_one = next(one for one in after if one.id == remark.task)
-                assert (changed_one.state == "done") == (remark.repair is Repair.TICK)
+                assert (changed_one.state == "done") == (remark.repair is QuickFix.TICK)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.editing.replanning import RESET_NOTE, reset_in_progress
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.user_edits import RESET_NOTE, reset_in_progress
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.plan import TaskState
 
 NOTE = f"- {RESET_NOTE}"
@@ -59,7 +59,7 @@ def test_a_note_that_would_be_read_as_work_is_left_out() -> None:
     text = "# Bugs discovered\n- [~] a\n  <!--\n"
     reset = reset_in_progress(text)
     assert reset.opened == ("a",)
-    assert [task.title for task in parse(reset.text).plan.tasks] == ["a"]
+    assert [task.title for task in parse_markdown(reset.text).plan.tasks] == ["a"]
 
 
 LINES = st.lists(
@@ -87,7 +87,7 @@ Status: WIP""".splitlines()
 def test_only_what_is_in_progress_changes_and_only_to_open(lines: list[str], ending: str) -> None:
     text = ending.join(lines)
     reset = reset_in_progress(text)
-    before, after = parse(text).plan, parse(reset.text).plan
+    before, after = parse_markdown(text).plan, parse_markdown(reset.text).plan
     assert [task.id for task in after.tasks] == [task.id for task in before.tasks]
     changed = [
         (old.state, new.state)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.request import (
+from ralph_ls.core.plan.formats.request import (
     LONGEST_TITLE,
     UNTITLED,
-    Comment,
-    Issue,
-    put_together,
-    read_issue,
-    title_of,
+    GithubComment,
+    GithubIssue,
+    read_github_issue,
+    render_issue,
+    request_title,
 )
 
 ANSWER: dict[str, Any] = {
@@ -37,21 +37,23 @@ ANSWER: dict[str, Any] = {
 }
 
 
-def read(**fields: Any) -> Issue:
-    issue = read_issue(json.dumps({**ANSWER, **fields}))
+def read(**fields: Any) -> GithubIssue:
+    issue = read_github_issue(json.dumps({**ANSWER, **fields}))
     assert issue is not None
     return issue
 
 
 def test_an_issue_is_read_whole() -> None:
-    assert read() == Issue(
+    assert read() == GithubIssue(
         number=12,
         title="Letters get lost",
         body="Find out\nwhy\nnow",
         url="https://github.com/ada/invoice/issues/12",
         is_open=True,
         comments=(
-            Comment(author="grace", standing="owner", at="2026-01-31", body="Only on\nMondays"),
+            GithubComment(
+                author="grace", standing="owner", at="2026-01-31", body="Only on\nMondays"
+            ),
         ),
     )
 
@@ -60,7 +62,7 @@ def test_an_issue_is_read_whole() -> None:
     "answer", ["", "null", "[]", "{", "12", '{"title": "x"}', '{"number": true}', "[" * 100_000]
 )
 def test_what_is_no_issue_is_none(answer: str) -> None:
-    assert read_issue(answer) is None
+    assert read_github_issue(answer) is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_a_pull_request_is_known_by_its_address() -> None:
 
 
 def test_an_agent_is_told_title_body_and_comments() -> None:
-    told = put_together(read(), limit=10_000)
+    told = render_issue(read(), limit=10_000)
     assert told.left_out == 0
     assert told.text == (
         "# Letters get lost\n\nFind out\nwhy\nnow\n\n"
@@ -112,18 +114,18 @@ def test_an_agent_is_told_title_body_and_comments() -> None:
 
 
 def test_an_issue_without_a_body_is_its_title() -> None:
-    assert put_together(read(body="", comments=[]), limit=10).text == "# Letters get lost"
+    assert render_issue(read(body="", comments=[]), limit=10).text == "# Letters get lost"
 
 
 def test_the_oldest_comments_are_left_out_first() -> None:
     comments = [{"author": {"login": str(index)}, "body": "é" * 50} for index in range(4)]
-    whole = put_together(read(comments=comments), limit=10_000)
+    whole = render_issue(read(comments=comments), limit=10_000)
     size = len(whole.text.encode())
-    cut = put_together(read(comments=comments), limit=size - 1)
+    cut = render_issue(read(comments=comments), limit=size - 1)
     assert cut.left_out == 1
     assert "Comment by 0\n" not in cut.text
     assert "Comment by 1\n" in cut.text
-    assert put_together(read(comments=comments), limit=0).left_out == 4
+    assert render_issue(read(comments=comments), limit=0).left_out == 4
 
 
 @pytest.mark.parametrize(
@@ -142,12 +144,12 @@ def test_the_oldest_comments_are_left_out_first() -> None:
     ],
 )
 def test_a_title_is_found(text: str, title: str) -> None:
-    assert title_of(text) == title
+    assert request_title(text) == title
 
 
 @given(st.text())
 def test_every_text_has_a_title(text: str) -> None:
-    title = title_of(text)
+    title = request_title(text)
     assert title
     assert len(title) <= LONGEST_TITLE
     assert "\n" not in title
@@ -155,6 +157,6 @@ def test_every_text_has_a_title(text: str) -> None:
 
 @given(st.text(), st.recursive(st.none() | st.text() | st.integers(), st.lists))
 def test_nothing_that_gh_prints_makes_reading_fail(text: str, value: Any) -> None:
-    read_issue(text)
+    read_github_issue(text)
     for field in ANSWER:
-        read_issue(json.dumps({**ANSWER, field: value}))
+        read_github_issue(json.dumps({**ANSWER, field: value}))

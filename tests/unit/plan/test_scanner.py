@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.plan.shown import plan_of, problems_of, shown
 
 
@@ -129,5 +129,5 @@ def test_an_item_ends_with_what_belongs_to_it(lines: tuple[str, ...], end_line: 
     ],
 )
 def test_large_and_hostile_texts_are_read(text: str) -> None:
-    parsed = parse(text)
+    parsed = parse_markdown(text)
     assert all(len(problem.message) < 300 for problem in parsed.problems)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.checking.dependencies import unfinished_needs
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.select import PlanCounts, count, newly_done, next_task
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import PlanCounts, count_tasks, newly_done, next_task
 from tests.unit.plan.shown import plan_of
 
 OPTIONAL = ("Optional",)
@@ -87,8 +87,8 @@ def test_a_task_comes_after_those_that_it_needs(
     lines: tuple[str, ...], set_aside: tuple[str, ...], title: str | None
 ) -> None:
     text = "\n".join(lines)
-    plan = parse(text).plan
-    needs = unfinished_needs(plan.tasks, text)
+    plan = parse_markdown(text).plan
+    needs = unfinished_dependencies(plan.tasks, text)
     waits_for = {waiting: [one.id for one in needed] for waiting, needed in needs.items()}
     task = next_task(plan, set_aside=set_aside, waits_for=waits_for)
     assert (None if task is None else task.title) == title
@@ -103,7 +103,7 @@ def test_only_one_id_may_be_asked_for() -> None:
 def test_tasks_are_counted_by_state_and_need() -> None:
     required = ("- [ ] a", "- [~] b", "- [x] c", "- [!] d", "- [-] e")
     plan = plan_of(*required, "# Optional", *required, "- [ ] f", optional_sections=OPTIONAL)
-    assert count(plan) == PlanCounts(
+    assert count_tasks(plan) == PlanCounts(
         total=11,
         done=2,
         required=4,

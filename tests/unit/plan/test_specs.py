@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.front_matter import Remark
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.skeleton import spec_index_skeleton
+from ralph_ls.core.plan.parse.front_matter import FrontMatterProblem
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.specs import (
     INDEX,
     SpecStatus,
@@ -18,7 +17,8 @@ from ralph_ls.core.plan.specs import (
     is_spec,
     read_index,
     read_spec,
-    without_tasks,
+    spec_index_skeleton,
+    unplanned_specs,
 )
 
 SPEC = """\
@@ -161,13 +161,15 @@ def test_the_index_to_begin_with_has_the_three_sections_and_no_entry() -> None:
     assert [entry.part for entry in read_index(filled)] == [SpecStatus.OBSOLETE]
 
 
-def check(plan: str = "", index: str | None = None, **specs: str) -> dict[str, tuple[Remark, ...]]:
+def check(
+    plan: str = "", index: str | None = None, **specs: str
+) -> dict[str, tuple[FrontMatterProblem, ...]]:
     read = [read_spec(f"{name}.md", f"---\n{text}\n---\n") for name, text in specs.items()]
     entries = None if index is None else read_index(index)
-    return check_specs(read, entries, parse(plan).plan, plan)
+    return check_specs(read, entries, parse_markdown(plan).plan, plan)
 
 
-def codes(found: dict[str, tuple[Remark, ...]]) -> dict[str, list[str]]:
+def codes(found: dict[str, tuple[FrontMatterProblem, ...]]) -> dict[str, list[str]]:
     return {name: [remark.code for remark in remarks] for name, remarks in found.items()}
 
 
@@ -281,7 +283,7 @@ dependencies: [a.md]
 def test_nothing_fails_and_every_place_is_in_its_text(spec: str, index: str, plan: str) -> None:
     texts = {"a.md": spec, "b.md": index, INDEX: index}
     read = [read_spec(name, text) for name, text in texts.items() if name != INDEX]
-    found = check_specs(read, read_index(index), parse(plan).plan, plan)
+    found = check_specs(read, read_index(index), parse_markdown(plan).plan, plan)
     for name, remarks in found.items():
         assert remarks
         assert all(0 <= one.start <= one.end <= len(texts[name]) for one in remarks)
@@ -296,7 +298,7 @@ class TestWithoutTasks:
     )
 
     def found(self, plan: str, *logs: str) -> tuple[str, ...]:
-        return without_tasks(self.specs, parse(plan).plan, plan, *logs)
+        return unplanned_specs(self.specs, parse_markdown(plan).plan, plan, *logs)
 
     def test_are_the_active_ones_that_no_task_names(self) -> None:
         plan = "# Plan\n\nSee specs/mail.md.\n\n- [x] Log in (specs/login.md)\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.steps import goes_on, merged_steps, steps_of
+from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
 
 PLAN = """# Plan
 
@@ -38,10 +38,10 @@ def test_every_box_is_a_step() -> None:
     ],
 )
 def test_a_plan_goes_on_with_a_first_tick_and_a_new_step(after: str, *, on: bool) -> None:
-    assert goes_on(steps_of(PLAN), steps_of(after)) is on
+    assert has_progress(steps_of(PLAN), steps_of(after)) is on
 
 
 def test_what_was_done_once_is_done() -> None:
-    known = merged_steps({"a": True, "b": False}, {"a": False, "b": False, "c": True})
+    known = merge_steps({"a": True, "b": False}, {"a": False, "b": False, "c": True})
     assert known == {"a": True, "b": False, "c": True}
-    assert not goes_on(known, {"a": True, "c": True})
+    assert not has_progress(known, {"a": True, "c": True})

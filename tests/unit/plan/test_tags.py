@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.tags import TaskTraits, tags_in, traits_of
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import TaskTraits, tags_in, traits_of
 from ralph_ls.protocol.plan import Priority
 
 
@@ -29,7 +29,7 @@ def test_the_tags_of_a_line(line: str, tags: list[str]) -> None:
 
 def test_a_task_has_the_tags_of_its_line_and_title_and_its_labels() -> None:
     text = "## High Priority\n\n- [ ] [BUG] Mend the door #Simple\n  and the [Docs]\n"
-    task = parse(text).plan.tasks[0]
+    task = parse_markdown(text).plan.tasks[0]
     assert traits_of(task, text=text, labels=["ui", "simple"]) == TaskTraits(
         task=task.id, priority=Priority.P0, tags=("ui", "simple", "bug")
     )
@@ -37,5 +37,5 @@ def test_a_task_has_the_tags_of_its_line_and_title_and_its_labels() -> None:
 
 
 def test_an_issue_has_its_labels_and_its_type_for_tags() -> None:
-    issue = Issue(id="bd-1", title="Log in", kind="bug", labels=("ui", "simple"))
+    issue = BeadsIssue(id="bd-1", title="Log in", kind="bug", labels=("ui", "simple"))
     assert issue.tags == ("ui", "simple", "bug")

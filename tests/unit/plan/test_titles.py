@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.titles import (
+from ralph_ls.core.plan.parse.titles import (
     TitleParts,
     is_no_task,
     read_title,

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import json
 
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.skeleton import fix_plan_skeleton
-from ralph_ls.core.plan.wire import to_json, to_view
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import parsed_plan_to_json, task_view
+from ralph_ls.core.plan.specs import fix_plan_skeleton
 from ralph_ls.protocol.plan import Priority, ShownPriority, TaskState, TaskView
 
 
 def test_a_plan_is_shown_as_the_command_line_promises() -> None:
     text = "# High (P0)\n- [!] A-1: a\n  - Blocked by: b\n  - Done when: c\n- [?] d\n"
-    shown = to_json(parse(text))
+    shown = parsed_plan_to_json(parse_markdown(text))
     assert json.loads(json.dumps(shown)) == {
         "tasks": [
             {
@@ -48,8 +48,8 @@ def test_a_plan_is_shown_as_the_command_line_promises() -> None:
 
 
 def test_one_task_is_shown() -> None:
-    (task,) = parse("# Low\n\n- [~] A-1: a").plan.tasks
-    assert to_view(task) == TaskView(
+    (task,) = parse_markdown("# Low\n\n- [~] A-1: a").plan.tasks
+    assert task_view(task) == TaskView(
         id="A-1",
         title="a",
         state=TaskState.IN_PROGRESS,
@@ -65,22 +65,22 @@ def test_the_skeleton_has_four_sections_and_no_task() -> None:
         "# Fix Plan\n\n## High Priority (P0)\n\n## Standard (P1)\n\n"
         "## Nice to Have (P2)\n\n## Completed\n"
     )
-    assert [problem.code for problem in parse(skeleton).problems] == ["no-tasks"]
+    assert [problem.code for problem in parse_markdown(skeleton).problems] == ["no-tasks"]
 
 
 def test_a_task_put_into_the_skeleton_has_the_priority_of_its_section() -> None:
     text = (
         fix_plan_skeleton().replace("(P0)\n", "(P0)\n- [ ] a\n").replace("(P2)\n", "(P2)\n1. b\n")
     )
-    assert [task.priority for task in parse(text).plan.tasks] == [Priority.P0, Priority.P2]
+    assert [task.priority for task in parse_markdown(text).plan.tasks] == [Priority.P0, Priority.P2]
 
 
 def test_half_characters_are_shown_as_question_marks() -> None:
     half = "\udce4"
     text = f"# {half}\n- [{half}] {half}\n  - Blocked by: {half}\n  - Criteria: {half}\n"
-    parsed = parse(text)
+    parsed = parse_markdown(text)
     (task,) = parsed.plan.tasks
-    assert to_view(task) == TaskView(
+    assert task_view(task) == TaskView(
         id=task.id,
         title="?",
         state=TaskState.TODO,

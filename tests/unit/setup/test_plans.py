@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.setup.plans import add_items, new_plan
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError
@@ -19,7 +19,7 @@ ITEMS = (
 
 
 def read(text: str) -> list[tuple[str, Priority | None, TaskState]]:
-    return [(task.title, task.priority, task.state) for task in parse(text).plan.tasks]
+    return [(task.title, task.priority, task.state) for task in parse_markdown(text).plan.tasks]
 
 
 def test_a_fix_plan_has_the_items_below_its_headings() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.specs import SpecStatus, check_specs, is_spec, read_index, read_spec
 from ralph_ls.core.setup.documents import (
     is_text_of,
@@ -81,7 +81,7 @@ def test_an_index_is_made_and_fits() -> None:
         SpecStatus.ACTIVE,
     )
     spec = read_spec("login.md", spec_text("Mend it", created=TODAY))
-    assert check_specs([spec], [entry], parse("").plan, "") == {}
+    assert check_specs([spec], [entry], parse_markdown("").plan, "") == {}
     assert with_index_entry(text, "login.md", "Other words", today=TODAY) == text
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ralph_ls.core.plan.stories.showing import parse
+from ralph_ls.core.plan.formats.stories.tasks import parse_stories
 from ralph_ls.core.setup.plans import add_stories, new_stories
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.setup import DraftItem
@@ -35,7 +35,7 @@ def test_a_new_file_has_a_fresh_story_for_each_item_the_most_urgent_first() -> N
         "notes": "",
     }
     assert (second["id"], second["priority"], second["acceptanceCriteria"]) == ("US-002", 2, [])
-    assert parse(text).problems == ()
+    assert parse_stories(text).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_new_file_has_a_fresh_story_for_each_item_the_most_urgent_first() -> N
 )
 def test_an_item_is_put_behind_the_last_story(text: str, ids: list[str]) -> None:
     written = add_stories(text, [QUICK])
-    parsed = parse(written.text)
+    parsed = parse_stories(written.text)
     assert [task.id for task in parsed.plan.tasks] == ids
     assert {one.code for one in parsed.problems} <= {"stories-branch-missing"}
     assert written.notes == ()
@@ -79,7 +79,10 @@ def test_every_byte_of_a_persons_file_stays() -> None:
 def test_one_that_is_there_already_is_told() -> None:
     text = new_stories("shop", "", [MAIL])
     written = add_stories(text, [MAIL, QUICK, QUICK])
-    assert [task.title for task in parse(written.text).plan.tasks] == ["Send a mail", "Be quick"]
+    assert [task.title for task in parse_stories(written.text).plan.tasks] == [
+        "Send a mail",
+        "Be quick",
+    ]
     assert written.notes == (
         "the plan has the item 'Send a mail' already, so it was not added again",
         "the plan has the item 'Be quick' already, so it was not added again",

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan.beads.commands import note_stuck
-from ralph_ls.core.plan.beads.guard import check, put_back
-from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.beads.queue import read_queue
+from ralph_ls.core.plan.formats.beads.commands import note_stuck
+from ralph_ls.core.plan.formats.beads.guard import find_beads_violations, revert_commands
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.formats.beads.queue import read_queue
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
 from ralph_ls.store.external.bd import (
     Bd,
@@ -105,12 +105,12 @@ def test_what_an_agent_did_is_put_back(root: Path) -> None:
         ],
     )
     after = read_snapshot(bd, before=before)
-    found = check(before, after)
+    found = find_beads_violations(before, after)
     kinds = sorted(str(one.what) for one in found)
     assert kinds == ["criteria", "dependency", "dropped", "priority"]
-    apply_commands(bd, put_back(before, after, found))
+    apply_commands(bd, revert_commands(before, after, found))
     now = read_snapshot(bd, before=before)
-    assert check(before, now) == ()
+    assert find_beads_violations(before, now) == ()
     assert now.by_id()["bd-3.1"].is_closed
 
 
@@ -131,7 +131,7 @@ def test_what_no_list_has_is_asked_for_by_itself(root: Path) -> None:
 @pytest.mark.slow
 def test_words_reach_bd_as_they_are(root: Path) -> None:
     bd = bd_of(root)
-    issue = Issue(id="bd-1", title="One", notes="-- $(touch x) `y`\n; 漢字")
+    issue = BeadsIssue(id="bd-1", title="One", notes="-- $(touch x) `y`\n; 漢字")
     apply_commands(bd, [note_stuck(issue, 3, at(0))])
     note = "STUCK: Failed after 3 attempts at 2026-01-31T12:00:00Z. Moving to next issue."
     assert issues_of(root)["bd-1"]["notes"] == f"{issue.notes}\n{note}"
@@ -142,16 +142,16 @@ def test_words_reach_bd_as_they_are(root: Path) -> None:
 @pytest.mark.parametrize("old", ["", "no-claim"])
 def test_an_issue_is_claimed(root: Path, old: str) -> None:
     bd = bd_of(root, FAKE_BD_OLD=old)
-    claim_issue(bd, Issue(id="bd-1", title="One"))
+    claim_issue(bd, BeadsIssue(id="bd-1", title="One"))
     assert issues_of(root)["bd-1"]["status"] == "in_progress"
-    claim_issue(bd, Issue(id="bd-nosuch", title="begun", status="in_progress"))
+    claim_issue(bd, BeadsIssue(id="bd-nosuch", title="begun", status="in_progress"))
 
 
 @pytest.mark.slow
 def test_somebody_elses_issue_is_refused(root: Path) -> None:
     seed(root, *ISSUES[1:], {**ISSUES[0], "assignee": "grace"})
     with pytest.raises(IssuesRefused, match="already claimed by grace"):
-        claim_issue(bd_of(root), Issue(id="bd-1", title="One"))
+        claim_issue(bd_of(root), BeadsIssue(id="bd-1", title="One"))
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ def test_release_0_34_loses_no_dependency_of_a_closed_issue(root: Path) -> None:
     before = read_snapshot(bd, parent="bd-3")
     apply_commands(bd, [("close", one, "--reason", "r") for one in ("bd-1", "bd-2", "bd-3.1")])
     after = read_snapshot(bd, parent="bd-3", before=before)
-    assert check(before, after) == ()
+    assert find_beads_violations(before, after) == ()
     assert [issue.id for issue in after.in_scope()] == ["bd-3.1"]
     assert read_snapshot(bd).by_id()["bd-2"].needs == ()
     assert read_snapshot(bd, whole=["bd-2"]).by_id()["bd-2"].needs == ("bd-1",)

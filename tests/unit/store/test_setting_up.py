@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.prompt.template import PromptContext, render
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import (
@@ -124,7 +124,10 @@ class TestDescription:
     def test_its_list_of_criteria_makes_no_tasks(self, tree: Worktree, state: StateFolder) -> None:
         set_up(tree, state, order())
         text = (tree.root / "@fix_plan.md").read_text(encoding="utf-8")
-        assert [task.title for task in parse(text).plan.tasks] == ["Send a mail", "Write it down"]
+        assert [task.title for task in parse_markdown(text).plan.tasks] == [
+            "Send a mail",
+            "Write it down",
+        ]
 
     def test_another_of_the_same_title_gets_another_name(
         self, tree: Worktree, state: StateFolder

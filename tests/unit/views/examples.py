@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.panel import panel
 from ralph_ls.core.views.rows import iteration_rows, plan_rows
@@ -206,7 +206,7 @@ def look_at(*events: EventBase, pid: int | None = PID) -> Seen:
     state = fold(told)
     return Seen(
         text=PLAN,
-        parsed=parse(PLAN),
+        parsed=parse_markdown(PLAN),
         state=state,
         phase=state.phase,
         pid=pid,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.views.pages import Page, PageKind, read_page
 from tests.unit.plan.shown import plan_texts
 
@@ -17,7 +17,7 @@ NAMES = {
 
 
 def page_of(text: str, kind: PageKind = PageKind.PLAN, *, name: str = "") -> Page:
-    return read_page(kind, name or NAMES[kind], text, parse(text).plan)
+    return read_page(kind, name or NAMES[kind], text, parse_markdown(text).plan)
 
 
 _MATTER = (

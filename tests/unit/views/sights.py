@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.plan.markdown import parse
 from ralph_ls.core.plan.model import Plan
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.views.history import history
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.protocol.config.config import Config
@@ -147,7 +147,7 @@ def seen(*events: EventBase, text: str = PLAN, **fields: Any) -> Seen:
     state = fold(told) if told else None
     shown = Phase.ENDED if state is None else state.phase
     values: dict[str, Any] = {"phase": shown, "pid": None if state is None else PID, **fields}
-    values.setdefault("parsed", parse(text))
+    values.setdefault("parsed", parse_markdown(text))
     return Seen(text=text, state=state, history=history(told), **values)
 
 
@@ -161,7 +161,7 @@ def seen_by_chance(data: st.DataObject) -> Seen:
     if told and is_torn:
         told = data.draw(st.lists(st.sampled_from(told), max_size=30))
     text = data.draw(plan_texts)
-    parsed = parse(text)
+    parsed = parse_markdown(text)
     # The runs of chance work on tasks with these ids.
     renamed = tuple(
         one._replace(id=f"{number:08x}" if number < 3 else one.id)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.parsing import parse_plan
+from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.archive_summary import archive_summary
 from ralph_ls.core.views.statistics import measure_run
 from ralph_ls.protocol.run.events import RunEnded

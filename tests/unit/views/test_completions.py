@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.views.completions import MOST, Completion, Completions, complete
 from ralph_ls.core.views.pages import PageKind
 from tests.unit.views.pages import page_of, page_texts

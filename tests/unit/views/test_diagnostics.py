@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.plan.lines import lines_of
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.views.diagnostic import Diagnostic, Severity, the_worst
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.history import History

@@ -8,8 +8,8 @@ import pytest
 
 from ralph_ls.core.loop.inputs import HeldTask, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of, to_tables
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.parsing import check_plan, parse_plan
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
 from ralph_ls.core.views.doctor.results import is_well, problem, told_as, warning, well
 from ralph_ls.protocol.config.config import Config, ProfileName
@@ -108,10 +108,9 @@ def test_places_that_could_not_be_read() -> None:
 
 def test_criteria_of_issues_are_told_by_their_ids() -> None:
     # These remarks come from issues alone, which are no markdown.
-    from ralph_ls.core.plan.beads.closing import check as check_issues
-    from ralph_ls.core.plan.beads.issues import read_issue
-    from ralph_ls.core.plan.beads.reading import read_plan
-    from ralph_ls.core.plan.beads.snapshot import Snapshot
+    from ralph_ls.core.plan.formats.beads.evidence import check_issues
+    from ralph_ls.core.plan.formats.beads.issues import read_issue
+    from ralph_ls.core.plan.formats.beads.snapshot import BeadsSnapshot, plan_of_snapshot
 
     issues = []
     for number in range(1, 5):
@@ -119,11 +118,11 @@ def test_criteria_of_issues_are_told_by_their_ids() -> None:
         issue, _ = read_issue({**raw, "acceptance_criteria": "- [ ] it works correctly"})
         assert issue is not None
         issues.append(issue)
-    snapshot = Snapshot(issues=tuple(issues))
+    snapshot = BeadsSnapshot(issues=tuple(issues))
     remarks = check_issues(snapshot)
     found = check_plan_read(
         "bd",
-        read_plan(snapshot),
+        plan_of_snapshot(snapshot),
         remarks,
         PlanFacts(counts=counts(4, 0), next_task=TASK),
         config(ProfileName.BEADS),

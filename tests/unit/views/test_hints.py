@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.lines import lines_of
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.views.hints import Hint, hints
 from ralph_ls.core.views.seen import FileKind
 from tests.unit.views.sights import (

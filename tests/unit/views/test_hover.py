@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.views.hover import hover
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked
@@ -110,7 +110,7 @@ def test_what_blocks_a_task_is_told() -> None:
 
 def test_an_optional_task_says_so() -> None:
     text = "## Later\n- [ ] a"
-    look = replace(seen(text=text), parsed=parse(text, optional_sections=("Later",)))
+    look = replace(seen(text=text), parsed=parse_markdown(text, optional_sections=("Later",)))
     assert told(look, 1)[2] == "- State: open, Later, optional"
 
 

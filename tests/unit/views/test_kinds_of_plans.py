@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.beads.snapshot import to_text
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Parsed, Plan
-from ralph_ls.core.plan.parsing import parse_plan
+from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
+from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.views.card import card
 from ralph_ls.core.views.checks import check_diagnostics
 from ralph_ls.core.views.diagnostics import diagnostics
@@ -187,7 +186,7 @@ class TestStories:
 
 
 class TestIssues:
-    ISSUES = to_text(
+    ISSUES = snapshot_to_text(
         snapshot_of(
             {"id": "a", "title": "Log in", "acceptance_criteria": "- make test passes"},
             {"id": "b", "title": "Log out", "needs": ["a"]},
@@ -214,13 +213,13 @@ class TestIssues:
 
     def test_of_many_remarks_only_some_are_shown(self) -> None:
         many = [{"id": f"a{nth}", "title": f"Issue {nth}"} for nth in range(SHOWN_REMARKS + 3)]
-        (fact,) = facts(issues(text=to_text(snapshot_of(*many))))
+        (fact,) = facts(issues(text=snapshot_to_text(snapshot_of(*many))))
         assert fact.more.splitlines()[-1] == "and 3 more: ralph plan"
 
     def test_where_nothing_is_wrong_nothing_is_said(self) -> None:
         fine = {"id": "a", "title": "Log in", "acceptance_criteria": "- make test passes"}
-        assert facts(issues(text=to_text(snapshot_of(fine)))) == ()
-        nothing = Seen(text="", parsed=Parsed(plan=Plan()), kind=PlanKind.BEADS)
+        assert facts(issues(text=snapshot_to_text(snapshot_of(fine)))) == ()
+        nothing = Seen(text="", parsed=ParsedPlan(plan=Plan()), kind=PlanKind.BEADS)
         assert facts(nothing) == ()
 
 
@@ -229,7 +228,7 @@ class TestRequests:
 
     def look(self, *told: EventBase, **fields: Any) -> Seen:
         begun: RunStarted = started().model_copy(update={"request": self.ASKED})
-        return seen(begun, *told, text="# Log in", parsed=Parsed(plan=Plan()), **fields)
+        return seen(begun, *told, text="# Log in", parsed=ParsedPlan(plan=Plan()), **fields)
 
     def test_its_title_stands_where_others_tell_their_tasks(self) -> None:
         look = self.look(begins(1, None))

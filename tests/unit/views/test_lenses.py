@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.model import LateTuple
+from ralph_ls.core.plan.model import LazyTuple
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.lenses import Lens, lenses
 from ralph_ls.core.views.seen import FileKind, Seen
@@ -375,7 +375,7 @@ def test_a_task_on_the_first_line_repeats_nothing() -> None:
 def test_tasks_that_nothing_is_said_of_are_not_made() -> None:
     text = "".join(f"# {part}\n- [ ] a {part}\n- [!] b {part}\n- [ ] c\n" for part in range(9))
     look = seen(text=text)
-    assert isinstance(look.plan.tasks, LateTuple)
+    assert isinstance(look.plan.tasks, LazyTuple)
     assert [lens.line for lens in lenses(look)][-9:] == list(range(2, 36, 4))
     assert len(diagnostics(look)) == 9
     assert not look.plan.tasks.is_made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.views.outline import BlockKind, Outline, read_outline
 from tests.unit.plan.shown import PLANS
 from tests.unit.views.pages import page_texts
@@ -13,7 +13,7 @@ from tests.unit.views.pages import page_texts
 
 def outline_of(*lines: str) -> Outline:
     text = "\n".join(lines)
-    return read_outline(text, {task.line for task in parse(text).plan.tasks})
+    return read_outline(text, {task.line for task in parse_markdown(text).plan.tasks})
 
 
 def headings(*lines: str) -> list[tuple[int, int, str, int]]:
@@ -139,7 +139,7 @@ def test_a_text_ends_with_its_last_line_that_is_not_blank() -> None:
 @pytest.mark.parametrize("path", sorted(PLANS.glob("*.md")), ids=lambda path: path.stem)
 def test_in_real_plans_each_task_stands_below_its_own_heading(path: object) -> None:
     text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined]
-    tasks = parse(text).plan.tasks
+    tasks = parse_markdown(text).plan.tasks
     found = read_outline(text, {task.line for task in tasks})
     levels = {one.line: one.level for one in found.headings}
     above = {
@@ -158,7 +158,7 @@ def test_in_real_plans_each_task_stands_below_its_own_heading(path: object) -> N
 
 @given(page_texts)
 def test_any_text_has_an_outline_in_which_everything_has_its_place(text: str) -> None:
-    tasks = {task.line for task in parse(text).plan.tasks}
+    tasks = {task.line for task in parse_markdown(text).plan.tasks}
     found = read_outline(text, tasks)
     for one in found.headings:
         assert 0 <= one.start <= one.end <= len(found.lines[one.line])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.views.diagnostic import Code, Severity
 from ralph_ls.core.views.diagnostics import diagnostics
 from ralph_ls.core.views.reverted import (
@@ -115,7 +115,7 @@ def test_a_task_that_was_finished_under_other_words_can_be_reopened() -> None:
     assert reopened.replace("\n\n- [ ] Z-1: Ship", "") == PLAN
     (shown,) = [one for one in diagnostics(look) if one.code == REOPEN_CODE]
     assert (shown.severity, shown.line) == (Severity.INFORMATION, CHOOSE)
-    again = replace(look, text=reopened, parsed=parse(reopened))
+    again = replace(look, text=reopened, parsed=parse_markdown(reopened))
     assert REOPEN_CODE not in [one.code for one in diagnostics(again)]
     assert removed_tasks(Seen(text=PLAN)) == removed_tasks(seen(*WORKS)) == ()
     assert REOPEN_CODE == Code.FINISHED_IN_OTHER_WORDS

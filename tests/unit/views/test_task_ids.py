@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.views.links import MOST, FileLink, TaskLink, file_links, task_links
 from ralph_ls.core.views.pages import Page, PageKind
 from ralph_ls.core.views.task_ids import known_ids, refuse_rename, use_at, uses

@@ -9,8 +9,8 @@ from typing import Any
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.ownership import Ownership, OwnershipOrder
 from ralph_ls.core.loop.evidence.progress import Changes
-from ralph_ls.core.plan.closing.checks import Verification
-from ralph_ls.core.plan.tags import TaskTraits
+from ralph_ls.core.plan.queries import TaskTraits
+from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
@@ -265,7 +265,7 @@ class IterationRead:
     """What tasks are called now whose id has changed since the last one was read, by that id."""
     plan: PlanFacts = PlanFacts()
     halt: HaltFiles = HaltFiles()
-    verified: tuple[Verification, ...] = ()
+    verified: tuple[TaskVerification, ...] = ()
     """What came of the commands that the criteria of closed tasks name; a refuted one is open."""
     must_validate: bool = False
     """There is a validation script that may run."""

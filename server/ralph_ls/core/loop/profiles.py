@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.run.report import ReportKind
 

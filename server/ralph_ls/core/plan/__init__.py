@@ -1,5 +1,5 @@
-"""Plans as values: read from text, counted, chosen from, and edited in place.
+"""Plans as values: parsed from text, queried, edited, checked and compared.
 
-Everything here is a pure function over text and values; where a plan is stored, who changed it
-and when is for the store and the engine to know.
+Pure functions over text and values; reading files, and knowing who changed them, belongs to the
+store and the engine.
 """

@@ -1,6 +1,14 @@
 """What a plan is once it has been read: tasks in their order, and where each one stands.
 
 The model is the same for every kind of plan, so it must never know a dialect or a file.
+
+Which kind of plan a text is (SPEC §8: one model, five sources), without reading any.
+
+Limits of a plan: how large one is that is read at all.
+
+Reading takes time and memory in proportion to the lines of a plan, a few microseconds and half a
+kilobyte each. A plan beyond the limits is refused by name and never read in part: half a plan would
+look finished too early.
 """
 
 from __future__ import annotations
@@ -8,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from ralph_ls.protocol.plan import PlanProblem, Priority, ShownPriority, TaskState
@@ -80,7 +88,7 @@ class Task(NamedTuple):
 T_co = TypeVar("T_co", covariant=True)
 
 
-class LateTuple(Sequence[T_co], Generic[T_co]):
+class LazyTuple(Sequence[T_co], Generic[T_co]):
     """A tuple whose members are made when somebody asks for one; equal to the tuple that it is.
 
     Reading a plan costs little, and most who hold one ask only for its counts.
@@ -119,7 +127,7 @@ class LateTuple(Sequence[T_co], Generic[T_co]):
         return iter(self.whole())
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, LateTuple):
+        if isinstance(other, LazyTuple):
             return self.whole() == other.whole()
         return self.whole() == other if isinstance(other, tuple) else NotImplemented
 
@@ -159,7 +167,7 @@ class Plan:
 
         It looks at the whole plan, so ask once for all.
         """
-        if self.pick is not None and isinstance(self.tasks, LateTuple) and not self.tasks.is_made:
+        if self.pick is not None and isinstance(self.tasks, LazyTuple) and not self.tasks.is_made:
             return self.pick(states, ids)
         return tuple(task for task in self.tasks if task.state in states or task.id in ids)
 
@@ -178,7 +186,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class ParsedPlan:
     """A plan and what in its text could not be read as meant, by line."""
 
     plan: Plan
@@ -188,3 +196,54 @@ class Parsed:
     """Where in its line each of the problems stands: from and to, in characters of the line."""
     source: object = field(default=None, repr=False, compare=False)
     """What ``reparse`` goes on from; nothing to anybody else."""
+
+
+class PlanKind(StrEnum):
+    """Where the tasks come from (SPEC §8)."""
+
+    MARKDOWN = "markdown"
+    STORIES = "stories"
+    """``tasks.json`` or ``prd.json`` (R)."""
+    BEADS = "beads"
+    """``bd`` (B)."""
+    REQUEST = "request"
+    """The text of a request (A)."""
+
+
+def kind_of_file(path: str, kind: PlanKind) -> PlanKind:
+    """Which kind the plan in a file is, where a profile expects ``kind``.
+
+    The name of a file says more than the profile: nobody writes JSON as markdown, nor the other
+    way round. One with any other name is what the profile expects of a file.
+    """
+    name = path.casefold()
+    if name.endswith(".json"):
+        return PlanKind.STORIES
+    if name.endswith((".md", ".markdown")) or kind is not PlanKind.STORIES:
+        return PlanKind.MARKDOWN
+    return kind
+
+
+LARGEST_PLAN = 16 << 20
+"""Bytes, or characters of an open document."""
+
+MOST_LINES = 100_000
+"""Five times what a plan of ten thousand tasks with notes has."""
+
+
+def text_limit_error(text: str) -> str | None:
+    """As ``size_limit_error``, of a text that is there already."""
+    # The lines of a text that is too large anyway need not be counted.
+    return size_limit_error(len(text), 0) or size_limit_error(len(text), text.count("\n"))
+
+
+def size_limit_error(size: int, n_lines: int) -> str | None:
+    """Why a plan is not read, in words that follow its name; None where it is read.
+
+    ``n_lines`` counts its line breaks.
+    """
+    if size > LARGEST_PLAN:
+        return f"larger than {LARGEST_PLAN >> 20} MB"
+    if n_lines > MOST_LINES:
+        return f"longer than {MOST_LINES:,} lines"
+    return None

@@ -4,6 +4,8 @@ S, specs/: a person writes them, with front matter; ``specs/README.md`` is their
 ``specs/archive/`` is history and is not read. A specification is implemented only when all its
 tasks are done (S, Maintenance), and a task belongs to one that it names. This module works on
 texts by their name within ``specs/``; it must never know a folder.
+
+What a loop begins with: I's plan ("@fix_plan.md Structure"), S's index of specifications.
 """
 
 from __future__ import annotations
@@ -16,10 +18,15 @@ from datetime import date
 from enum import StrEnum
 from posixpath import join, normpath
 
-from ralph_ls.core.plan.front_matter import Field, FrontMatter, Remark, read_front_matter
-from ralph_ls.core.plan.lines import lines_of
 from ralph_ls.core.plan.model import Plan
-from ralph_ls.core.plan.titles import fold
+from ralph_ls.core.plan.parse.front_matter import (
+    FrontMatter,
+    FrontMatterField,
+    FrontMatterProblem,
+    read_front_matter,
+)
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.protocol.plan import TaskState
 
 FOLDER = "specs"
@@ -53,7 +60,7 @@ class Spec:
     """Names within ``specs/``."""
     supersedes: tuple[str, ...]
     front_matter: FrontMatter
-    remarks: tuple[Remark, ...]
+    remarks: tuple[FrontMatterProblem, ...]
     """What it says that cannot be read as meant."""
 
 
@@ -115,13 +122,13 @@ def read_index(text: str) -> tuple[IndexEntry, ...]:
             if listed is not None and part is not None:
                 fields = {}
                 span = (number, start, start + len(line))
-                entries.append(_entry(fold(listed[1]), listed[2], part, fields, span))
+                entries.append(_entry(fold_whitespace(listed[1]), listed[2], part, fields, span))
                 continue
             said = _FIELD.match(line)
             if fields is not None and said is not None:
-                fields.setdefault(fold(said[1]).lower(), fold(said[2]))
+                fields.setdefault(fold_whitespace(said[1]).lower(), fold_whitespace(said[2]))
             continue
-        title = fold(heading[2])
+        title = fold_whitespace(heading[2])
         fields, is_below_entry = None, False
         if len(heading[1]) <= _SECTION_LEVEL:
             part = _PARTS.get(title.split(" ")[0].lower())
@@ -156,12 +163,12 @@ def _entry(
 
 def check_specs(
     specs: Sequence[Spec], index: Sequence[IndexEntry] | None, plan: Plan, plan_text: str
-) -> dict[str, tuple[Remark, ...]]:
+) -> dict[str, tuple[FrontMatterProblem, ...]]:
     """What does not fit, by name within ``specs/``; ``index`` is None where there is none.
 
     ``plan_text`` is what the plan was read from. Linear in it and in what the specifications say.
     """
-    found: dict[str, list[Remark]] = {spec.name: list(spec.remarks) for spec in specs}
+    found: dict[str, list[FrontMatterProblem]] = {spec.name: list(spec.remarks) for spec in specs}
     known = {spec.name: spec for spec in specs}
     named_open = _open_tasks_by_spec(plan, plan_text, known)
     for spec in specs:
@@ -181,7 +188,9 @@ def check_specs(
     return {name: tuple(remarks) for name, remarks in found.items() if remarks}
 
 
-def without_tasks(specs: Sequence[Spec], plan: Plan, plan_text: str, *logs: str) -> tuple[str, ...]:
+def unplanned_specs(
+    specs: Sequence[Spec], plan: Plan, plan_text: str, *logs: str
+) -> tuple[str, ...]:
     """Names of the active specifications that no task names, nor a log of finished ones.
 
     ``plan_text`` is what the plan was read from.
@@ -214,7 +223,7 @@ _NAMED = re.compile(r"[\[(]([^\[\]()\s]+\.md)[\])]", re.IGNORECASE)
 _WORD = re.compile(r"[\w./-]+")
 
 
-def _status_of(matter: FrontMatter, remarks: list[Remark]) -> SpecStatus:
+def _status_of(matter: FrontMatter, remarks: list[FrontMatterProblem]) -> SpecStatus:
     """A specification that says nothing is active; ``superseded-by`` may name the other one."""
     field = matter.find("status")
     if field is None or not field.values:
@@ -228,7 +237,7 @@ def _status_of(matter: FrontMatter, remarks: list[Remark]) -> SpecStatus:
     return SpecStatus.ACTIVE
 
 
-def _date_of(matter: FrontMatter, key: str, remarks: list[Remark]) -> date | None:
+def _date_of(matter: FrontMatter, key: str, remarks: list[FrontMatterProblem]) -> date | None:
     field = matter.find(key)
     if field is None or not field.values:
         return None
@@ -249,7 +258,7 @@ def _names(values: Iterable[str], folder: str) -> tuple[str, ...]:
     )
 
 
-def _check_names(spec: Spec, known: Mapping[str, Spec]) -> Iterator[Remark]:
+def _check_names(spec: Spec, known: Mapping[str, Spec]) -> Iterator[FrontMatterProblem]:
     for key, names in (("dependencies", spec.dependencies), ("supersedes", spec.supersedes)):
         for name in names:
             # What was superseded may lie in the archive, which is not read.
@@ -302,7 +311,9 @@ def _named_in(text: str, known: Mapping[str, Spec]) -> tuple[str, ...]:
     return tuple(name for name in names if name in known)
 
 
-def _check_index(index: Sequence[IndexEntry], known: Mapping[str, Spec]) -> Iterator[Remark]:
+def _check_index(
+    index: Sequence[IndexEntry], known: Mapping[str, Spec]
+) -> Iterator[FrontMatterProblem]:
     for entry in index:
         spec = known.get(entry.name)
         is_archived = entry.part is SpecStatus.OBSOLETE
@@ -321,14 +332,44 @@ def _check_index(index: Sequence[IndexEntry], known: Mapping[str, Spec]) -> Iter
     listed = {entry.name for entry in index}
     for name in sorted(known.keys() - listed):
         message = f"{name} is not in the index; add a section for it"
-        yield Remark(code="spec-not-in-index", message=message, line=0, start=0, end=0)
+        yield FrontMatterProblem(code="spec-not-in-index", message=message, line=0, start=0, end=0)
 
 
-def _of_entry(code: str, message: str, entry: IndexEntry) -> Remark:
-    return Remark(code=code, message=message, line=entry.line, start=entry.start, end=entry.end)
+def _of_entry(code: str, message: str, entry: IndexEntry) -> FrontMatterProblem:
+    return FrontMatterProblem(
+        code=code, message=message, line=entry.line, start=entry.start, end=entry.end
+    )
 
 
-def _remark(code: str, message: str, field: Field | None) -> Remark:
+def _remark(code: str, message: str, field: FrontMatterField | None) -> FrontMatterProblem:
     """A remark at the field that it is about; at the beginning where there is none."""
     line, start, end = (0, 0, 0) if field is None else (field.line, field.start, field.end)
-    return Remark(code=code, message=message, line=line, start=start, end=end)
+    return FrontMatterProblem(code=code, message=message, line=line, start=start, end=end)
+
+
+def fix_plan_skeleton() -> str:
+    """Give an ``@fix_plan.md`` with its four sections and no task."""
+    return "\n\n".join(_HEADINGS) + "\n"
+
+
+def spec_index_skeleton() -> str:
+    """Give a ``specs/README.md`` with its three sections and no entry (S, specs/README.md)."""
+    return "\n\n".join(_INDEX) + "\n"
+
+
+_INDEX = (
+    "# Specification Index",
+    "This document tracks the status of all feature specifications.",
+    "## Active Specifications",
+    "## Implemented Specifications",
+    "## Archived Specifications",
+    "Obsolete or superseded specs lie in specs/archive/, which is not read.",
+)
+
+_HEADINGS = (
+    "# Fix Plan",
+    "## High Priority (P0)",
+    "## Standard (P1)",
+    "## Nice to Have (P2)",
+    "## Completed",
+)

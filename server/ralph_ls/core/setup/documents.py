@@ -20,10 +20,9 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from datetime import date
 
-from ralph_ls.core.plan.front_matter import read_front_matter
-from ralph_ls.core.plan.skeleton import spec_index_skeleton
-from ralph_ls.core.plan.specs import read_index
-from ralph_ls.core.plan.titles import fold
+from ralph_ls.core.plan.parse.front_matter import read_front_matter
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.core.plan.specs import read_index, spec_index_skeleton
 from ralph_ls.protocol.lsp.setup import DraftItem
 from ralph_ls.protocol.plan import read_reference
 
@@ -235,5 +234,5 @@ def request_text(description: str, items: Sequence[DraftItem]) -> str:
 
 
 def _lines_of(item: DraftItem) -> list[str]:
-    details = [fold(line) for line in item.detail.splitlines() if line.strip()]
-    return [f"- {fold(item.title)}", *(f"  {line}" for line in details)]
+    details = [fold_whitespace(line) for line in item.detail.splitlines() if line.strip()]
+    return [f"- {fold_whitespace(item.title)}", *(f"  {line}" for line in details)]

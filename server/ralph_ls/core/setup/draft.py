@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from ralph_ls.core.agent.text import clean_text, fence_spans
-from ralph_ls.core.plan.editing.places import sections_of
-from ralph_ls.core.plan.front_matter import read_front_matter
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.edit.layout import sections_of
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
+from ralph_ls.core.plan.parse.front_matter import read_front_matter
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
@@ -69,7 +69,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _items_of(text: str) -> Iterator[PlanItem]:
-    plan = parse(text).plan
+    plan = parse_markdown(text).plan
     lines = text.split("\n")
     seen: set[str] = set()
     for task in _open_ones(plan):

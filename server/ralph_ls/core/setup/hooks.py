@@ -14,7 +14,12 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ralph_ls.core.plan.stories.json_text import Fault, Node, last_members, scan
+from ralph_ls.core.plan.formats.stories.json_text import (
+    JsonFault,
+    JsonNode,
+    last_members,
+    scan_json,
+)
 
 HOOK_COMMAND = "ralph hook stop"
 """What earlier releases wrote, and what somebody may have written by hand."""
@@ -105,7 +110,7 @@ def words_of_hook(command: str) -> tuple[str, ...] | None:
 
 def hook_in(text: str, place: HookPlace) -> str | None:
     """The command of our hook in some settings; None where there is none that can be read."""
-    event = _event_in(scan(text).root, place)
+    event = _event_in(scan_json(text).root, place)
     commands = () if event is None else (str(one.scalar) for one in _command_nodes(event))
     return next((one for one in commands if words_of_hook(one) is not None), None)
 
@@ -119,7 +124,7 @@ def with_stop_hook(text: str, place: HookPlace, command: str) -> MergedHooks:
     if not text.strip("\ufeff \t\r\n"):
         whole = {"hooks": {place.event: [entry]}}
         return MergedHooks(text=json.dumps(whole, indent=2) + "\n")
-    scanned = scan(text)
+    scanned = scan_json(text)
     faults = [fault for fault in scanned.faults if not (place.comments and _is_comment(fault))]
     root = scanned.root
     if faults or root is None:
@@ -150,14 +155,14 @@ def _entry(place: HookPlace, command: str) -> HookEntry:
     return {"hooks": [{"type": "command", "command": command, "timeout": place.timeout}]}
 
 
-def _with_command(text: str, nodes: Sequence[Node], command: str) -> str:
+def _with_command(text: str, nodes: Sequence[JsonNode], command: str) -> str:
     for node in sorted(nodes, key=lambda one: one.start, reverse=True):
         if node.scalar != command:
             text = text[: node.start] + json.dumps(command) + text[node.end :]
     return text
 
 
-def _event_in(root: Node | None, place: HookPlace) -> Node | None:
+def _event_in(root: JsonNode | None, place: HookPlace) -> JsonNode | None:
     for key in ("hooks", place.event):
         if root is None or root.members is None or key not in (members := last_members(root)):
             return None
@@ -165,7 +170,7 @@ def _event_in(root: Node | None, place: HookPlace) -> Node | None:
     return root
 
 
-def _is_comment(fault: Fault) -> bool:
+def _is_comment(fault: JsonFault) -> bool:
     return fault.message.startswith("JSON has no comments")
 
 
@@ -173,7 +178,7 @@ def _cannot(text: str, problem: str, at: int) -> MergedHooks:
     return MergedHooks(text=text, problem=problem, line=text.count("\n", 0, at) + 1)
 
 
-def _command_nodes(node: Node) -> Iterator[Node]:
+def _command_nodes(node: JsonNode) -> Iterator[JsonNode]:
     """Every command in the hooks of an event, whatever else is in there."""
     for item in node.items or ():
         yield from _command_nodes(item)
@@ -184,7 +189,7 @@ def _command_nodes(node: Node) -> Iterator[Node]:
         yield from _command_nodes(members["hooks"].node)
 
 
-def _put(text: str, root: Node, inside: Node, frame: str, entry: HookEntry) -> MergedHooks:
+def _put(text: str, root: JsonNode, inside: JsonNode, frame: str, entry: HookEntry) -> MergedHooks:
     """The text with one more member or item at the end of ``inside``; ``{}`` is the hook."""
     children = [*(member.node for member in inside.members or ()), *inside.elements]
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -218,7 +223,7 @@ def _laid_out(frame: str, entry: HookEntry, unit: str) -> str:
     return "\n".join(line.removeprefix(unit) for line in inner)
 
 
-def _first_of(root: Node) -> int:
+def _first_of(root: JsonNode) -> int:
     return root.members[0].start if root.members else root.start
 
 

@@ -17,17 +17,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ralph_ls.core.plan.editing.arranging import add
-from ralph_ls.core.plan.editing.edits import note
-from ralph_ls.core.plan.editing.nesting import in_line
-from ralph_ls.core.plan.editing.places import sections_of
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.skeleton import fix_plan_skeleton
-from ralph_ls.core.plan.stories.edits import with_item, with_member
-from ralph_ls.core.plan.stories.json_text import Node
-from ralph_ls.core.plan.stories.model import FRESH, Stories
-from ralph_ls.core.plan.stories.reading import is_unusable, read
-from ralph_ls.core.plan.titles import fold
+from ralph_ls.core.plan.edit.layout import sections_of
+from ralph_ls.core.plan.edit.proposals import as_single_line
+from ralph_ls.core.plan.edit.task_edits import add_task_note
+from ralph_ls.core.plan.edit.task_order import add_task
+from ralph_ls.core.plan.formats.stories.edits import with_item, with_member
+from ralph_ls.core.plan.formats.stories.json_text import JsonNode
+from ralph_ls.core.plan.formats.stories.story_file import (
+    FRESH,
+    StoryFile,
+    is_unusable,
+    read_stories,
+)
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.core.plan.specs import fix_plan_skeleton
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.setup import DraftItem
@@ -66,7 +70,9 @@ def new_plan(
         gap = "\n" if number == 1 else ""
         words = require_task(item.title)
         text += f"{gap}{number}. {_TAGS[item.priority]}{words}{origin}\n"
-    return _with_details(text, [(f"{fold(item.title)}{origin}", item.detail) for item in ranked])
+    return _with_details(
+        text, [(f"{fold_whitespace(item.title)}{origin}", item.detail) for item in ranked]
+    )
 
 
 def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> PlanText:
@@ -76,7 +82,7 @@ def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> Pla
     """
     notes: list[str] = []
     titles: list[tuple[str, str]] = []
-    known = {task.title.casefold() for task in parse(text).plan.tasks}
+    known = {task.title.casefold() for task in parse_markdown(text).plan.tasks}
     for item in items:
         title = require_task(item.title)
         words = f"{title}{origin}"
@@ -86,7 +92,7 @@ def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> Pla
         known |= {title.casefold(), words.casefold()}
         has_priorities = any(one.priority for one in sections_of(text.split("\n")))
         is_plain = item.priority is Priority.P1 and not has_priorities
-        text = add(text, words, priority=None if is_plain else item.priority)
+        text = add_task(text, words, priority=None if is_plain else item.priority)
         titles.append((words, item.detail))
     written = _with_details(text, titles)
     return PlanText(text=written.text, notes=(*notes, *written.notes))
@@ -94,7 +100,7 @@ def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> Pla
 
 def require_task(title: str) -> str:
     """The title in one line; raises ``RalphError`` where a plan would not read it as it is."""
-    words = in_line(title)
+    words = as_single_line(title)
     if not (_is_open(f"- [ ] {words}\n") and _is_open(f"# Tasks\n\n1. {words}\n")):
         raise RalphError(
             f"the plan item {title!r} would not be read as an open task; word it without a box, a "
@@ -104,7 +110,7 @@ def require_task(title: str) -> str:
 
 
 def _is_open(text: str) -> bool:
-    tasks = parse(text).plan.tasks
+    tasks = parse_markdown(text).plan.tasks
     return len(tasks) == 1 and bool(tasks[0].title) and tasks[0].state is TaskState.TODO
 
 
@@ -112,18 +118,18 @@ def _with_details(text: str, titles: Sequence[tuple[str, str]]) -> PlanText:
     """The plan in which each of these tasks, by its words, has the lines of its detail as notes."""
     notes: list[str] = []
     for words, detail in titles:
-        title = parse(f"- [ ] {words}\n").plan.tasks[0].title
+        title = parse_markdown(f"- [ ] {words}\n").plan.tasks[0].title
         for line in filter(None, map(_words_of, detail.splitlines())):
-            found = [task for task in parse(text).plan.tasks if task.title == title]
+            found = [task for task in parse_markdown(text).plan.tasks if task.title == title]
             try:
-                text = note(text, found[0].id, line) if found else text
+                text = add_task_note(text, found[0].id, line) if found else text
             except RalphError:
                 notes.append(f"the detail {line!r} of {title!r} cannot be written below it")
     return PlanText(text=text, notes=tuple(notes))
 
 
 def _words_of(line: str) -> str:
-    return fold(_MARKER.sub("", line))
+    return fold_whitespace(_MARKER.sub("", line))
 
 
 _MARKER = re.compile(r"^\s*(?:[-*+•]|[0-9]{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -149,7 +155,7 @@ def add_stories(text: str, items: Sequence[DraftItem]) -> PlanText:
 
     Raises ``RalphError`` where the file is none that a loop could work on.
     """
-    known = read(text)
+    known = read_stories(text)
     if is_unusable(known):
         first = known.findings[0]
         line = text.count("\n", 0, first.start) + 1
@@ -157,9 +163,9 @@ def add_stories(text: str, items: Sequence[DraftItem]) -> PlanText:
             f"the plan of stories cannot be added to: line {line}: {first.message}; mend that first"
         )
     notes: list[str] = []
-    titles = {fold(story.title).casefold() for story in known.stories.stories}
+    titles = {fold_whitespace(story.title).casefold() for story in known.stories.stories}
     for item in items:
-        title = fold(item.title)
+        title = fold_whitespace(item.title)
         if title.casefold() in titles:
             notes.append(f"the plan has the item {title!r} already, so it was not added again")
             continue
@@ -169,7 +175,7 @@ def add_stories(text: str, items: Sequence[DraftItem]) -> PlanText:
 
 
 def _added(text: str, item: DraftItem) -> str:
-    stories = read(text).stories
+    stories = read_stories(text).stories
     ranks = [story.rank for story in stories.stories if story.rank is not None]
     raw = json.dumps(
         _story(_next_number(stories), int(max(ranks, default=0)) + 1, item),
@@ -183,7 +189,7 @@ def _added(text: str, item: DraftItem) -> str:
     return with_item(text, stories.array, n_items - 1, raw.replace("\n", f"\n{indent}"))
 
 
-def _filled(text: str, stories: Stories, raw: str) -> str:
+def _filled(text: str, stories: StoryFile, raw: str) -> str:
     """An empty list has no form to follow; it gets that of a new file."""
     array = stories.array
     if stories.root.items is not None:
@@ -196,7 +202,7 @@ def _filled(text: str, stories: Stories, raw: str) -> str:
 def _story(number: int, rank: int, item: DraftItem) -> dict[str, Any]:
     return {
         "id": f"US-{number:03d}",
-        "title": fold(item.title),
+        "title": fold_whitespace(item.title),
         "description": "",
         "acceptanceCriteria": list(_criteria(item.detail)),
         "priority": rank,
@@ -207,17 +213,17 @@ def _story(number: int, rank: int, item: DraftItem) -> dict[str, Any]:
 
 def _criteria(detail: str) -> Iterator[str]:
     for line in detail.splitlines():
-        words = fold(_MARKER.sub("", line))
+        words = fold_whitespace(_MARKER.sub("", line))
         if words:
             yield words
 
 
-def _next_number(stories: Stories) -> int:
+def _next_number(stories: StoryFile) -> int:
     numbers = [int(found[1]) for story in stories.stories if (found := _ID.fullmatch(story.id))]
     return max([len(stories.stories), *numbers]) + 1
 
 
-def _indent_of(text: str, array: Node) -> str:
+def _indent_of(text: str, array: JsonNode) -> str:
     """The white space in front of the first story, where it stands in a line of its own."""
     first = array.elements[0]
     before = text[text.rfind("\n", 0, first.start) + 1 : first.start]

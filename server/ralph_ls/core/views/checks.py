@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ralph_ls.core.plan.checking.checks import COMPLETION_MARKER
-from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
-from ralph_ls.core.plan.parsing import check_plan
+from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
 from ralph_ls.core.views.diagnostic import Diagnostic, Severity
 from ralph_ls.core.views.seen import FileKind, Seen
 from ralph_ls.core.views.visible import tame
@@ -35,7 +35,7 @@ def check_diagnostics(seen: Seen) -> tuple[Diagnostic, ...]:
     return tuple(_shown(remark) for remark in remarks_on(seen))
 
 
-def remarks_on(seen: Seen) -> tuple[Remark, ...]:
+def remarks_on(seen: Seen) -> tuple[LintRemark, ...]:
     """The same before it is shown; nothing where no plan is looked at."""
     if seen.file is not FileKind.PLAN:
         return ()
@@ -43,7 +43,7 @@ def remarks_on(seen: Seen) -> tuple[Remark, ...]:
     return check_plan(seen.parsed, seen.text, seen.kind, marker=marker)
 
 
-def _shown(remark: Remark) -> Diagnostic:
+def _shown(remark: LintRemark) -> Diagnostic:
     return Diagnostic(
         line=remark.place.line,
         start=remark.place.start,

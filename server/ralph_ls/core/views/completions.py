@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from posixpath import dirname
 
-from ralph_ls.core.plan.lines import find_marks
 from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.specs import FOLDER, SpecStatus
 from ralph_ls.core.views.outline import BlockKind
 from ralph_ls.core.views.pages import Page, PageKind

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph_ls.core.plan.checking.remarks import Related
+from ralph_ls.core.plan.lint.remarks import RelatedSpan
 
 
 class Severity(StrEnum):
@@ -90,7 +90,7 @@ class Diagnostic:
     link: str | None = None
     """Where its cause lies: ``file:PATH`` (relative to the work tree), ``iteration:N`` (that
     iteration's output) or ``engine:`` (what the engine wrote when it died)."""
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedSpan, ...] = ()
     """Other places in the same file that it is about."""
 
 

@@ -13,7 +13,7 @@ from ralph_ls.core.loop.evidence.progress import contradiction, is_tick_alone
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.health import current_warnings
 from ralph_ls.core.loop.rules.validation import validation_failure_words
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.diagnostic import Code, Diagnostic, Severity
 from ralph_ls.core.views.reverted import put_back
 from ralph_ls.core.views.seen import (

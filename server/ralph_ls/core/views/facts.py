@@ -13,10 +13,9 @@ from functools import lru_cache
 from ralph_ls.core.loop.evidence.progress import contradiction
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.rules.budget import is_nearly_used
-from ralph_ls.core.plan.checking.remarks import Remark
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Parsed, Plan
-from ralph_ls.core.plan.parsing import check_plan
+from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.lint.remarks import LintRemark
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.budgets import cost_words, duration_words, is_estimated, tokens_words
 from ralph_ls.core.views.card import breaker_reason, environment_lines
@@ -130,9 +129,9 @@ def _remarks(seen: Seen) -> Iterator[Fact]:
 
 
 @lru_cache(maxsize=4)
-def _remarks_on_issues(text: str) -> tuple[Remark, ...]:
+def _remarks_on_issues(text: str) -> tuple[LintRemark, ...]:
     """The same text is looked at again with every event of a run."""
-    return check_plan(Parsed(plan=Plan()), text, PlanKind.BEADS) if text else ()
+    return check_plan(ParsedPlan(plan=Plan()), text, PlanKind.BEADS) if text else ()
 
 
 def _report(report: Report | None) -> Iterator[Fact]:

@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.budgets import cost_words, is_estimated, limit_words, tokens_words
 from ralph_ls.core.views.controls import is_pausing, log_of

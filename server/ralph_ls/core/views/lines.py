@@ -14,8 +14,8 @@ from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.gate import gate_words
 from ralph_ls.core.loop.rules.validation import is_in_script_folder
 from ralph_ls.core.loop.rules.waits import REVIEW
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.stories.choosing import mode_word
+from ralph_ls.core.plan.formats.stories.tasks import mode_word
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.budgets import dollars, limit_words, thousands
 from ralph_ls.core.views.summary import format_duration

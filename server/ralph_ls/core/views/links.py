@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from ralph_ls.core.plan.below import Below
-from ralph_ls.core.plan.checking.dependencies import read_dependencies
+from ralph_ls.core.plan.lint.dependencies import read_dependencies
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.core.views.pages import Page, PageKind
 from ralph_ls.core.views.symbols import task_name
@@ -74,7 +74,7 @@ def task_links(page: Page, known: Known) -> tuple[TaskLink, ...]:
     tasks = page.plan.tasks if page.kind is PageKind.PLAN else ()
     named: dict[int, list[tuple[int, int]]] = {}
     found: list[TaskLink] = []
-    for one in read_dependencies(tasks, Below(tasks, page.text)):
+    for one in read_dependencies(tasks, TaskBodies(tasks, page.text)):
         target = None if one.target is None else known.tasks.get(one.target.id)
         place = one.place
         if target is not None and not page.outline.is_verbatim(place.line):

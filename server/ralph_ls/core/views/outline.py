@@ -13,9 +13,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph_ls.core.plan.front_matter import FrontMatter, read_front_matter
-from ralph_ls.core.plan.lines import advance_column, find_marks, is_thematic_break, lines_of
-from ralph_ls.core.plan.titles import fold, strip_comments
+from ralph_ls.core.plan.parse.front_matter import FrontMatter, read_front_matter
+from ralph_ls.core.plan.parse.lines import advance_column, find_marks, is_thematic_break, lines_of
+from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 
 
 class BlockKind(StrEnum):
@@ -227,7 +227,7 @@ class _Scan:
         if self._items:
             # One that is indented into an item is a part of that item.
             return
-        title = fold(strip_comments(words).translate(_MARKS))
+        title = fold_whitespace(strip_comments(words).translate(_MARKS))
         end = max(start, end)
         self.headings.append(
             Heading(line=number, level=level, title=title, start=start, end=end, last_line=number)

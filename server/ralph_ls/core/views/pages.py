@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph_ls.core.plan.lines import find_marks
 from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.specs import FOLDER, INDEX, is_spec
 from ralph_ls.core.views.outline import Outline, flat_outline, read_outline
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ralph_ls.core.loop.fold import IDLE_PHASES
-from ralph_ls.core.plan.select import count
+from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.views import controls
 from ralph_ls.core.views.card import card
 from ralph_ls.core.views.facts import facts, running_time
@@ -62,5 +62,5 @@ def _tasks(seen: Seen, run: RunState) -> Meter:
     """Counted in the plan as it is looked at; the run's own count where no plan is."""
     if not seen.plan.tasks:
         return Meter(value=run.counts.required_done, of=run.counts.required)
-    counts = count(seen.plan)
+    counts = count_tasks(seen.plan)
     return Meter(value=counts.done_required, of=counts.required)

@@ -5,7 +5,7 @@ It must never answer one: choices are only what the question itself lists.
 
 from __future__ import annotations
 
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.views.choices import choices
 from ralph_ls.core.views.seen import Seen, Waiting, halt_of, places, waiting_question
 from ralph_ls.core.views.words import some_lines

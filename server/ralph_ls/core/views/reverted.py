@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ralph_ls.core.plan.comparing.keeping import Kept, keep
-from ralph_ls.core.plan.comparing.reopening import reopen
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.stories import keeping as stories
+from ralph_ls.core.plan.diff.guard_overrides import (
+    AcceptedEdit,
+    accept_agent_edit,
+    reopen_from_excerpt,
+)
+from ralph_ls.core.plan.formats.stories import guard as stories
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.seen import Places, Seen, Span, places
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
 from ralph_ls.protocol.run.events import GuardReverted
@@ -79,21 +82,21 @@ def keep_title(one: PutBack) -> str:
     return f"{words}: {one_line(one.task.title, limit=SHOWN_REASON)}"
 
 
-def keep_it(one: PutBack, text: str, agents: str | None) -> Kept:
+def keep_it(one: PutBack, text: str, agents: str | None) -> AcceptedEdit:
     """The plan as the agent had it where this is about; ``agents`` is the whole plan it left."""
     are_stories = one.kind is PlanKind.STORIES
     if one.told.what not in OF_PLANS and not (are_stories and one.told.what in OF_STORIES):
-        return Kept(refusal=f"make the change in {one.told.path} yourself")
+        return AcceptedEdit(refusal=f"make the change in {one.told.path} yourself")
     if one.task is None:
-        return Kept(refusal="the task is not in the plan any more")
+        return AcceptedEdit(refusal="the task is not in the plan any more")
     if agents is None and one.told.what is not Forbidden.DROPPED:
-        return Kept(refusal="the agent's version is not kept any more")
+        return AcceptedEdit(refusal="the agent's version is not kept any more")
     if one.told.what is Forbidden.CRITERIA and "[redacted " in (agents or ""):
-        return Kept(refusal="the agent's version held a secret, and is kept without it")
+        return AcceptedEdit(refusal="the agent's version held a secret, and is kept without it")
     if are_stories:
-        return stories.keep(text, agents or "", one.told.what, one.task.id)
+        return stories.accept_agent_story_edit(text, agents or "", one.told.what, one.task.id)
     dropped = [task.id for task in one.told.tasks]
-    return keep(text, agents or "", one.told.what, one.task.id, dropped=dropped)
+    return accept_agent_edit(text, agents or "", one.told.what, one.task.id, dropped=dropped)
 
 
 def removed_tasks(seen: Seen) -> tuple[RemovedTask, ...]:
@@ -109,6 +112,6 @@ def reopen_title(removed: RemovedTask) -> str:
     return f"Reopen {one_line(removed.task.title, limit=SHOWN_REASON)}"
 
 
-def reopen_it(removed: RemovedTask, text: str) -> Kept:
+def reopen_it(removed: RemovedTask, text: str) -> AcceptedEdit:
     """The plan with the task as an open one."""
-    return reopen(text, removed.text, removed.task.id)
+    return reopen_from_excerpt(text, removed.text, removed.task.id)

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.stories.choosing import waits_for
-from ralph_ls.core.plan.stories.model import ReviewStatus, Story
-from ralph_ls.core.plan.stories.moves import AT_CAP
-from ralph_ls.core.plan.stories.reading import StoriesRead
+from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
+from ralph_ls.core.plan.formats.stories.story_file import ParsedStories, ReviewStatus, Story
+from ralph_ls.core.plan.formats.stories.tasks import waits_for
+from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.words import SHOWN_REASON, one_line
 from ralph_ls.protocol.plan import TaskState
@@ -67,7 +65,7 @@ class Reviews:
 def reviews(seen: Seen) -> Reviews:
     """Look them up once for all tasks of a plan."""
     source = seen.parsed.source
-    if not isinstance(source, StoriesRead):
+    if not isinstance(source, ParsedStories):
         return Reviews(are_issues=seen.kind is PlanKind.BEADS)
     stories = source.stories
     return Reviews(stories=stories.by_id(), waits=waits_for(stories))

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.progress import new_head
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.views.history import History
 from ralph_ls.core.views.reviews import Reviews, reviews
 from ralph_ls.core.views.seen import Places, Seen, places

@@ -14,10 +14,9 @@ from enum import StrEnum
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.rules.waits import REVIEW, stuck_words
-from ralph_ls.core.plan.checking.remarks import words_of
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.lines import lines_of
-from ralph_ls.core.plan.model import Parsed, Plan, Task
+from ralph_ls.core.plan.lint.remarks import title_span
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.views.history import History
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
@@ -37,7 +36,7 @@ class Seen:
 
     text: str
     file: FileKind = FileKind.PLAN
-    parsed: Parsed = field(default_factory=lambda: Parsed(plan=Plan()))
+    parsed: ParsedPlan = field(default_factory=lambda: ParsedPlan(plan=Plan()))
     """What was read from ``text``, if it is the plan's; otherwise it is not looked at."""
     kind: PlanKind = PlanKind.MARKDOWN
     """What the text of the plan is written in."""
@@ -163,7 +162,7 @@ class Places:
         """The task's words, without marker and box."""
         if task is None:
             return self.top
-        place = words_of(task, self.seen.text)
+        place = title_span(task, self.seen.text)
         return Span(line=place.line, start=place.start, end=place.end)
 
     def asked(self) -> Task | None:

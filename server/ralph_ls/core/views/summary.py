@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.budget import used_up_budgets
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.views.words import request_words
 from ralph_ls.protocol.run.events import IterationEnded

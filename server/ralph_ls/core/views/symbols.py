@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
-from ralph_ls.core.plan.checking.remarks import words_of
+from ralph_ls.core.plan.lint.remarks import title_span
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.hover import STATE_WORDS
 from ralph_ls.core.views.outline import Heading
@@ -140,7 +140,7 @@ class _Tree:
         last = max((child.end_line for child in children), default=0)
         match node.what:
             case Task() as task:
-                place = words_of(task, self._text)
+                place = title_span(task, self._text)
                 node.n_tasks += 1
                 node.n_settled += task.state in SETTLED
                 return Symbol(

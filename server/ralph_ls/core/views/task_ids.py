@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ralph_ls.core.plan.lines import find_marks
 from ralph_ls.core.plan.model import Plan, Task
-from ralph_ls.core.plan.titles import read_title
+from ralph_ls.core.plan.parse.lines import find_marks
+from ralph_ls.core.plan.parse.titles import read_title
 from ralph_ls.core.views.pages import Page, PageKind
 from ralph_ls.core.views.words import one_line
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ralph_ls.core.loop.rules.validation import verification_of
-from ralph_ls.core.plan.closing.checks import tell_failures, tell_not_run
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.verification.criterion_checks import (
+    describe_check_failures,
+    describe_not_run,
+)
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.seen import Seen
 from ralph_ls.core.views.visible import tame
@@ -26,8 +29,8 @@ def verified_words(event: CriteriaVerified) -> str:
     if event.ok:
         return f"Verified: {title} ({count_of(len(seen.checked), 'command')} ended with 0)"
     if seen.failed:
-        return tame(f"{title}: {tell_failures(seen)}")
-    said = "; ".join(text for _, text in tell_not_run(seen))
+        return tame(f"{title}: {describe_check_failures(seen)}")
+    said = "; ".join(text for _, text in describe_not_run(seen))
     return tame(f"Not verified: {title}: {said}")
 
 

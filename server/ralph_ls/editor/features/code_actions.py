@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from ralph_ls.core.plan.comparing.keeping import Kept
+    from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
@@ -143,8 +143,8 @@ def _repairs(
     sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
 ) -> Iterator[types.CodeAction]:
     """The edit that settles a remark on the plan, where it still stands where it was told."""
-    from ralph_ls.core.plan.checking.remarks import CheckCode
-    from ralph_ls.core.plan.checking.repairs import repair
+    from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
+    from ralph_ls.core.plan.lint.remarks import CheckCode
     from ralph_ls.core.views.checks import remarks_on
 
     codes = {code.value for code in CheckCode}
@@ -156,7 +156,7 @@ def _repairs(
         place = remark.place
         where = columns.range(place.line, place.start, place.end)
         settled = [one for one in told if one.code == remark.code.value and one.range == where]
-        edit = repair(remark, sight.seen.text) if settled else None
+        edit = quick_fix_edit(remark, sight.seen.text) if settled else None
         if edit is not None:
             changed = types.TextEdit(
                 range=columns.between(edit.start, edit.end), new_text=edit.new_text
@@ -236,7 +236,7 @@ def _kept(
     sight: Sight,
     title: str,
     settled: list[types.Diagnostic],
-    kept: Kept,
+    kept: AcceptedEdit,
     *,
     abilities: EditAbilities,
 ) -> types.CodeAction:
@@ -273,7 +273,7 @@ def _log_of(view: WorkspaceView, documents: Documents, now: datetime) -> Log:
 
 def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.CodeAction]:
     """Running one task, where the selection lies in just that one."""
-    from ralph_ls.core.plan.model import Parsed, Plan
+    from ralph_ls.core.plan.model import ParsedPlan, Plan
     from ralph_ls.core.views.lenses import lenses
     from ralph_ls.protocol.lsp.options import TaskLenses
     from ralph_ls.protocol.lsp.panel import Verb
@@ -282,7 +282,7 @@ def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.
     task = plan.at_line(where.start.line)
     if task is None or plan.at_line(where.end.line) != task:
         return
-    alone = replace(sight.seen, parsed=Parsed(plan=Plan(tasks=(task,))))
+    alone = replace(sight.seen, parsed=ParsedPlan(plan=Plan(tasks=(task,))))
     for lens in lenses(alone, tasks=TaskLenses.ALL):
         if lens.command is Verb.RUN_TASK:
             title = "Run only this task"

@@ -35,7 +35,7 @@ def register(
     """Keep the plan of each such work tree up to date from now on."""
 
     async def look(view: WorkspaceView) -> None:
-        from ralph_ls.core.plan.kinds import PlanKind
+        from ralph_ls.core.plan.model import PlanKind
 
         if documents.is_over or view.plan_kind is not PlanKind.BEADS:
             return

@@ -57,7 +57,7 @@ def register(
 
 def show_task(around: Around, position: types.Position) -> types.Location | None:
     """The words of the task that the id at a cursor means, in the plan."""
-    from ralph_ls.core.plan.checking.remarks import words_of
+    from ralph_ls.core.plan.lint.remarks import title_span
 
     asked = task_ids.find(around, position)
     if asked is None:
@@ -65,7 +65,7 @@ def show_task(around: Around, position: types.Position) -> types.Location | None
     task = asked.known.tasks[asked.place.use.id]
     for shown in (around.plan, around.progress):
         if shown is not None and task in shown.page.plan.tasks:
-            words = words_of(task, shown.page.text)
+            words = title_span(task, shown.page.text)
             where = shown.columns().range(words.line, words.start, words.end)
             return types.Location(uri=shown.uri, range=where)
     return None

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.editor.documents import Documents, Save
 from ralph_ls.editor.sights import real_path
 from ralph_ls.protocol.errors import RalphError

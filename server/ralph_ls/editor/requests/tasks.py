@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.core.plan.orders import change_of, reset_for_retry
+from ralph_ls.core.plan.formats.dispatch import plan_edit, retry_edit
+from ralph_ls.core.plan.model import PlanKind, kind_of_file
 from ralph_ls.core.views.seen import FileKind
 from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread
@@ -60,7 +60,7 @@ async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
     plan = _plan_of(view)
     edited = None
     if plan.is_file:
-        change = reset_for_retry(plan.kind, params.task)
+        change = retry_edit(plan.kind, params.task)
         edited = await _edit_document(desk, view, params.task, change, label="Reset for retry")
     if edited is None:
         order = partial(steering.reset_task, task=params.task, plan=plan)
@@ -74,7 +74,7 @@ async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
     """``ralph/editTask``."""
     view = await trusted(desk.workspaces, params.workspace)
     plan, task, edit = _plan_of(view), params.task, params.edit
-    change = change_of(plan.kind, edit, task, reason=params.reason, before=params.before)
+    change = plan_edit(plan.kind, edit, task, reason=params.reason, before=params.before)
     edited = await _edit_document(desk, view, task, change, label=f"{edit.value} a task".title())
     if edited is None:
         order = partial(

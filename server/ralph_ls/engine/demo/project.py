@@ -61,7 +61,7 @@ def suite_passes(folder: Path) -> bool:
 def required_tasks_done(folder: Path) -> bool:
     """Whether the plan holds required tasks and each of them is done; no plan is not done."""
     # Reading plans is not needed by the agent, which imports its neighbours at every start.
-    from ralph_ls.core.plan.markdown import parse
+    from ralph_ls.core.plan.parse.markdown import parse_markdown
     from ralph_ls.protocol.plan import TaskState
 
     try:
@@ -69,7 +69,7 @@ def required_tasks_done(folder: Path) -> bool:
     except StateUnusable:
         return False
     text = data.decode("utf-8", "replace")
-    required = [task for task in parse(text).plan.tasks if not task.optional]
+    required = [task for task in parse_markdown(text).plan.tasks if not task.optional]
     return bool(required) and all(task.state is TaskState.DONE for task in required)
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.beads.versions import FIRST_WITH_REASONS, keeps_close_reasons, say_version
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.parsing import check_plan
+from ralph_ls.core.plan.formats.beads.bd_output import (
+    FIRST_WITH_REASONS,
+    format_version,
+    keeps_close_reasons,
+)
+from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
 from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
 from ralph_ls.engine.agent_choice import choose_agent
@@ -121,12 +125,12 @@ def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[C
     if version is None:
         return [well("bd", "bd does not say which release it is")]
     if keeps_close_reasons(version):
-        return [well("bd", f"bd {say_version(version)}")]
+        return [well("bd", f"bd {format_version(version)}")]
     message = (
-        f"bd {say_version(version)} forgets why an issue was closed, so the notes of an issue are "
+        f"bd {format_version(version)} forgets why an issue was closed, so the notes of an issue are "
         "taken for its close reason"
     )
-    return [warning("bd", message, f"update bd to {say_version(FIRST_WITH_REASONS)} or newer")]
+    return [warning("bd", message, f"update bd to {format_version(FIRST_WITH_REASONS)} or newer")]
 
 
 def _request(

@@ -16,26 +16,40 @@ from pathlib import Path
 
 from ralph_ls.core.loop.effects import NoteSetAside, SetTaskAside
 from ralph_ls.core.loop.inputs import HeldTask, Notice, PlanFacts
-from ralph_ls.core.plan.beads.claims import actor_of, taken_by_others
-from ralph_ls.core.plan.beads.closing import newly_closed, tell_closing
-from ralph_ls.core.plan.beads.commands import (
-    Command,
-    block,
+from ralph_ls.core.plan.formats.beads.bd_output import keeps_close_reasons
+from ralph_ls.core.plan.formats.beads.commands import (
+    BeadsCommand,
+    block_command,
     note_stuck,
-    reopen,
-    reset_for_replanning,
+    reopen_command,
+    replan_commands,
 )
-from ralph_ls.core.plan.beads.guard import check, put_back
-from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status
-from ralph_ls.core.plan.beads.queue import Queue, read_queue, tell_left
-from ralph_ls.core.plan.beads.reading import read_plan
-from ralph_ls.core.plan.beads.reviewing import dealt_with
-from ralph_ls.core.plan.beads.snapshot import Snapshot, from_text, parts_of, to_text
-from ralph_ls.core.plan.beads.versions import keeps_close_reasons
-from ralph_ls.core.plan.closing.beads import closings, commands_for
-from ralph_ls.core.plan.closing.checks import Closing, Verification, commands_of
-from ralph_ls.core.plan.model import Parsed, Task
-from ralph_ls.core.plan.tags import traits_of
+from ralph_ls.core.plan.formats.beads.evidence import (
+    closings,
+    describe_close_reason,
+    newly_closed,
+    verification_commands,
+)
+from ralph_ls.core.plan.formats.beads.guard import find_beads_violations, revert_commands
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue, BeadsOddity, IssueStatus
+from ralph_ls.core.plan.formats.beads.queue import IssueQueue, describe_unready, read_queue
+from ralph_ls.core.plan.formats.beads.snapshot import (
+    BeadsSnapshot,
+    changed_by_planning,
+    claimed_by_others,
+    claiming_actor,
+    parts_of,
+    plan_of_snapshot,
+    snapshot_from_text,
+    snapshot_to_text,
+)
+from ralph_ls.core.plan.model import ParsedPlan, Task
+from ralph_ls.core.plan.queries import traits_of
+from ralph_ls.core.plan.verification.criterion_checks import (
+    TaskClosing,
+    TaskVerification,
+    runnable_commands,
+)
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plans import SHOWN_TASKS, counts_view, require_plan_or_task, require_task
@@ -86,11 +100,11 @@ class BeadsSource(PlanSource):
     ) -> None:
         super().__init__(root, config, path, environment)
         self._found: Bd | None = None
-        self._last: Snapshot | None = None
+        self._last: BeadsSnapshot | None = None
         """The newest that is known."""
         self._just_read: str | None = None
         """What was read a moment ago, for the next who asks."""
-        self._snapshots: dict[str, Snapshot] = {}
+        self._snapshots: dict[str, BeadsSnapshot] = {}
         self._own_names: set[str] | None = None
         """Under which this run claims issues; None: nobody has looked yet."""
         self._refused: dict[str, str] = {}
@@ -98,7 +112,7 @@ class BeadsSource(PlanSource):
         self._is_planning = False
         """What is being settled is a plan iteration."""
         self._to_tell: list[Notice] = []
-        self._told: set[Oddity] = set()
+        self._told: set[BeadsOddity] = set()
 
     @classmethod
     def look(
@@ -130,11 +144,11 @@ class BeadsSource(PlanSource):
         begun = [
             issue
             for issue in self._last.in_scope()
-            if issue.status == Status.IN_PROGRESS and issue.id not in taken
+            if issue.status == IssueStatus.IN_PROGRESS and issue.id not in taken
         ]
         if not begun:
             return []
-        problems = try_each(self._bd, reset_for_replanning(begun))
+        problems = try_each(self._bd, replan_commands(begun))
         self._just_read = None
         n_more = len(begun) - SHOWN
         shown = [name_of(issue) for issue in begun[:SHOWN]]
@@ -154,8 +168,8 @@ class BeadsSource(PlanSource):
         text, self._just_read = self._just_read, None
         return self._read() if text is None else text
 
-    def _parse(self, text: str) -> Parsed:
-        return read_plan(self._snapshot(text))
+    def _parse(self, text: str) -> ParsedPlan:
+        return plan_of_snapshot(self._snapshot(text))
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         return counts_view(self.plan(text, task=task), "", self.config)
@@ -184,7 +198,7 @@ class BeadsSource(PlanSource):
             open_tasks=tuple(_reference(one) for one in unfinished[:SHOWN_TASKS]),
             held=tuple(HeldTask(task=_reference(one.task), why=one.why) for one in held),
             is_stuck=queue.is_stuck,
-            left="" if chosen is not None else tell_left(queue),
+            left="" if chosen is not None else describe_unready(queue),
         )
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
@@ -213,7 +227,7 @@ class BeadsSource(PlanSource):
 
     def must_claim(self, text: str, task: TaskRef) -> bool:
         issue = self._snapshot(text).by_id().get(task.id)
-        return issue is not None and issue.status != Status.IN_PROGRESS
+        return issue is not None and issue.status != IssueStatus.IN_PROGRESS
 
     def claim(self, text: str, task: TaskRef) -> Claimed:
         snapshot = self._snapshot(text)
@@ -248,13 +262,13 @@ class BeadsSource(PlanSource):
             if issue.id in containers or not closing.says_nothing:
                 done.append(issue.id)
             if issue.id not in containers and not closing.is_verified:
-                without.append(f"{name_of(issue)} {tell_closing(closing)}")
+                without.append(f"{name_of(issue)} {describe_close_reason(closing)}")
         if without:
             notices.append(unproven("; ".join(without)))
         return Finished(tasks=tuple(done), notices=tuple(notices))
 
     def reviewed(self, before: str, after: str, tasks: Collection[str]) -> tuple[str, ...]:
-        return dealt_with(self._snapshot(before), self._snapshot(after), tasks)
+        return changed_by_planning(self._snapshot(before), self._snapshot(after), tasks)
 
     def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
         """What in the answers of ``bd`` could not be read as meant."""
@@ -268,7 +282,7 @@ class BeadsSource(PlanSource):
         """Mark an issue as blocked, where settings want that instead of B's note."""
         issue = self._issue(order.task.id)
         if issue is not None:
-            self._try([block(issue, order.reason, order.needs)])
+            self._try([block_command(issue, order.reason, order.needs)])
         return self._read()
 
     def note_set_aside(self, order: NoteSetAside) -> None:
@@ -278,7 +292,7 @@ class BeadsSource(PlanSource):
             noted = note_stuck(issue, order.attempts, order.at, reason=order.said)
             self._try([noted])
 
-    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
         closed = self._closed(self._snapshot(before), self._snapshot(after))
         done_now = (issue for issue in closed if issue.id in done)
         return closings(done_now, on_path=self.on_path)
@@ -286,16 +300,18 @@ class BeadsSource(PlanSource):
     def commands(self, text: str) -> tuple[str, ...]:
         open_ones = (one for one in self._snapshot(text).in_scope() if not one.is_closed)
         found = closings(open_ones, on_path=self.on_path)
-        return commands_of(check for one in found for check in one.checks)
+        return runnable_commands(
+            find_beads_violations for one in found for find_beads_violations in one.checks
+        )
 
-    def close(self, verifications: Sequence[Verification], before: str) -> Written:
+    def close(self, verifications: Sequence[TaskVerification], before: str) -> Written:
         """Have ``bd`` say what was run: B's lines as the reason, or an issue that is open again."""
         del before
-        seen: list[Verification] = []
+        seen: list[TaskVerification] = []
         problems: list[str] = []
         for one in verifications:
             issue = self._issue(one.task.id)
-            refused = [] if issue is None else try_each(self._bd, commands_for(issue, one))
+            refused = [] if issue is None else try_each(self._bd, verification_commands(issue, one))
             problems += refused
             seen.append(replace(one, reopened=bool(one.failed) and not refused))
         notices = not_written(problems)
@@ -333,20 +349,20 @@ class BeadsSource(PlanSource):
         found = read_snapshot(self._bd, parent=parent, before=self._last, whole=whole)
         return self._keep(found)
 
-    def _try(self, commands: Iterable[Command]) -> None:
+    def _try(self, commands: Iterable[BeadsCommand]) -> None:
         """Have ``bd`` do this; what it refuses is reported, and ends nothing."""
         self._to_tell += not_written(try_each(self._bd, commands))
 
-    def _keep(self, snapshot: Snapshot) -> str:
-        text = to_text(snapshot)
+    def _keep(self, snapshot: BeadsSnapshot) -> str:
+        text = snapshot_to_text(snapshot)
         self._last = self._snapshots[text] = snapshot
         self._forget()
         return text
 
-    def _snapshot(self, text: str) -> Snapshot:
+    def _snapshot(self, text: str) -> BeadsSnapshot:
         known = self._snapshots.get(text)
         if known is None:
-            known = self._snapshots[text] = from_text(text)
+            known = self._snapshots[text] = snapshot_from_text(text)
             self._forget()
         return known
 
@@ -354,12 +370,12 @@ class BeadsSource(PlanSource):
         while len(self._snapshots) > KEPT_SNAPSHOTS:
             del self._snapshots[next(iter(self._snapshots))]
 
-    def _issue(self, issue_id: str) -> Issue | None:
+    def _issue(self, issue_id: str) -> BeadsIssue | None:
         return None if self._last is None else self._last.by_id().get(issue_id)
 
     def _queue(
-        self, snapshot: Snapshot, set_aside: Mapping[str, int], skipped: Collection[str]
-    ) -> Queue:
+        self, snapshot: BeadsSnapshot, set_aside: Mapping[str, int], skipped: Collection[str]
+    ) -> IssueQueue:
         return read_queue(
             snapshot,
             set_aside=set_aside,
@@ -368,8 +384,8 @@ class BeadsSource(PlanSource):
             only=self.config.task,
         )
 
-    def _taken(self, snapshot: Snapshot) -> dict[str, str]:
-        return taken_by_others(snapshot, self._names())
+    def _taken(self, snapshot: BeadsSnapshot) -> dict[str, str]:
+        return claimed_by_others(snapshot, self._names())
 
     def _names(self) -> set[str]:
         if self._own_names is None:
@@ -377,12 +393,12 @@ class BeadsSource(PlanSource):
             git_name = printed.decode("utf-8", "replace").strip()
             agent = self.config.agents.get(self.config.agent)
             around = dict(self.environment)
-            names = [actor_of(around, git_name)]
-            names += [] if agent is None else [actor_of(around | agent.env, git_name)]
+            names = [claiming_actor(around, git_name)]
+            names += [] if agent is None else [claiming_actor(around | agent.env, git_name)]
             self._own_names = {name for name in names if name}
         return self._own_names
 
-    def _closed(self, before: Snapshot, after: Snapshot) -> list[Issue]:
+    def _closed(self, before: BeadsSnapshot, after: BeadsSnapshot) -> list[BeadsIssue]:
         inside = {issue.id for issue in after.in_scope()}
         only = self.config.task
         return [
@@ -393,18 +409,18 @@ class BeadsSource(PlanSource):
 
     def _put_back(self, before: str, after: str, seen: Watched) -> tuple[str, tuple[Offence, ...]]:
         was, now = self._snapshot(before), self._snapshot(after)
-        found = check(was, now, decided=seen.decided)
+        found = find_beads_violations(was, now, decided=seen.decided)
         if not found:
             return after, ()
         # Lists leave things out, so nothing is restored on the word of one alone.
         after = self._read(whole=dict.fromkeys(one.issue.id for one in found))
         now = self._snapshot(after)
-        found = check(was, now, decided=seen.decided)
+        found = find_beads_violations(was, now, decided=seen.decided)
         if not found:
             return after, ()
-        problems = try_each(self._bd, put_back(was, now, found))
+        problems = try_each(self._bd, revert_commands(was, now, found))
         text = self._read()
-        left = check(was, self._snapshot(text), decided=seen.decided)
+        left = find_beads_violations(was, self._snapshot(text), decided=seen.decided)
         if left:
             self._to_tell.append(not_put_back(left, problems))
         return text, offences_of(found, left)
@@ -422,10 +438,10 @@ class BeadsSource(PlanSource):
             closing = worth_of(issue, self.on_path, verifies=self.config.verify)
             if issue.id != task or issue.id in containers or closing.is_verified:
                 continue
-            said = tell_closing(closing)
+            said = describe_close_reason(closing)
             if (how := self._how_to_close()) and not issue.close_reason:
                 said = f"{said} ({how})"
-            problems = try_each(self._bd, [reopen(issue, f"Opened again: it {said}.")])
+            problems = try_each(self._bd, [reopen_command(issue, f"Opened again: it {said}.")])
             then = f"and stays closed: {problems[0]}" if problems else "and is open again"
             self._to_tell.append(unproven(f"{name_of(issue)} {said}, {then}"))
             return self._read()

@@ -9,14 +9,13 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.plan.beads.closing import Closing, check_closing
-from ralph_ls.core.plan.beads.commands import Command
-from ralph_ls.core.plan.beads.criteria import criterion_key
-from ralph_ls.core.plan.beads.guard import Violation
-from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.beads.versions import Version, say_version
-from ralph_ls.core.plan.closing.beads import closings
-from ralph_ls.core.plan.titles import fold
+from ralph_ls.core.plan.formats.beads.bd_output import BeadsVersion, format_version
+from ralph_ls.core.plan.formats.beads.commands import BeadsCommand
+from ralph_ls.core.plan.formats.beads.evidence import CloseReasonCheck, check_close_reason, closings
+from ralph_ls.core.plan.formats.beads.guard import BeadsViolation
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.core.plan.verification.criteria import criterion_key
 from ralph_ls.engine.sources.source import Offence
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -26,7 +25,7 @@ from ralph_ls.store.external.bd import Bd, apply_commands
 SHOWN = 5
 
 
-def try_each(bd: Bd, several: Iterable[Command]) -> list[str]:
+def try_each(bd: Bd, several: Iterable[BeadsCommand]) -> list[str]:
     """Do each of these, whatever becomes of the others; what ``bd`` refused, in its words."""
     problems = []
     for command in several:
@@ -37,9 +36,9 @@ def try_each(bd: Bd, several: Iterable[Command]) -> list[str]:
     return problems
 
 
-def worth_of(issue: Issue, on_path: Container[str], *, verifies: bool) -> Closing:
+def worth_of(issue: BeadsIssue, on_path: Container[str], *, verifies: bool) -> CloseReasonCheck:
     """What a close reason is worth; of what the engine ``verifies`` itself it need not tell."""
-    found = check_closing(issue, on_path=on_path)
+    found = check_close_reason(issue, on_path=on_path)
     if not verifies:
         return found
     runs = {
@@ -56,13 +55,15 @@ def worth_of(issue: Issue, on_path: Container[str], *, verifies: bool) -> Closin
     )
 
 
-def offences_of(found: Sequence[Violation], left: Sequence[Violation]) -> tuple[Offence, ...]:
+def offences_of(
+    found: Sequence[BeadsViolation], left: Sequence[BeadsViolation]
+) -> tuple[Offence, ...]:
     """What was put back; ``left`` is what could not be."""
     still = {_key(one) for one in left}
     return tuple(
         Offence(
             what=Forbidden(one.what.value),
-            task=TaskRef(id=one.issue.id, title=fold(one.issue.title)),
+            task=TaskRef(id=one.issue.id, title=fold_whitespace(one.issue.title)),
             text=_made_of(one),
         )
         for one in found
@@ -70,7 +71,7 @@ def offences_of(found: Sequence[Violation], left: Sequence[Violation]) -> tuple[
     )
 
 
-def not_put_back(left: Sequence[Violation], problems: Sequence[str]) -> Notice:
+def not_put_back(left: Sequence[BeadsViolation], problems: Sequence[str]) -> Notice:
     """Tell what the agent did that it may not, and that stands."""
     names = [f"{one.what.value} of {name_of(one.issue)}" for one in left[:SHOWN]]
     names += ["…"] if len(left) > SHOWN else []
@@ -84,10 +85,10 @@ def not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
     return tuple(Notice(code="not-written", message=problem) for problem in problems[:1])
 
 
-def how_to_close(version: Version) -> str:
+def how_to_close(version: BeadsVersion) -> str:
     """What an agent has to know of a release of ``bd`` that keeps no close reasons."""
     return (
-        f"bd {say_version(version)} forgets the reason of `bd close`. Write the lines of evidence "
+        f"bd {format_version(version)} forgets the reason of `bd close`. Write the lines of evidence "
         "into the notes of the issue first (`bd update <id> --notes`), then close it."
     )
 
@@ -101,16 +102,16 @@ def unproven(said: str) -> Notice:
     return Notice(code="close-without-evidence", message=message)
 
 
-def name_of(issue: Issue) -> str:
+def name_of(issue: BeadsIssue) -> str:
     """An issue as people are told of it."""
-    return f"{fold(issue.title)} ({issue.id})"
+    return f"{fold_whitespace(issue.title)} ({issue.id})"
 
 
-def _key(one: Violation) -> tuple[object, ...]:
+def _key(one: BeadsViolation) -> tuple[object, ...]:
     return one.what, one.issue.id, one.dependency
 
 
-def _made_of(violation: Violation) -> str:
+def _made_of(violation: BeadsViolation) -> str:
     """What the agent had made of it; of a dependency also which one it was."""
     if violation.dependency is None:
         return violation.text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.engine.sources.source import PlanFound, PlanSource
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.store.project.config_file import LoadedSettings

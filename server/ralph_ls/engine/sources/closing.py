@@ -11,23 +11,23 @@ from dataclasses import replace
 from functools import partial
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.plan.closing.checks import Verification
+from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.engine.sources.source import PlanSource, Written
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.project.plan_file import edit_plan
 
-Change = Callable[[str, str, Verification], str]
+Change = Callable[[str, str, TaskVerification], str]
 """From the plan's text, the id of the task in it, and what came of its checks, to the new text."""
 
 
 def close_in_file(
-    source: PlanSource, verifications: Sequence[Verification], change: Change
+    source: PlanSource, verifications: Sequence[TaskVerification], change: Change
 ) -> Written:
     """Make the edits one by one; what cannot be written is told, and keeps nothing else back.
 
     Raises ``PlanMissing`` where the file is gone.
     """
-    written: list[Verification] = []
+    written: list[TaskVerification] = []
     notices: list[Notice] = []
     for one in verifications:
         try:
@@ -43,7 +43,7 @@ def close_in_file(
     return Written(text=source.read(), verifications=tuple(written), notices=tuple(notices))
 
 
-def _changed(source: PlanSource, one: Verification, change: Change, data: bytes) -> bytes:
+def _changed(source: PlanSource, one: TaskVerification, change: Change, data: bytes) -> bytes:
     """The file with one task's edit made.
 
     Ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.

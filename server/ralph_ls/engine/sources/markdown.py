@@ -16,17 +16,21 @@ from types import MappingProxyType
 from ralph_ls.core.loop.effects import LaunchAgent, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
-from ralph_ls.core.plan.closing import markdown as closing
-from ralph_ls.core.plan.closing.checks import Closing, Verification, checks_of, commands_of
-from ralph_ls.core.plan.comparing.guard import Powers, check
-from ralph_ls.core.plan.comparing.pairing import is_unfinished, told_as_finished
-from ralph_ls.core.plan.comparing.reopening import excerpt
-from ralph_ls.core.plan.follow import follow
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.model import Parsed, Plan
-from ralph_ls.core.plan.skeleton import fix_plan_skeleton
-from ralph_ls.core.plan.specs import FOLDER, Spec, check_specs, without_tasks
-from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
+from ralph_ls.core.plan.diff.pairing import is_unfinished, told_as_finished
+from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.queries import renamed_tasks
+from ralph_ls.core.plan.specs import FOLDER, Spec, check_specs, fix_plan_skeleton, unplanned_specs
+from ralph_ls.core.plan.verification import markdown_evidence as closing
+from ralph_ls.core.plan.verification.criterion_checks import (
+    TaskClosing,
+    TaskVerification,
+    checks_of,
+    runnable_commands,
+)
 from ralph_ls.engine.plan_texts import finished_logs, has_finished_tasks, has_text_to_plan_from
 from ralph_ls.engine.plans import (
     counts_view,
@@ -143,8 +147,8 @@ class MarkdownSource(PlanSource):
     def read(self) -> str:
         return read_plan_text(self.root, self.path, may_be_missing=self._is_written_by_agent)
 
-    def _parse(self, text: str) -> Parsed:
-        return parse(text, optional_sections=self.config.optional_sections)
+    def _parse(self, text: str) -> ParsedPlan:
+        return parse_markdown(text, optional_sections=self.config.optional_sections)
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         return counts_view(self.plan(text, task=task), text, self.config)
@@ -190,7 +194,7 @@ class MarkdownSource(PlanSource):
         if before == after:
             return dict(earlier)
         plan = self.parse(after).plan
-        names = follow(self.parse(before).plan, plan)
+        names = renamed_tasks(self.parse(before).plan, plan)
         known = plan.some(ids=names)
         now = {names[task.id]: TaskRef(id=task.id, title=task.title) for task in known}
         return {was: now.pop(task.id, task) for was, task in earlier.items()} | now
@@ -216,23 +220,23 @@ class MarkdownSource(PlanSource):
         if is_open or not is_due:
             return ()
         logs = finished_logs(self.root, self.config)
-        names = without_tasks(specs, plan, text, *logs)
+        names = unplanned_specs(specs, plan, text, *logs)
         names = tuple(name for name in names if is_written(self.root, name))
         self._is_unplanned_told = bool(names)
         return (unplanned_notice(names),) if names else ()
 
-    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
         del before
-        return closing.closings(self.parse(after).plan, done, on_path=self.on_path)
+        return closing.markdown_closings(self.parse(after).plan, done, on_path=self.on_path)
 
     def commands(self, text: str) -> tuple[str, ...]:
         criteria = [one for task in self.parse(text).plan.tasks for one in task.criteria]
-        return commands_of(checks_of(criteria, on_path=self.on_path))
+        return runnable_commands(checks_of(criteria, on_path=self.on_path))
 
-    def close(self, verifications: Sequence[Verification], before: str) -> Written:
-        def change(text: str, task_id: str, one: Verification) -> str:
+    def close(self, verifications: Sequence[TaskVerification], before: str) -> Written:
+        def change(text: str, task_id: str, one: TaskVerification) -> str:
             named = replace(one, task=TaskRef(id=task_id, title=one.task.title))
-            return closing.write_verification(text, named, before=before)
+            return closing.write_markdown_verification(text, named, before=before)
 
         return close_in_file(self, verifications, change)
 
@@ -245,37 +249,44 @@ class MarkdownSource(PlanSource):
         # To plan anew is what a person has ordered with ``--mode plan`` and ``ralph replan``.
         is_ordered = self.config.mode is FirstMode.PLAN
         is_free = seen.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
-        powers = Powers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
-        plans = [parse(text).plan for text in (before, after)]
+        powers = PlanPowers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
+        plans = [parse_markdown(text).plan for text in (before, after)]
         own = None if seen.task is None or not seen.has_evidence else seen.task.id
-        done = check(
+        done = guard_plan(
             plans[0], before, plans[1], after, powers=powers, finished=seen.finished, own=own
         )
         offences = tuple(
             Offence(
                 what=one.what,
-                task=TaskRef(id=one.task.id, title=make_sayable(one.task.title)),
+                task=TaskRef(id=one.task.id, title=escape_surrogates(one.task.title)),
                 text=one.text,
             )
             for one in done.violations
         )
         removed = ""
         if seen.task is not None and done.told_otherwise:
-            removed = make_sayable(excerpt(plans[0], before, seen.task.id))
+            removed = escape_surrogates(task_excerpt(plans[0], before, seen.task.id))
         notices = _told_otherwise(seen.task, done.told_otherwise, removed)
         return Guarded(text=done.text, offences=offences, notices=notices)
 
     def held(
         self, start: str, committed: str, tree: str, finished: str
     ) -> Mapping[tuple[str, str], str]:
-        before = parse(start).plan
+        before = parse_markdown(start).plan
         found = [
-            check(before, start, parse(text).plan, text, powers=Powers(), finished=finished)
+            guard_plan(
+                before,
+                start,
+                parse_markdown(text).plan,
+                text,
+                powers=PlanPowers(),
+                finished=finished,
+            )
             for text in (committed, tree)
         ]
         accepted = {(one.what, one.task.id) for one in found[1].violations}
         return {
-            (one.what.value, one.task.id): f"{one.what.value}: {make_sayable(one.task.title)}"
+            (one.what.value, one.task.id): f"{one.what.value}: {escape_surrogates(one.task.title)}"
             for one in found[0].violations
             if (one.what, one.task.id) not in accepted
         }
@@ -320,8 +331,8 @@ def _told_otherwise(task: TaskRef | None, entry: str, removed: str) -> tuple[Not
     if task is None or not entry:
         return ()
     message = (
-        f"{make_sayable(task.title)} left the plan and is taken as finished, for this is new among "
-        f"what is done: {make_sayable(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the plan "
+        f"{escape_surrogates(task.title)} left the plan and is taken as finished, for this is new among "
+        f"what is done: {escape_surrogates(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the plan "
         "again, or use the editor's action"
     )
     known = RemovedTask(task=task, text=removed)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.effects import SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
-from ralph_ls.core.plan.model import Parsed, Plan
+from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.sources.source import NOBODY, Guarded, PlanFound, PlanSource, Watched
@@ -88,9 +88,9 @@ class RequestSource(PlanSource):
             raise PlanMissing(f"the request {self.path} was never read; start a run: ralph run")
         return self._request
 
-    def _parse(self, text: str) -> Parsed:
+    def _parse(self, text: str) -> ParsedPlan:
         del text
-        return Parsed(plan=Plan(tasks=()))
+        return ParsedPlan(plan=Plan(tasks=()))
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         del text, task

@@ -17,9 +17,9 @@ from types import MappingProxyType
 
 from ralph_ls.core.loop.effects import LaunchAgent, NoteSetAside, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
-from ralph_ls.core.plan.closing.checks import Closing, Verification
-from ralph_ls.core.plan.model import Parsed, Plan
-from ralph_ls.core.plan.select import newly_done
+from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.queries import newly_done
+from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVerification
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
@@ -117,7 +117,7 @@ class Written:
     """A plan in which it stands what came of the checks of closed tasks."""
 
     text: str
-    verifications: tuple[Verification, ...] = ()
+    verifications: tuple[TaskVerification, ...] = ()
     """The same, with those ``reopened`` whose task is open again in the plan."""
     notices: tuple[Notice, ...] = ()
 
@@ -133,7 +133,7 @@ class PlanSource(ABC):
         self.path = path
         """As ``PlanFound.path``."""
         self.environment = environment
-        self._readings: dict[str, Parsed] = {}
+        self._readings: dict[str, ParsedPlan] = {}
 
     @property
     def on_path(self) -> Container[str]:
@@ -223,7 +223,7 @@ class PlanSource(ABC):
     def read(self) -> str:
         """The plan's text; raises ``PlanMissing`` where it is gone or cannot be read."""
 
-    def parse(self, text: str) -> Parsed:
+    def parse(self, text: str) -> ParsedPlan:
         """The whole plan; a text that was parsed before is not parsed again."""
         known = self._readings.get(text)
         if known is None:
@@ -233,7 +233,7 @@ class PlanSource(ABC):
         return known
 
     @abstractmethod
-    def _parse(self, text: str) -> Parsed: ...
+    def _parse(self, text: str) -> ParsedPlan: ...
 
     def plan(self, text: str, *, task: str | None = None) -> Plan:
         """The plan as this run sees it: with a task that alone is to be done, it is all there is,
@@ -326,7 +326,7 @@ class PlanSource(ABC):
         del text, tell_changes
         return ()
 
-    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
         """What is to be run for tasks that an iteration closed.
 
         ``done`` are those that it finished, or moved in their review.
@@ -339,7 +339,7 @@ class PlanSource(ABC):
         del text
         return ()
 
-    def close(self, verifications: Sequence[Verification], before: str) -> Written:
+    def close(self, verifications: Sequence[TaskVerification], before: str) -> Written:
         """Write what came of the checks of closed tasks into the plan; it is our own edit.
 
         A task that was refuted is open again, in the plan's own form. ``before`` is the plan from

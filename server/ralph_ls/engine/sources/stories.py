@@ -18,17 +18,28 @@ from pydantic import JsonValue
 from ralph_ls.core.loop.effects import LaunchAgent, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.closing import stories as closing
-from ralph_ls.core.plan.closing.checks import Closing, Verification
-from ralph_ls.core.plan.model import Parsed, Task
-from ralph_ls.core.plan.stories import choosing, edits, guard
-from ralph_ls.core.plan.stories.held import held
-from ralph_ls.core.plan.stories.model import ReviewStatus, Stories
-from ralph_ls.core.plan.stories.moves import IllegalMove, MoveCode, Rules, check_moves, moved
-from ralph_ls.core.plan.stories.reading import StoriesRead, is_unusable, why_unusable
-from ralph_ls.core.plan.stories.showing import parse
-from ralph_ls.core.plan.tags import traits_of
-from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.core.plan.formats.stories import edits, guard, tasks
+from ralph_ls.core.plan.formats.stories import evidence as closing
+from ralph_ls.core.plan.formats.stories.guard import held
+from ralph_ls.core.plan.formats.stories.review_cycle import (
+    IllegalMove,
+    MoveCode,
+    ReviewRules,
+    check_moves,
+    moved_reviews,
+)
+from ralph_ls.core.plan.formats.stories.story_file import (
+    ParsedStories,
+    ReviewStatus,
+    StoryFile,
+    is_unusable,
+    unusable_reason,
+)
+from ralph_ls.core.plan.formats.stories.tasks import parse_stories
+from ralph_ls.core.plan.model import ParsedPlan, Task
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.queries import traits_of
+from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVerification
 from ralph_ls.engine.plans import (
     SHOWN_TASKS,
     counts_view,
@@ -111,10 +122,12 @@ class StoriesSource(PlanSource):
         """Before planning, open what is in review or being fixed."""
         if settings.config.mode is not FirstMode.PLAN or resume or not found.text.strip():
             return []
-        opened: list[edits.Opened] = []
+        opened: list[edits.StoriesReset] = []
 
         def open_all(data: bytes) -> bytes:
-            opened.append(edits.reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
+            opened.append(
+                edits.reset_stories_in_progress(data.decode("utf-8", errors="surrogateescape"))
+            )
             return opened[-1].text.encode("utf-8", errors="surrogateescape")
 
         edit_plan(self.root, self.path, open_all, "set the reviewStatus of all stories to null")
@@ -128,7 +141,7 @@ class StoriesSource(PlanSource):
         return (f"/{ACTIVE_FILE}",)
 
     def mode_word(self, mode: Mode) -> str:
-        return choosing.mode_word(mode)
+        return tasks.mode_word(mode)
 
     def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
         """Say in the work tree that an iteration runs, for the agent's stop hook (R §2)."""
@@ -160,7 +173,7 @@ class StoriesSource(PlanSource):
         """The file's text; raises ``PlanUnusable`` where it is none of stories."""
         may_be_missing = self.config.mode is FirstMode.PLAN
         text = read_plan_text(self.root, self.path, may_be_missing=may_be_missing)
-        wrong = why_unusable(self._read(text))
+        wrong = unusable_reason(self._read(text))
         if wrong is not None and not (may_be_missing and not text.strip()):
             line = text.count("\n", 0, wrong.start) + 1
             raise PlanUnusable(
@@ -169,8 +182,8 @@ class StoriesSource(PlanSource):
             )
         return text
 
-    def _parse(self, text: str) -> Parsed:
-        return parse(text, skip_review=self.config.skip_review)
+    def _parse(self, text: str) -> ParsedPlan:
+        return parse_stories(text, skip_review=self.config.skip_review)
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         return counts_view(self.plan(text, task=task), text, self.config)
@@ -184,7 +197,7 @@ class StoriesSource(PlanSource):
         skipped: Collection[str] = (),
     ) -> PlanFacts:
         stories, plan = self._read(text).stories, self.plan(text, task=task)
-        chosen = choosing.choose(
+        chosen = tasks.choose_story(
             stories,
             skip_review=self.config.skip_review,
             left_out={*set_aside, *skipped},
@@ -193,7 +206,7 @@ class StoriesSource(PlanSource):
         by_id = {one.id: one for one in self.parse(text).plan.tasks}
         needs: dict[str, tuple[Task, ...]] = {
             story: tuple(by_id[name] for name in names)
-            for story, names in choosing.waits_for(stories).items()
+            for story, names in tasks.waits_for(stories).items()
         }
         open_tasks = [one for one in plan.tasks if one.state is not TaskState.DONE]
         return PlanFacts(
@@ -225,7 +238,7 @@ class StoriesSource(PlanSource):
         if self.config.skip_review:
             return Finished(tasks=done)
         return Finished(
-            tasks=done, moved=moved(self._read(before).stories, self._read(after).stories)
+            tasks=done, moved=moved_reviews(self._read(before).stories, self._read(after).stories)
         )
 
     def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
@@ -253,7 +266,7 @@ class StoriesSource(PlanSource):
             text = data.decode("utf-8", errors="surrogateescape")
             if order.task.id not in self._read(text).stories.by_id():
                 return data
-            edited = edits.add_note(text, order.task.id, note)
+            edited = edits.append_story_note(text, order.task.id, note)
             return edited.encode("utf-8", errors="surrogateescape")
 
         _, edited = edit_plan(
@@ -261,19 +274,19 @@ class StoriesSource(PlanSource):
         )
         return edited.decode("utf-8", errors="replace")
 
-    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[Closing, ...]:
-        return closing.closings(before, after, done, on_path=self.on_path)
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
+        return closing.story_closings(before, after, done, on_path=self.on_path)
 
     def commands(self, text: str) -> tuple[str, ...]:
-        return closing.commands(text, on_path=self.on_path)
+        return closing.story_commands(text, on_path=self.on_path)
 
-    def close(self, verifications: Sequence[Verification], before: str) -> Written:
+    def close(self, verifications: Sequence[TaskVerification], before: str) -> Written:
         del before
 
-        def change(text: str, story_id: str, one: Verification) -> str:
+        def change(text: str, story_id: str, one: TaskVerification) -> str:
             named = replace(one, task=TaskRef(id=story_id, title=one.task.title))
             skip_review = self.config.skip_review
-            return closing.write_verification(text, named, skip_review=skip_review)
+            return closing.write_story_verification(text, named, skip_review=skip_review)
 
         return close_in_file(self, verifications, change)
 
@@ -285,11 +298,11 @@ class StoriesSource(PlanSource):
         return _notices([move for move in found if move.is_omission])
 
     def guarded(self, before: str, after: str, seen: Watched) -> Guarded:
-        done = guard.check(before, after, self._rules(seen))
+        done = guard.guard_stories(before, after, self._rules(seen))
         if done.broken:
             first = done.broken[0]
             line = after.count("\n", 0, first.start) + 1
-            message = make_sayable(
+            message = escape_surrogates(
                 f"the agent broke {self.path}, which was put back whole: line {line}: "
                 f"{first.message} ({first.code})"
             )
@@ -312,8 +325,8 @@ class StoriesSource(PlanSource):
         del finished
         return held(*(self._read(text) for text in (start, committed, tree)))
 
-    def _rules(self, seen: Watched) -> Rules:
-        return Rules(
+    def _rules(self, seen: Watched) -> ReviewRules:
+        return ReviewRules(
             mode=seen.mode,
             skip_review=self.config.skip_review,
             review_cap=self.config.review_cap,
@@ -323,9 +336,9 @@ class StoriesSource(PlanSource):
             theirs=frozenset((story, name) for name, story in seen.decided),
         )
 
-    def _read(self, text: str) -> StoriesRead:
+    def _read(self, text: str) -> ParsedStories:
         known = self.parse(text).source
-        assert isinstance(known, StoriesRead)  # noqa: S101 - ``_parse`` puts nothing else there
+        assert isinstance(known, ParsedStories)  # noqa: S101 - ``_parse`` puts nothing else there
         return known
 
 
@@ -353,7 +366,7 @@ _KINDS: Mapping[MoveCode, Forbidden] = {
 """What is not here is a move against the cycle."""
 
 
-def _offence(move: IllegalMove, was: Stories, now: Stories) -> Offence:
+def _offence(move: IllegalMove, was: StoryFile, now: StoryFile) -> Offence:
     story = was.by_id().get(move.story) or now.by_id().get(move.story)
     agents = now.by_id().get(move.story)
     members = {} if agents is None else agents.fields
@@ -361,9 +374,9 @@ def _offence(move: IllegalMove, was: Stories, now: Stories) -> Offence:
     fields = [now.text[one.start : one.node.end] for one in found]
     return Offence(
         what=_KINDS.get(move.code, Forbidden.REVIEW),
-        task=None if story is None else TaskRef(id=story.id, title=make_sayable(story.title)),
+        task=None if story is None else TaskRef(id=story.id, title=escape_surrogates(story.title)),
         text=f"{move.story}: {', '.join(fields)}" if fields else "",
-        why=make_sayable(move.message),
+        why=escape_surrogates(move.message),
     )
 
 
@@ -371,7 +384,7 @@ def _notices(found: Collection[IllegalMove]) -> tuple[Notice, ...]:
     """Why, one notice for each code: the first moves of it, and how many more there are."""
     notices: list[Notice] = []
     for code in dict.fromkeys(move.code for move in found):
-        same = [make_sayable(move.message) for move in found if move.code is code]
+        same = [escape_surrogates(move.message) for move in found if move.code is code]
         more = [f"and {len(same) - SHOWN_PROBLEMS} more"] if len(same) > SHOWN_PROBLEMS else []
         notices.append(Notice(code=code.value, message="; ".join([*same[:SHOWN_PROBLEMS], *more])))
     return tuple(notices)

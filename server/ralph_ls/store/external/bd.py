@@ -20,18 +20,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.plan.beads.answers import Answer, read_answer, read_error, read_object
-from ralph_ls.core.plan.beads.commands import (
-    Command,
-    claim,
-    is_done,
-    issue_of,
+from ralph_ls.core.plan.formats.beads.bd_output import (
+    BeadsOutput,
+    BeadsVersion,
+    keeps_close_reasons,
+    read_error,
+    read_object,
+    read_output,
+    read_version,
+)
+from ralph_ls.core.plan.formats.beads.commands import (
+    BeadsCommand,
+    claim_command,
+    commanded_issue,
+    is_in_effect,
     reason_in_notes,
     set_status,
 )
-from ralph_ls.core.plan.beads.issues import Issue, Oddity, Status, lacks_dependencies, read_issue
-from ralph_ls.core.plan.beads.snapshot import Snapshot, take_snapshot
-from ralph_ls.core.plan.beads.versions import Version, keeps_close_reasons, read_version
+from ralph_ls.core.plan.formats.beads.issues import (
+    BeadsIssue,
+    BeadsOddity,
+    IssueStatus,
+    lacks_dependencies,
+    read_issue,
+)
+from ralph_ls.core.plan.formats.beads.snapshot import BeadsSnapshot, take_snapshot
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
 from ralph_ls.store.external.git_command import without_git_redirections
 from ralph_ls.store.external.programs import find_trusted_program, run_program
@@ -57,7 +70,7 @@ class Bd:
     environment: Mapping[str, str]
     timeout_seconds: float = TIMEOUT_SECONDS
     supervisor: Supervisor = field(default_factory=Supervisor)
-    known: dict[str, Version | None] = field(default_factory=dict)
+    known: dict[str, BeadsVersion | None] = field(default_factory=dict)
     """What was asked once: its version."""
 
 
@@ -75,7 +88,7 @@ def find_bd(
     return Bd(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
 
 
-def version_of(bd: Bd) -> Version | None:
+def version_of(bd: Bd) -> BeadsVersion | None:
     """Which release it is; None where it does not say. It is asked once."""
     if "version" not in bd.known:
         printed = ""
@@ -94,9 +107,9 @@ def read_snapshot(
     bd: Bd,
     *,
     parent: str | None = None,
-    before: Snapshot | None = None,
+    before: BeadsSnapshot | None = None,
     whole: Iterable[str] = (),
-) -> Snapshot:
+) -> BeadsSnapshot:
     """All issues as they are now, with what ``bd ready`` offers.
 
     ``before`` is what was known: an issue of it that no list has is asked for by itself, since one
@@ -117,26 +130,26 @@ def read_statistics(bd: Bd) -> Mapping[str, int]:
     return {name: value for name, value in found.items() if type(value) is int}
 
 
-def claim_issue(bd: Bd, issue: Issue) -> Issue:
+def claim_issue(bd: Bd, issue: BeadsIssue) -> BeadsIssue:
     """Take an issue, where it is not in progress already; the issue as it is then.
 
     Raises ``IssuesRefused`` where somebody else has it. Old releases know no claim; there it is put
     in progress.
     """
-    if issue.status == Status.IN_PROGRESS:
+    if issue.status == IssueStatus.IN_PROGRESS:
         return issue
     try:
-        answer = _write(bd, claim(issue.id))
+        answer = _write(bd, claim_command(issue.id))
     except IssuesRefused as error:
         if _UNKNOWN_FLAG.search(str(error)) is None:
             raise
-        answer = _write(bd, set_status(issue.id, Status.IN_PROGRESS))
+        answer = _write(bd, set_status(issue.id, IssueStatus.IN_PROGRESS))
     names = (item.get("assignee") for item in answer.items if item.get("id") == issue.id)
     assignee = next((name for name in names if isinstance(name, str)), issue.assignee)
-    return replace(issue, status=Status.IN_PROGRESS, assignee=assignee)
+    return replace(issue, status=IssueStatus.IN_PROGRESS, assignee=assignee)
 
 
-def apply_commands(bd: Bd, commands: Iterable[Command]) -> None:
+def apply_commands(bd: Bd, commands: Iterable[BeadsCommand]) -> None:
     """Have ``bd`` do this, one after the other; raises ``IssuesRefused`` at the first it refuses.
 
     What went before stays done; who restores something reads again, and sees what is left.
@@ -164,7 +177,7 @@ _FINAL = re.compile(
 """Refusals that come again however often it is tried."""
 
 
-def _write(bd: Bd, command: Command) -> Answer:
+def _write(bd: Bd, command: BeadsCommand) -> BeadsOutput:
     """Have it do this, again where it fails and has not done it; raises ``IssuesRefused``."""
     for seconds in RETRY_AFTER_SECONDS:
         try:
@@ -172,8 +185,8 @@ def _write(bd: Bd, command: Command) -> Answer:
         except (IssuesRefused, IssuesMissing) as error:
             if _UNKNOWN_FLAG.search(str(error)) or bd.supervisor.wait(seconds):
                 raise
-            if is_done(command, _issue(bd, issue_of(command))):
-                return Answer()
+            if is_in_effect(command, _issue(bd, commanded_issue(command))):
+                return BeadsOutput()
             if _is_final(error) or _is_late(error):
                 raise
     return _do(bd, command)
@@ -190,7 +203,7 @@ def _is_late(error: IssuesRefused | IssuesMissing) -> bool:
     return isinstance(error.__cause__, subprocess.TimeoutExpired)
 
 
-def _issue(bd: Bd, issue_id: str) -> Issue | None:
+def _issue(bd: Bd, issue_id: str) -> BeadsIssue | None:
     """One issue as it is now; None where it is gone, or cannot be read."""
     with contextlib.suppress(IssuesRefused, IssuesMissing):
         for item in _one(bd, issue_id).values():
@@ -198,8 +211,8 @@ def _issue(bd: Bd, issue_id: str) -> Issue | None:
     return None
 
 
-def _do(bd: Bd, command: Command) -> Answer:
-    answer = read_answer(_ask(bd, command))
+def _do(bd: Bd, command: BeadsCommand) -> BeadsOutput:
+    answer = read_output(_ask(bd, command))
     is_silent = not any(item.get("id") for item in answer.items)
     if is_silent and command[0] in _ANSWERED_WITH_ISSUES:
         raise _refusal(bd, command, "it printed nothing about the issue")
@@ -207,8 +220,8 @@ def _do(bd: Bd, command: Command) -> Answer:
 
 
 def _read(
-    bd: Bd, parent: str | None, before: Snapshot | None, whole: Iterable[str] = ()
-) -> Snapshot:
+    bd: Bd, parent: str | None, before: BeadsSnapshot | None, whole: Iterable[str] = ()
+) -> BeadsSnapshot:
     listed, oddities = _lists(bd)
     found = {str(item.get("id")): item for item in listed}
     known = {} if before is None else before.by_id()
@@ -230,13 +243,13 @@ def _read(
     )
 
 
-def _is_unclear(item: Mapping[str, Any], was: Issue | None, *, has_parent: bool) -> bool:
+def _is_unclear(item: Mapping[str, Any], was: BeadsIssue | None, *, has_parent: bool) -> bool:
     """Whether a list leaves open what has to be known of an issue.
 
     Of one that is closed that is what it was part of, what it depended on, and why it was closed:
     without these it would look as if somebody had taken a dependency away.
     """
-    if item.get("status") != Status.CLOSED:
+    if item.get("status") != IssueStatus.CLOSED:
         return lacks_dependencies(item)
     if lacks_dependencies(item) and (has_parent or (was is not None and was.dependencies)):
         return True
@@ -246,13 +259,13 @@ def _is_unclear(item: Mapping[str, Any], was: Issue | None, *, has_parent: bool)
 def _with_reason(bd: Bd, item: Mapping[str, Any]) -> Mapping[str, Any]:
     """A closed issue of a release that keeps no reasons, with its notes in place of one."""
     notes = item.get("notes")
-    lacks = item.get("status") == Status.CLOSED and not item.get("close_reason")
+    lacks = item.get("status") == IssueStatus.CLOSED and not item.get("close_reason")
     if not lacks or not isinstance(notes, str) or has_close_reasons(bd):
         return item
     return {**item, "close_reason": reason_in_notes(notes), "reason_from_notes": True}
 
 
-def _lists(bd: Bd) -> tuple[list[Mapping[str, Any]], list[Oddity]]:
+def _lists(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]]:
     """All issues at once; releases that know no such list are asked for each status."""
     try:
         answer = _answer(bd, ("list", "--all", "--limit", "0"))
@@ -263,12 +276,12 @@ def _lists(bd: Bd) -> tuple[list[Mapping[str, Any]], list[Oddity]]:
     return list(answer.items), list(answer.oddities)
 
 
-def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[Oddity]]:
+def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]]:
     """The issues of each status; a list has no more than fifty where it is not told otherwise."""
     items: list[Mapping[str, Any]] = []
-    oddities: list[Oddity] = []
-    without_end: Command = ("--limit", "0")
-    for status in Status:
+    oddities: list[BeadsOddity] = []
+    without_end: BeadsCommand = ("--limit", "0")
+    for status in IssueStatus:
         command = ("list", "--status", str(status))
         try:
             try:
@@ -280,7 +293,7 @@ def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[Oddity]]:
                 answer = _answer(bd, command)
         except IssuesRefused as error:
             # Old releases know nothing that is put off.
-            if status is Status.DEFERRED and _INVALID_STATUS.search(str(error)):
+            if status is IssueStatus.DEFERRED and _INVALID_STATUS.search(str(error)):
                 continue
             raise
         items += answer.items
@@ -313,7 +326,7 @@ def _one(bd: Bd, issue_id: str) -> dict[str, Mapping[str, Any]]:
     return {str(item.get("id")): item for item in answer.items if item.get("id") == issue_id}
 
 
-def _answer(bd: Bd, command: Command) -> Answer:
+def _answer(bd: Bd, command: BeadsCommand) -> BeadsOutput:
     """What it answers; what is only read is asked for again where that fails."""
     for seconds in RETRY_AFTER_SECONDS:
         try:
@@ -324,14 +337,14 @@ def _answer(bd: Bd, command: Command) -> Answer:
     return _answer_once(bd, command)
 
 
-def _answer_once(bd: Bd, command: Command) -> Answer:
-    answer = read_answer(_ask(bd, command))
+def _answer_once(bd: Bd, command: BeadsCommand) -> BeadsOutput:
+    answer = read_output(_ask(bd, command))
     if answer.error is not None:
         raise _refusal(bd, command, answer.error)
     return answer
 
 
-def _ask(bd: Bd, command: Command) -> str:
+def _ask(bd: Bd, command: BeadsCommand) -> str:
     """What ``bd`` prints; raises ``IssuesRefused``, and ``IssuesMissing`` without a database."""
     try:
         code, stdout, stderr = run_program(
@@ -352,7 +365,7 @@ def _ask(bd: Bd, command: Command) -> str:
             f"{bd.program} cannot be run: {error.strerror or error}; see whether it works: "
             "bd version"
         ) from error
-    answer = read_answer(stdout) if code == 0 and command[0] in _ANSWERED_WITH_ISSUES else None
+    answer = read_output(stdout) if code == 0 and command[0] in _ANSWERED_WITH_ISSUES else None
     is_silent = answer is not None and not answer.items and bool(stderr.strip())
     if code == 0 and not is_silent:
         return stdout
@@ -365,7 +378,7 @@ def _ask(bd: Bd, command: Command) -> str:
     raise _refusal(bd, command, said or f"it ended with code {code}")
 
 
-def _refusal(bd: Bd, command: Command, said: str) -> IssuesRefused:
+def _refusal(bd: Bd, command: BeadsCommand, said: str) -> IssuesRefused:
     shown = " ".join(word if len(word) <= _SHOWN_WORD else "…" for word in command[:4])
     return IssuesRefused(f"bd {shown} failed in {bd.root}: {said}")
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.core.plan.request import Issue, read_issue
+from ralph_ls.core.plan.formats.request import GithubIssue, read_github_issue
 from ralph_ls.protocol.errors import RequestMissing
 from ralph_ls.protocol.plan import IssueReference
 from ralph_ls.store.external.git_command import without_git_redirections
@@ -54,7 +54,7 @@ def find_gh(
     return Gh(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
 
 
-def view_issue(gh: Gh, reference: IssueReference) -> Issue:
+def view_issue(gh: Gh, reference: IssueReference) -> GithubIssue:
     """The issue with all its comments; raises ``RequestMissing``, which says what to do."""
     words = ("issue", "view", str(reference.number), *_repository(reference))
     try:
@@ -77,7 +77,7 @@ def view_issue(gh: Gh, reference: IssueReference) -> Issue:
         ) from error
     if code != 0:
         raise RequestMissing(explain_failure(reference, code, stderr))
-    issue = read_issue(stdout)
+    issue = read_github_issue(stdout)
     if issue is None:
         raise RequestMissing(
             f"gh printed no issue when it was asked for {reference}; look what it says: "

@@ -28,11 +28,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.kinds import PlanKind, kind_of_file
-from ralph_ls.core.plan.limits import LARGEST_PLAN, why_text_too_large, why_too_large
-from ralph_ls.core.plan.markdown import parse
-from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.titles import make_sayable
+from ralph_ls.core.plan.model import (
+    LARGEST_PLAN,
+    PlanKind,
+    Task,
+    kind_of_file,
+    size_limit_error,
+    text_limit_error,
+)
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.config import Config, OptionalTasks
 from ralph_ls.protocol.errors import (
@@ -175,7 +180,7 @@ def read_plan_file(path: Path) -> bytes | None:
         data = read_regular(path, LARGEST_PLAN)
     except StateUnusable as error:
         raise PlanUnusable(f"the plan {error.message}") from error
-    why = None if data is None else why_too_large(len(data), data.count(b"\n"))
+    why = None if data is None else size_limit_error(len(data), data.count(b"\n"))
     if why is not None:
         raise PlanUnusable(f"the plan {path} is {why}; make it smaller, or remove it")
     return data
@@ -254,12 +259,12 @@ def record_edit(
 
     ``kind`` is what it is written in where its name does not say so.
     """
-    from ralph_ls.core.plan.orders import effects_of
+    from ralph_ls.core.plan.formats.dispatch import edit_effects
 
     ticked: tuple[str, ...] = ()
     decided: tuple[tuple[str, str], ...] = ()
-    if why_text_too_large(before) is None and why_text_too_large(after) is None:
-        ticked, decided = effects_of(kind_of_file(path, kind), before, after)
+    if text_limit_error(before) is None and text_limit_error(after) is None:
+        ticked, decided = edit_effects(kind_of_file(path, kind), before, after)
     saved = UserSave(
         at=at,
         path=path,
@@ -272,7 +277,7 @@ def record_edit(
 
 
 if TYPE_CHECKING:
-    from ralph_ls.core.plan.beads.snapshot import Snapshot
+    from ralph_ls.core.plan.formats.beads.snapshot import BeadsSnapshot
 
 
 BD = "bd"
@@ -318,9 +323,9 @@ def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
         text = read_plan(Path(state.workspace), state.plan).decode("utf-8", errors="replace")
     except RalphError:
         return ()
-    plan = parse(text, optional_sections=config.optional_sections).plan
+    plan = parse_markdown(text, optional_sections=config.optional_sections).plan
     tasks = plan.some(states={TaskState.TODO, TaskState.IN_PROGRESS})
-    return tuple(make_sayable(task.title) for task in tasks if task.optional)
+    return tuple(escape_surrogates(task.title) for task in tasks if task.optional)
 
 
 def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = None) -> Task:
@@ -328,7 +333,7 @@ def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = 
 
     ``text`` is the plan's where it is known; otherwise it is read, which raises ``PlanMissing``.
     """
-    from ralph_ls.core.plan.parsing import parse_plan
+    from ralph_ls.core.plan.formats.dispatch import parse_plan
 
     known = text_of_plan(root, place) if text is None else text
     found = parse_plan(known, place.kind).plan.find(task)
@@ -343,13 +348,13 @@ def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = 
 def text_of_plan(root: Path, place: PlanLocation) -> str:
     """The plan's text as it is now; raises ``PlanMissing``."""
     if place.kind is PlanKind.BEADS:
-        from ralph_ls.core.plan.beads.snapshot import to_text
+        from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
 
-        return to_text(issues_of(root, place))
+        return snapshot_to_text(issues_of(root, place))
     return read_plan(root, place.path).decode("utf-8", errors="replace")
 
 
-def issues_of(root: Path, place: PlanLocation) -> Snapshot:
+def issues_of(root: Path, place: PlanLocation) -> BeadsSnapshot:
     """What ``bd`` says; raises ``IssuesMissing``."""
     from ralph_ls.store.external.bd import find_bd, read_snapshot
 

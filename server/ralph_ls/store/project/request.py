@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ralph_ls.core.plan.request import put_together, title_of
+from ralph_ls.core.plan.formats.request import render_issue, request_title
 from ralph_ls.core.redaction.redactor import Redactor, secrets_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError, RequestMissing, StateUnusable
@@ -137,12 +137,12 @@ def _of_text(data: bytes, kind: RequestKind, source: str) -> Request:
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not text:
         raise RequestMissing(f"the request in {source} is empty; write what is wanted there")
-    return Request(kind=kind, title=title_of(text), source=source, text=text)
+    return Request(kind=kind, title=request_title(text), source=source, text=text)
 
 
 def _of_github(root: Path, reference: IssueReference, environment: Mapping[str, str]) -> Request:
     issue = view_issue(find_gh(root, environment), reference)
-    told = put_together(issue, limit=LARGEST_REQUEST)
+    told = render_issue(issue, limit=LARGEST_REQUEST)
     known = read_reference(issue.url) or reference
     return Request(
         kind=RequestKind.GITHUB,

@@ -29,7 +29,7 @@ from pydantic import Field, ValidationError
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.agent_choice import other_agents
-from ralph_ls.core.plan.kinds import PlanKind
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NotAllowed

@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from ralph_ls.core.plan.stories.verdict import read_active
+from ralph_ls.core.plan.formats.stories.stop_verdict import read_active
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.hook_socket import LONGEST_ANSWER, STOP_STATE

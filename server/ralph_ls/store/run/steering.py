@@ -18,10 +18,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from ralph_ls.core.plan.editing.by_person import words_of
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.orders import change_of, exact, reset_for_retry
+from ralph_ls.core.plan.edit.user_edits import describe_user_edit
+from ralph_ls.core.plan.formats.dispatch import byte_exact_edit, plan_edit, retry_edit
+from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.protocol.errors import NoEngine, StateUnusable, UsageError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
@@ -239,7 +238,7 @@ def reset_task(hands: CommandContext, task: str, *, plan: PlanLocation) -> Comma
     if plan.kind is PlanKind.BEADS:
         return _reset_issue(hands, task, plan)
     known = find_task(hands.worktree.root, plan, task)
-    change = exact(plan.kind, partial(reset_for_retry, plan.kind), task)
+    change = byte_exact_edit(plan.kind, partial(retry_edit, plan.kind), task)
     edit_as_user(
         hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
     )
@@ -282,8 +281,8 @@ def edit_task(
     before: str | None = None,
 ) -> CommandOutcome:
     """Edit a task in the plan's file; raises ``RalphError`` where that cannot be done."""
-    make = partial(change_of, plan.kind, edit, reason=reason, before=before)
-    change = exact(plan.kind, make, task)
+    make = partial(plan_edit, plan.kind, edit, reason=reason, before=before)
+    change = byte_exact_edit(plan.kind, make, task)
     known = find_task(hands.worktree.root, plan, task)
     changed = edit_as_user(
         hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
@@ -297,7 +296,7 @@ def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str
     name = repr(title[:SHOWN_TITLE])
     if not changed:
         return f"the task {name} stands in {plan} as you want it already"
-    return f"the task {name} {words_of(edit)} in {plan}"
+    return f"the task {name} {describe_user_edit(edit)} in {plan}"
 
 
 def _task_of_run(hands: CommandContext, found: FoundRun, task: str) -> Task:
@@ -315,14 +314,14 @@ _NOWHERE: Mapping[str, str] = {}
 
 def _reset_issue(hands: CommandContext, task: str, plan: PlanLocation) -> CommandOutcome:
     """The same for an issue, which ``bd`` opens."""
-    from ralph_ls.core.plan.beads import commands
+    from ralph_ls.core.plan.formats.beads import commands
     from ralph_ls.store.external.bd import apply_commands, find_bd
 
     root = hands.worktree.root
     issue = issues_of(root, plan).by_id().get(task)
     if issue is None:
         raise UsageError(f"bd has no issue {task!r}; see them all with: bd list")
-    apply_commands(find_bd(root, plan.environment), [commands.reset_for_retry(issue)])
+    apply_commands(find_bd(root, plan.environment), [commands.retry_command(issue)])
     return forget_attempts(hands, task, done=f"the issue {task} is open in bd")
 
 

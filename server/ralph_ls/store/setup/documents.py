@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import assert_never
 
 from ralph_ls.core.loop.profiles import SPEC, Profile
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.skeleton import spec_index_skeleton
-from ralph_ls.core.plan.specs import FOLDER, INDEX
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.plan.specs import FOLDER, INDEX, spec_index_skeleton
 from ralph_ls.core.setup.documents import (
     PROGRESS_NOTES,
     REQUEST_FILE,

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.beads.closing import check_closing
-from ralph_ls.core.plan.beads.issues import Issue
-from ralph_ls.core.plan.closing.beads import closings, commands_for
-from ralph_ls.core.plan.closing.checks import NOT_ALLOWED
+from ralph_ls.core.plan.formats.beads.evidence import (
+    check_close_reason,
+    closings,
+    verification_commands,
+)
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.verification.criterion_checks import NOT_ALLOWED
 from tests.unit.plan.closing.made import checked, verification
 
 CRITERIA = "- [ ] Unit tests pass (`npm test`)\n- [ ] It is fast\n- [ ] It is round"
 
 
-def issue(reason: str = "Done", criteria: str = CRITERIA) -> Issue:
-    return Issue(id="bd-1", title="Log in", status="closed", criteria=criteria, close_reason=reason)
+def issue(reason: str = "Done", criteria: str = CRITERIA) -> BeadsIssue:
+    return BeadsIssue(
+        id="bd-1", title="Log in", status="closed", criteria=criteria, close_reason=reason
+    )
 
 
 PASSED = verification("bd-1", checked("Unit tests pass (`npm test`)", "npm test"))
@@ -31,9 +36,9 @@ def test_a_claim_in_other_words_is_kept_where_it_cites_the_command() -> None:
     criteria = "- npm test auth.test.ts exits 0\n- It is round (make round)"
     claimed = "- [x] Unit tests pass (npm test auth.test.ts - exit 0)"
     seen = verification("bd-1", checked("It is round (make round)", "make round"))
-    (command,) = commands_for(issue(claimed, criteria), seen)
+    (command,) = verification_commands(issue(claimed, criteria), seen)
     assert command[3].splitlines()[1:] == [claimed, "- [x] It is round (make round - exit 0)"]
-    assert check_closing(issue(command[3], criteria)).is_verified
+    assert check_close_reason(issue(command[3], criteria)).is_verified
 
 
 def test_the_close_reason_says_what_was_seen_and_keeps_what_was_claimed() -> None:
@@ -41,7 +46,7 @@ def test_the_close_reason_says_what_was_seen_and_keeps_what_was_claimed() -> Non
         "Wrote the form\n\nAcceptance criteria verified:\n"
         "- [x] Unit tests pass (true - exit 0)\n- [x] It is fast (time x - exit 0)"
     )
-    (command,) = commands_for(issue(claimed), PASSED)
+    (command,) = verification_commands(issue(claimed), PASSED)
     assert command == (
         "close",
         "bd-1",
@@ -52,12 +57,12 @@ def test_the_close_reason_says_what_was_seen_and_keeps_what_was_claimed() -> Non
             "- [x] It is fast (time x - exit 0)"
         ),
     )
-    assert commands_for(issue(command[3]), PASSED) == ()
-    assert check_closing(issue(command[3])).missing == ("It is round",)
+    assert verification_commands(issue(command[3]), PASSED) == ()
+    assert check_close_reason(issue(command[3])).missing == ("It is round",)
 
 
 def test_one_that_was_refuted_is_in_progress_again() -> None:
-    (command,) = commands_for(issue(), FAILED)
+    (command,) = verification_commands(issue(), FAILED)
     assert command == (
         "update",
         "bd-1",
@@ -71,4 +76,4 @@ def test_one_that_was_refuted_is_in_progress_again() -> None:
 @pytest.mark.parametrize("reason", ["", "Done"])
 def test_one_that_was_not_run_is_left_alone(reason: str) -> None:
     seen = verification("bd-1", checked("It", "npm test", None, not_run=NOT_ALLOWED))
-    assert commands_for(issue(reason), seen) == ()
+    assert verification_commands(issue(reason), seen) == ()

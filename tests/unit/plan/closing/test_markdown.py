@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.closing.checks import NOT_ALLOWED, Checked
-from ralph_ls.core.plan.closing.markdown import closings, write_verification
-from ralph_ls.core.plan.markdown import parse
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.verification.criterion_checks import NOT_ALLOWED, CheckOutcome
+from ralph_ls.core.plan.verification.markdown_evidence import (
+    markdown_closings,
+    write_markdown_verification,
+)
 from ralph_ls.protocol.errors import RalphError
 from tests.unit.plan.closing.made import checked, verification
 
@@ -15,15 +18,15 @@ RAN = "Tests pass (make test - exit 0)"
 
 
 def test_what_is_run_for_the_tasks_that_became_done() -> None:
-    plan = parse(
+    plan = parse_markdown(
         "- [x] US-1: One\n  - Done when: `make test` passes\n"
         "- [x] US-2: Two\n  - Done when: it is fast\n"
         "- [x] US-3: Three\n  - Done when: `make three` passes\n"
     ).plan
-    (one,) = closings(plan, ["US-1", "US-2"])
+    (one,) = markdown_closings(plan, ["US-1", "US-2"])
     assert (one.task.id, one.task.title) == ("US-1", "One")
     assert [check.command for check in one.checks] == ["make test"]
-    assert closings(plan, []) == ()
+    assert markdown_closings(plan, []) == ()
 
 
 @pytest.mark.parametrize(
@@ -65,14 +68,14 @@ def test_what_is_run_for_the_tasks_that_became_done() -> None:
 )
 def test_what_was_verified_stands_at_the_criterion(before: str, after: str) -> None:
     seen = verification("US-1", checked(TESTS, "make test"))
-    assert write_verification(before, seen) == after
-    assert write_verification(after, seen) == after
+    assert write_markdown_verification(before, seen) == after
+    assert write_markdown_verification(after, seen) == after
 
 
 def test_a_command_in_its_midst_stays_there() -> None:
     before = "- [x] US-1: One\n  - Criteria:\n    - [ ] `make test` passes\n"
     seen = verification("US-1", checked("`make test` passes", "make test"))
-    assert write_verification(before, seen) == (
+    assert write_markdown_verification(before, seen) == (
         "- [x] US-1: One\n  - Criteria:\n    - [x] `make test` passes (make test - exit 0)\n"
     )
 
@@ -81,19 +84,19 @@ def test_a_remark_of_an_earlier_run_makes_room() -> None:
     before = "- [x] US-1: One\n  - Criteria:\n    - [x] Tests  pass (make test - exit 1)\n"
     seen = verification("US-1", checked("Tests pass (make test - exit 1)", "make test"))
     after = "- [x] US-1: One\n  - Criteria:\n    - [x] Tests pass (make test - exit 0)\n"
-    assert write_verification(before, seen) == after
+    assert write_markdown_verification(before, seen) == after
 
 
 def test_where_nothing_can_be_said_of_it_the_plan_stays() -> None:
     text = "| Task | Status |\n| --- | --- |\n| US-1: One | ✅ Done |\n"
     seen = verification("US-1", checked(TESTS, "make test"))
-    assert write_verification(text, seen) == text
+    assert write_markdown_verification(text, seen) == text
 
 
 def test_one_that_was_not_run_changes_nothing() -> None:
     text = "- [x] US-1: One\n  - Criteria:\n    - [ ] Tests pass (`make test`)\n"
     seen = verification("US-1", checked(TESTS, "make test", None, not_run=NOT_ALLOWED))
-    assert write_verification(text, seen) == text
+    assert write_markdown_verification(text, seen) == text
 
 
 FAILED = checked(TESTS, "make test", 1)
@@ -125,22 +128,22 @@ NOTE = "  - Verification failed: Tests pass (make test - exit 1)\n"
     ],
 )
 def test_a_task_that_was_refuted_is_open_with_a_note(
-    before: str, after: str, failed: Checked
+    before: str, after: str, failed: CheckOutcome
 ) -> None:
-    assert write_verification(before, verification("US-1", failed)) == after
+    assert write_markdown_verification(before, verification("US-1", failed)) == after
 
 
 def test_a_task_that_was_refuted_again_has_one_note() -> None:
-    once = write_verification("- [x] US-1: One\n", verification("US-1", FAILED))
+    once = write_markdown_verification("- [x] US-1: One\n", verification("US-1", FAILED))
     assert once == f"- [ ] US-1: One\n{NOTE}"
-    again = write_verification(once.replace("[ ]", "[x]"), verification("US-1", FAILED))
+    again = write_markdown_verification(once.replace("[ ]", "[x]"), verification("US-1", FAILED))
     assert again == once
 
 
 def test_one_that_was_moved_to_the_finished_ones_goes_back() -> None:
     before = "# Plan\n\n## Tasks\n\n- [ ] US-1: One\n- [ ] US-2: Two\n\n## Completed\n"
     closed = "# Plan\n\n## Tasks\n\n- [ ] US-2: Two\n\n## Completed\n\n- US-1: One\n"
-    text = write_verification(closed, verification("US-1", FAILED), before=before)
+    text = write_markdown_verification(closed, verification("US-1", FAILED), before=before)
     assert text == (
         f"# Plan\n\n## Tasks\n\n- [ ] US-2: Two\n- [ ] US-1: One\n{NOTE}\n## Completed\n\n"
     )
@@ -149,8 +152,8 @@ def test_one_that_was_moved_to_the_finished_ones_goes_back() -> None:
 def test_the_last_one_of_a_section_goes_back_too() -> None:
     before = "# Plan\n\n## Tasks\n\n- [ ] US-1: One\n\n## Completed\n"
     closed = "# Plan\n\n## Tasks\n\n## Completed\n\n- US-1: One\n"
-    text = write_verification(closed, verification("US-1", FAILED), before=before)
-    (task,) = parse(text).plan.tasks
+    text = write_markdown_verification(closed, verification("US-1", FAILED), before=before)
+    (task,) = parse_markdown(text).plan.tasks
     assert (task.state.value, task.section) == ("todo", "Tasks")
 
 
@@ -165,9 +168,11 @@ def test_the_last_one_of_a_section_goes_back_too() -> None:
 def test_one_that_has_no_place_to_go_back_to_is_refused(before: str) -> None:
     closed = "# Plan\n\n## Completed\n\n- US-1: One\n"
     with pytest.raises(RalphError):
-        write_verification(closed, verification("US-1", FAILED), before=before)
+        write_markdown_verification(closed, verification("US-1", FAILED), before=before)
 
 
 def test_a_task_that_is_gone_is_refused() -> None:
     with pytest.raises(RalphError, match="no task 'US-9'"):
-        write_verification("- [x] US-1: One\n", verification("US-9", checked(TESTS, "make test")))
+        write_markdown_verification(
+            "- [x] US-1: One\n", verification("US-9", checked(TESTS, "make test"))
+        )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ralph_ls.core.plan.stories.model import Stories
-from ralph_ls.core.plan.stories.reading import read
+from ralph_ls.core.plan.formats.stories.story_file import StoryFile, read_stories
 
 
 def story(story_id: str, **fields: object) -> dict[str, object]:
@@ -33,8 +32,8 @@ def text_of(*stories: Mapping[str, object], **head: object) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def stories_of(*stories: Mapping[str, object], **head: object) -> Stories:
-    return read(text_of(*stories, **head)).stories
+def stories_of(*stories: Mapping[str, object], **head: object) -> StoryFile:
+    return read_stories(text_of(*stories, **head)).stories
 
 
 WAITING: dict[str, object] = {"reviewStatus": "needs_review"}

@@ -6,24 +6,23 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.model import Parsed, Plan
-from ralph_ls.core.plan.parsing import check_plan, parse_plan
-from ralph_ls.core.plan.stories.checking import check
-from ralph_ls.core.plan.stories.moves import AT_CAP
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.formats.stories.evidence import check_stories
+from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from tests.unit.plan.stories.made import DONE, WAITING, stories_of, story, text_of
 
 PASSED = DONE | {"notes": "Seen"}
 
 
 def codes(**fields: Any) -> list[str]:
-    return [one.code.value for one in check(stories_of(story("A", **fields)))]
+    return [one.code.value for one in check_stories(stories_of(story("A", **fields)))]
 
 
 def test_a_vague_criterion_is_told_at_its_place() -> None:
     given = story("A", acceptanceCriteria=["`make test` passes", "It works  correctly", 7])
     stories = stories_of(given, story("B", acceptanceCriteria=["done"], **PASSED))
-    (one,) = check(stories)
+    (one,) = check_stories(stories)
     line = stories.text.splitlines()[one.place.line]
     assert line[one.place.start : one.place.end] == '"It works  correctly"'
     assert (one.code.value, one.task) == ("criteria-vague", "A")
@@ -38,7 +37,7 @@ def test_criteria_that_are_no_list_are_left_to_the_reader(criteria: object) -> N
 @pytest.mark.parametrize("criteria", [None, [], [" "]])
 def test_a_story_without_criteria_is_told(criteria: object) -> None:
     stories = stories_of(story("A", acceptanceCriteria=criteria))
-    (one,) = check(stories)
+    (one,) = check_stories(stories)
     assert (one.code.value, one.task) == ("criteria-missing", "A")
     assert stories.text.splitlines()[one.place.line].strip().startswith('"acceptanceCriteria"')
 
@@ -47,7 +46,7 @@ def test_what_is_missing_is_told_where_the_story_begins() -> None:
     given = story("A", **PASSED)
     del given["acceptanceCriteria"], given["notes"]
     stories = stories_of(given)
-    found = check(stories)
+    found = check_stories(stories)
     assert {one.code.value for one in found} == {"criteria-missing", "close-without-evidence"}
     places = {(one.place.line, one.place.end - one.place.start) for one in found}
     assert places == {(stories.text.splitlines().index("    {"), 1)}
@@ -70,7 +69,7 @@ def test_a_story_that_passes_without_a_word_is_told(notes: object) -> None:
 )
 def test_a_story_that_passes_and_whose_notes_say_otherwise_is_told(notes: str, words: str) -> None:
     stories = stories_of(story("A", **(PASSED | {"notes": notes})))
-    (one,) = check(stories)
+    (one,) = check_stories(stories)
     assert (one.code.value, one.task) == ("close-without-evidence", "A")
     assert words in one.message
     line = stories.text.splitlines()[one.place.line]
@@ -105,4 +104,4 @@ def test_it_is_one_of_the_checks_of_a_plan() -> None:
     parsed = parse_plan(text, PlanKind.STORIES)
     expected = check_plan(parsed, text, PlanKind.STORIES)
     assert [one.code.value for one in expected] == ["criteria-vague"]
-    assert check_plan(Parsed(plan=Plan()), text, PlanKind.STORIES) == expected
+    assert check_plan(ParsedPlan(plan=Plan()), text, PlanKind.STORIES) == expected

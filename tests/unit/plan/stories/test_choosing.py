@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.stories.choosing import choose, mode_named, mode_word, waits_for
+from ralph_ls.core.plan.formats.stories.tasks import choose_story, mode_named, mode_word, waits_for
 from ralph_ls.protocol.run.values import Mode
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, stories_of, story
 
@@ -43,7 +43,7 @@ Fields = dict[str, object]
 def test_mode_and_story_of_the_next_iteration(
     stories: list[Fields], mode: Mode, chosen: str | None
 ) -> None:
-    choice = choose(stories_of(*stories))
+    choice = choose_story(stories_of(*stories))
     assert (choice.mode, choice.story and choice.story.id) == (mode, chosen)
 
 
@@ -55,24 +55,24 @@ def test_without_reviews_every_iteration_implements() -> None:
             **RETURNED,
         ),
     )
-    choice = choose(stories, skip_review=True)
+    choice = choose_story(stories, skip_review=True)
     assert (choice.mode, choice.story and choice.story.id) == (Mode.BUILD, "B")
 
 
 def test_what_is_left_out_decides_nothing() -> None:
     stories = stories_of(story("A", **WAITING), story("B"))
-    choice = choose(stories, left_out={"A"})
+    choice = choose_story(stories, left_out={"A"})
     assert (choice.mode, choice.story and choice.story.id) == (Mode.BUILD, "B")
 
 
 def test_what_waits_for_a_story_that_is_left_out_is_not_taken() -> None:
     stories = stories_of(story("A"), story("B", dependsOn=["A"]))
-    assert choose(stories, left_out={"A"}).story is None
+    assert choose_story(stories, left_out={"A"}).story is None
 
 
 def test_a_run_for_one_story_takes_no_other() -> None:
     stories = stories_of(story("A", **WAITING), story("B"))
-    choice = choose(stories, only="B")
+    choice = choose_story(stories, only="B")
     assert (choice.mode, choice.story and choice.story.id) == (Mode.BUILD, "B")
 
 

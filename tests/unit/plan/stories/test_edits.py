@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.changes import changes_between
-from ralph_ls.core.plan.stories.edits import (
-    add_note,
+from ralph_ls.core.plan.diff.text_diff import text_changes
+from ralph_ls.core.plan.formats.stories.edits import (
+    append_story_note,
     pass_story,
-    reopen,
-    reset_in_progress,
+    reopen_story,
+    reset_stories_in_progress,
     reset_story,
     set_fields,
 )
@@ -30,7 +30,7 @@ ODD = (
 
 def test_one_value_changes_and_nothing_else() -> None:
     after = set_fields(ODD, "A", {"passes": True})
-    (change,) = changes_between(ODD, after)
+    (change,) = text_changes(ODD, after)
     assert ODD[: change.start] + change.text + ODD[change.end :] == after
     assert after == ODD.replace('"passes":false', '"passes":true')
 
@@ -92,16 +92,16 @@ def test_a_person_lets_a_story_pass(before: Fields, after: Fields) -> None:
 
 
 def test_a_story_is_opened_again() -> None:
-    assert reopen(text_of(story("A", **RETURNED)), "A") == text_of(story("A"))
+    assert reopen_story(text_of(story("A", **RETURNED)), "A") == text_of(story("A"))
     text = '[{"id": "A", "passes": true}]'
-    assert reopen(text, "A") == '[{"id": "A", "passes": false}]'
+    assert reopen_story(text, "A") == '[{"id": "A", "passes": false}]'
 
 
 def test_notes_grow_by_a_line_and_not_twice() -> None:
-    once = add_note(text_of(story("A", notes="first")), "A", "second")
+    once = append_story_note(text_of(story("A", notes="first")), "A", "second")
     assert once == text_of(story("A", notes="first\nsecond"))
-    assert add_note(once, "A", "second") == once
-    assert add_note('[{"id": "A"}]', "A", "n") == '[{"id": "A", "notes": "n"}]'
+    assert append_story_note(once, "A", "second") == once
+    assert append_story_note('[{"id": "A"}]', "A", "n") == '[{"id": "A", "notes": "n"}]'
 
 
 def test_a_story_is_reset_for_another_try() -> None:
@@ -112,7 +112,7 @@ def test_a_story_is_reset_for_another_try() -> None:
 
 def test_before_planning_what_is_in_progress_is_opened() -> None:
     text = text_of(story("A", **DONE), story("B", **WAITING), story("C", **RETURNED), story("D"))
-    opened = reset_in_progress(text)
+    opened = reset_stories_in_progress(text)
     note = "Reset for replanning"
     assert opened.titles == ("Story B", "Story C")
     assert opened.text == text_of(

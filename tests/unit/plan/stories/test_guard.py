@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.stories.guard import MOST_SMALL_EDITS, check
-from ralph_ls.core.plan.stories.json_text import DEEPEST
-from ralph_ls.core.plan.stories.moves import MoveCode, Rules, check_moves
-from ralph_ls.core.plan.stories.reading import read
+from ralph_ls.core.plan.formats.stories.guard import MOST_SMALL_EDITS, guard_stories
+from ralph_ls.core.plan.formats.stories.json_text import DEEPEST
+from ralph_ls.core.plan.formats.stories.review_cycle import MoveCode, ReviewRules, check_moves
+from ralph_ls.core.plan.formats.stories.story_file import read_stories
 from ralph_ls.protocol.run.values import Mode
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, story, text_of
 
 Fields = dict[str, Any]
-BUILD = Rules(mode=Mode.BUILD)
+BUILD = ReviewRules(mode=Mode.BUILD)
 
 
-def guarded(before: str, after: str, rules: Rules = BUILD) -> tuple[str, list[MoveCode]]:
-    outcome = check(before, after, rules)
+def guarded(before: str, after: str, rules: ReviewRules = BUILD) -> tuple[str, list[MoveCode]]:
+    outcome = guard_stories(before, after, rules)
     return outcome.text, [move.code for move in outcome.moves]
 
 
@@ -50,7 +50,7 @@ def test_fields_that_were_not_there_are_as_of_a_fresh_story() -> None:
 def test_fields_that_were_taken_away_come_back() -> None:
     before = text_of(story("A", **RETURNED))
     after = text_of({"id": "A", "title": "Story A", "acceptanceCriteria": ["A holds"]})
-    text, codes = guarded(before, after, Rules(mode=Mode.REVIEW_FIX))
+    text, codes = guarded(before, after, ReviewRules(mode=Mode.REVIEW_FIX))
     assert codes == [MoveCode.PRIORITY, MoveCode.REVIEW_FIX]
     (now,) = json.loads(text)["userStories"]
     assert now == {key: value for key, value in story("A", **RETURNED).items() if key in now}
@@ -122,7 +122,7 @@ def test_the_commands_that_verify_come_back() -> None:
 )  # fmt: skip
 def test_a_broken_file_is_put_back_whole(after: str) -> None:
     before = text_of(story("A"))
-    outcome = check(before, after, BUILD)
+    outcome = guard_stories(before, after, BUILD)
     assert (outcome.text, outcome.moves) == (before, ())
     assert outcome.broken
 
@@ -151,9 +151,9 @@ def test_a_file_that_was_broken_before_is_for_a_person_to_mend() -> None:
 
 def test_what_was_left_undone_is_told_and_changes_nothing() -> None:
     text = text_of(story("A", **WAITING))
-    assert guarded(text, text, Rules(mode=Mode.REVIEW)) == (text, [MoveCode.NONE_REVIEWED])
+    assert guarded(text, text, ReviewRules(mode=Mode.REVIEW)) == (text, [MoveCode.NONE_REVIEWED])
     fix = text_of(story("A", **RETURNED))
-    assert guarded(fix, fix, Rules(mode=Mode.REVIEW_FIX)) == (fix, [MoveCode.NONE_FIXED])
+    assert guarded(fix, fix, ReviewRules(mode=Mode.REVIEW_FIX)) == (fix, [MoveCode.NONE_FIXED])
 
 
 SOME = st.fixed_dictionaries(
@@ -196,11 +196,11 @@ def _text(file: Any) -> str:
 def test_nothing_illegal_is_left_after_guarding(
     before: Any, after: Any, mode: Mode, skips: bool, halts: bool, cap: int
 ) -> None:
-    rules = Rules(mode=mode, skip_review=skips, halts=halts, review_cap=cap)
+    rules = ReviewRules(mode=mode, skip_review=skips, halts=halts, review_cap=cap)
     was, now = _text(before), _text(after)
-    outcome = check(was, now, rules)
-    left = check_moves(read(was).stories, read(outcome.text).stories, rules)
+    outcome = guard_stories(was, now, rules)
+    left = check_moves(read_stories(was).stories, read_stories(outcome.text).stories, rules)
     assert [move for move in left if not move.is_omission] == []
-    assert check(was, outcome.text, rules).text == outcome.text
+    assert guard_stories(was, outcome.text, rules).text == outcome.text
     if not outcome.moves and not outcome.broken:
         assert outcome.text == now

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.stories.held import held
-from ralph_ls.core.plan.stories.reading import read
+from ralph_ls.core.plan.formats.stories.guard import held
+from ralph_ls.core.plan.formats.stories.story_file import read_stories
 from tests.unit.plan.stories.made import DONE, WAITING, story, text_of
 
 FRESH = text_of(story("a"), story("b"))
 
 
 def judged(committed: str, *, start: str = FRESH, tree: str = FRESH) -> list[str]:
-    return list(held(read(start), read(committed), read(tree)).values())
+    return list(held(read_stories(start), read_stories(committed), read_stories(tree)).values())
 
 
 @pytest.mark.parametrize(

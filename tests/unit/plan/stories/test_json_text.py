@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.stories.json_text import (
+from ralph_ls.core.plan.formats.stories.json_text import (
     DEEPEST,
     MOST_FAULTS,
     MOST_PARTS,
-    Node,
+    JsonNode,
     repeated_members,
-    scan,
+    scan_json,
     value_of,
 )
 
@@ -40,14 +40,14 @@ LIKE_JSON = st.lists(
 
 
 def read(text: str) -> object:
-    root = scan(text).root
+    root = scan_json(text).root
     assert root is not None
     return value_of(root)
 
 
 def told(text: str) -> list[tuple[str, str]]:
     """The faults: what stands there, and the message."""
-    return [(text[fault.start : fault.end], fault.message) for fault in scan(text).faults]
+    return [(text[fault.start : fault.end], fault.message) for fault in scan_json(text).faults]
 
 
 @given(JSON, st.sampled_from([None, 2, "\t"]), st.booleans())
@@ -55,7 +55,7 @@ def test_what_json_wrote_is_read_as_json_reads_it(
     value: Any, indent: int | str | None, is_ascii: bool
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=is_ascii)
-    assert scan(text).faults == ()
+    assert scan_json(text).faults == ()
     assert read(text) == json.loads(text)
 
 
@@ -67,10 +67,10 @@ def test_a_fault_is_found_exactly_where_json_refuses(text: str) -> None:
     try:
         value = json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse)
     except ValueError:
-        assert scan(text).faults
+        assert scan_json(text).faults
     else:
-        assert not scan(text).faults or text.startswith("[" * 101)
-        assert scan(text).faults or read(text) == value
+        assert not scan_json(text).faults or text.startswith("[" * 101)
+        assert scan_json(text).faults or read(text) == value
 
 
 def _refuse(word: str) -> None:
@@ -79,7 +79,7 @@ def _refuse(word: str) -> None:
 
 @given(LIKE_JSON)
 def test_places_are_inside_what_is_around_them(text: str) -> None:
-    def check(node: Node) -> None:
+    def check(node: JsonNode) -> None:
         assert 0 <= node.start <= node.end <= len(text)
         last = node.start
         for member in node.members or ():
@@ -92,7 +92,7 @@ def test_places_are_inside_what_is_around_them(text: str) -> None:
             check(item)
         assert last <= node.end
 
-    scanned = scan(text)
+    scanned = scan_json(text)
     if scanned.root is not None:
         check(scanned.root)
     assert all(0 <= fault.start < max(fault.end, 1) <= len(text) + 1 for fault in scanned.faults)
@@ -137,7 +137,7 @@ def test_places_are_inside_what_is_around_them(text: str) -> None:
 def test_what_is_no_json_is_told_and_the_rest_is_read(
     text: str, value: object, faults: list[tuple[str, str]]
 ) -> None:
-    root = scan(text).root
+    root = scan_json(text).root
     assert (None if root is None else value_of(root)) == value
     found = told(text)
     assert len(found) == len(faults), found
@@ -147,13 +147,13 @@ def test_what_is_no_json_is_told_and_the_rest_is_read(
 
 def test_what_is_far_too_deep_is_given_up_once() -> None:
     text = "[" * 5000
-    (fault,) = scan(text).faults
+    (fault,) = scan_json(text).faults
     assert fault.start == DEEPEST
     assert "levels" in fault.message
 
 
 def test_a_flood_of_faults_is_told_in_part() -> None:
-    assert len(scan("[" + "," * 10_000).faults) == MOST_FAULTS
+    assert len(scan_json("[" + "," * 10_000).faults) == MOST_FAULTS
 
 
 def test_a_mark_of_the_byte_order_is_passed_over() -> None:
@@ -166,7 +166,7 @@ def test_numbers_are_whole_or_not() -> None:
 
 
 def test_keys_that_come_again_are_found_at_any_depth() -> None:
-    root = scan('{"a": 1, "b": [{"c": 1, "c": 2}], "a": {"d": 1, "d": 2}}').root
+    root = scan_json('{"a": 1, "b": [{"c": 1, "c": 2}], "a": {"d": 1, "d": 2}}').root
     assert root is not None
     assert sorted((one.key, one.start) for one in repeated_members(root)) == [
         ("a", 1),
@@ -177,7 +177,7 @@ def test_keys_that_come_again_are_found_at_any_depth() -> None:
 
 @pytest.mark.parametrize("part", ["1,", ",", "/**/", '{"a":1},'])
 def test_more_parts_than_any_plan_has_are_not_read(part: str) -> None:
-    known = scan("[" + part * (MOST_PARTS + 1))
+    known = scan_json("[" + part * (MOST_PARTS + 1))
     told = [fault.message for fault in known.faults]
     assert told.count("there is more here than a plan of stories may hold") == 1
     assert known.root is not None

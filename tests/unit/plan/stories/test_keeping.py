@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.stories.keeping import keep
+from ralph_ls.core.plan.formats.stories.guard import accept_agent_story_edit
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.unit.plan.stories.made import DONE, story, text_of
 
@@ -22,15 +22,18 @@ NOW = text_of(story("US-1", notes="later", dependsOn=["US-2"]), story("US-2"))
 )
 def test_only_what_it_is_about_is_taken(what: Forbidden, fields: dict[str, object]) -> None:
     agents = text_of(story("US-1", **{"dependsOn": ["US-2"], **fields}), story("US-2"))
-    kept = keep(NOW, agents, what, "US-1")
+    kept = accept_agent_story_edit(NOW, agents, what, "US-1")
     wanted = {"notes": "later", "dependsOn": ["US-2"], **fields}
     assert kept.text == text_of(story("US-1", **wanted), story("US-2"))
 
 
 def test_a_story_that_was_dropped_goes() -> None:
-    kept = keep(NOW, "", Forbidden.DROPPED, "US-2")
+    kept = accept_agent_story_edit(NOW, "", Forbidden.DROPPED, "US-2")
     assert '"US-2"' not in kept.text.replace('"dependsOn": [\n        "US-2"\n      ]', "")
-    assert keep(text_of(story("US-1")), "", Forbidden.DROPPED, "US-1").text == text_of()
+    assert (
+        accept_agent_story_edit(text_of(story("US-1")), "", Forbidden.DROPPED, "US-1").text
+        == text_of()
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,9 +51,9 @@ def test_a_story_that_was_dropped_goes() -> None:
     ],
 )
 def test_what_cannot_be_says_why(what: Forbidden, agents: str, story_id: str, why: str) -> None:
-    assert why in keep(NOW, agents, what, story_id).refusal
+    assert why in accept_agent_story_edit(NOW, agents, what, story_id).refusal
 
 
 def test_a_field_that_neither_has_is_left_alone() -> None:
     short = '{"userStories": [{"id": "US-1", "title": "One"}]}'
-    assert keep(short, short, Forbidden.REVIEW, "US-1").text == short
+    assert accept_agent_story_edit(short, short, Forbidden.REVIEW, "US-1").text == short

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.kinds import PlanKind
-from ralph_ls.core.plan.orders import merge as merge_any
-from ralph_ls.core.plan.stories.merging import merge
+from ralph_ls.core.plan.formats.dispatch import merge_plans as merge_any
+from ralph_ls.core.plan.formats.stories.merge import merge_stories
+from ralph_ls.core.plan.model import PlanKind
 from tests.unit.plan.stories.made import DONE, WAITING, story, text_of
 
 BASE = text_of(story("US-1"), story("US-2"))
@@ -19,7 +19,7 @@ BASE = text_of(story("US-1"), story("US-2"))
 def test_what_only_one_changed_is_taken() -> None:
     mine = text_of(story("US-1", title="Other words"), story("US-2"))
     theirs = text_of(story("US-1", **WAITING), story("US-2"), story("US-3"), branchName="b")
-    merged = merge(BASE, mine, theirs)
+    merged = merge_stories(BASE, mine, theirs)
     both = story("US-1", title="Other words", **WAITING)
     assert json.loads(merged.text) == {
         "project": "Shop",
@@ -33,7 +33,7 @@ def test_what_only_one_changed_is_taken() -> None:
 def test_of_a_field_that_both_changed_mine_stays_and_the_notes_say_theirs() -> None:
     mine = text_of(story("US-1", priority=2), story("US-2"), project="Mine")
     theirs = text_of(story("US-1", priority=3), story("US-2"), project="Theirs")
-    merged = merge(BASE, mine, theirs)
+    merged = merge_stories(BASE, mine, theirs)
     said = json.loads(merged.text)
     assert said["project"] == "Mine"
     assert said["userStories"][0]["priority"] == 2
@@ -63,7 +63,7 @@ def test_of_a_field_that_both_changed_mine_stays_and_the_notes_say_theirs() -> N
 def test_a_story_that_one_removed_goes_unless_the_other_changed_it(
     mine: str, theirs: str, expected: list[str] | None
 ) -> None:
-    merged = json.loads(merge(BASE, mine, theirs).text)
+    merged = json.loads(merge_stories(BASE, mine, theirs).text)
     ids = [one["id"] for one in merged["userStories"]]
     assert ids == (["US-1", "US-2"] if expected is None else expected)
 
@@ -71,7 +71,7 @@ def test_a_story_that_one_removed_goes_unless_the_other_changed_it(
 def test_both_changed_it_alike() -> None:
     same = text_of(story("US-1", **DONE), story("US-2"), project="New")
     mine = text_of(story("US-1", **DONE), story("US-2", notes="n"), project="New")
-    merged = merge(BASE, mine, same)
+    merged = merge_stories(BASE, mine, same)
     assert merged.text == mine
     assert merged.conflicts == ()
 
@@ -79,7 +79,7 @@ def test_both_changed_it_alike() -> None:
 def test_both_brought_the_same_story_with_other_words() -> None:
     mine = text_of(story("US-1"), story("US-2"), story("US-3", title="Mine"))
     theirs = text_of(story("US-1"), story("US-2"), story("US-3", title="Theirs"))
-    merged = json.loads(merge(BASE, mine, theirs).text)
+    merged = json.loads(merge_stories(BASE, mine, theirs).text)
     assert merged["userStories"][2]["title"] == "Mine"
     assert "Theirs" in merged["userStories"][2]["notes"]
 
@@ -87,16 +87,16 @@ def test_both_brought_the_same_story_with_other_words() -> None:
 @pytest.mark.parametrize("text", ['{"userStories": [', "[]", "{}"])
 def test_what_is_no_file_of_stories_stays_as_it_is_typed(text: str) -> None:
     theirs = text_of(story("US-1", **DONE))
-    merged = merge(BASE, text, theirs)
+    merged = merge_stories(BASE, text, theirs)
     assert merged.text == text
     assert len(merged.conflicts) == 1
 
 
 def test_where_one_changed_nothing_the_other_is_taken() -> None:
     theirs = text_of(story("US-1", **DONE))
-    assert merge(BASE, BASE, theirs).text == theirs
-    assert merge(BASE, theirs, BASE).text == theirs
-    assert merge(BASE, theirs, theirs).text == theirs
+    assert merge_stories(BASE, BASE, theirs).text == theirs
+    assert merge_stories(BASE, theirs, BASE).text == theirs
+    assert merge_stories(BASE, theirs, theirs).text == theirs
 
 
 def test_other_plans_are_merged_by_their_lines() -> None:
@@ -120,6 +120,6 @@ STORY_TEXTS = st.lists(
 
 @given(STORY_TEXTS, STORY_TEXTS, STORY_TEXTS)
 def test_a_merge_is_always_a_file_of_stories(base: str, mine: str, theirs: str) -> None:
-    merged = json.loads(merge(base, mine, theirs).text)
+    merged = json.loads(merge_stories(base, mine, theirs).text)
     ids = [one["id"] for one in merged["userStories"]]
     assert len(ids) == len(set(ids))

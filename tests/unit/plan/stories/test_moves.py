@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.stories.model import REVIEW_FIELDS
-from ralph_ls.core.plan.stories.moves import (
+from ralph_ls.core.plan.formats.stories.review_cycle import (
     AT_CAP,
     IllegalMove,
     MoveCode,
-    Rules,
+    ReviewRules,
     check_moves,
-    moved,
+    moved_reviews,
 )
+from ralph_ls.core.plan.formats.stories.story_file import REVIEW_FIELDS
 from ralph_ls.protocol.run.values import Mode
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, stories_of, story
 
@@ -34,13 +34,13 @@ FIXED: Fields = {**WAITING, "reviewCount": 1, "reviewFeedback": ""}
 def judged(before: Fields, after: Fields, mode: Mode, **rules: Any) -> list[MoveCode]:
     """What is told of one story that became another."""
     was, now = stories_of(story("A", **before)), stories_of(story("A", **after))
-    return [move.code for move in check_moves(was, now, Rules(mode=mode, **rules))]
+    return [move.code for move in check_moves(was, now, ReviewRules(mode=mode, **rules))]
 
 
 def checked(
     before: list[Fields], after: list[Fields], mode: Mode = Mode.BUILD, **rules: Any
 ) -> tuple[IllegalMove, ...]:
-    return check_moves(stories_of(*before), stories_of(*after), Rules(mode=mode, **rules))
+    return check_moves(stories_of(*before), stories_of(*after), ReviewRules(mode=mode, **rules))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_new_story_comes_in_fresh(mode: Mode, fields: Fields) -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 def test_the_commands_that_verify_belong_to_people(mode: Mode) -> None:
     was, now = stories_of(story("A")), stories_of(story("A"), verifyCommands=["true"])
-    (move,) = check_moves(was, now, Rules(mode=mode))
+    (move,) = check_moves(was, now, ReviewRules(mode=mode))
     assert (move.code, move.fields) == (MoveCode.VERIFY, ("verifyCommands",))
 
 
@@ -292,4 +292,4 @@ def test_only_what_is_left_undone_is_an_omission() -> None:
 def test_stories_whose_review_changed_are_named() -> None:
     was = stories_of(story("A"), story("B"), story("C", **WAITING))
     now = stories_of(story("A"), story("B", notes="n"), story("C", **DONE), story("D"))
-    assert moved(was, now) == ("C",)
+    assert moved_reviews(was, now) == ("C",)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.stories.persons import (
-    change_of,
-    decided,
-    move,
-    note,
+from ralph_ls.core.plan.formats.stories.edits import (
+    move_story,
+    note_on_story,
     request_changes,
-    reset_for_retry,
+    retry_story,
+    story_edit,
+    user_decisions,
 )
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
@@ -48,12 +48,12 @@ def fields_of(text: str, story_id: str) -> dict[str, Any]:
 def test_a_story_is_moved_and_nothing_else_changes(
     story_id: str, before: str | None, expected: list[str]
 ) -> None:
-    moved = change_of(TaskEdit.MOVE, story_id, before=before)(THREE)
+    moved = story_edit(TaskEdit.MOVE, story_id, before=before)(THREE)
     assert ids_in(moved) == expected
     assert sorted(line.rstrip(",") for line in moved.splitlines()) == sorted(
         line.rstrip(",") for line in THREE.splitlines()
     )
-    assert move(moved, story_id=story_id, before=before) == moved
+    assert move_story(moved, story_id=story_id, before=before) == moved
     if ids_in(THREE) == expected:
         assert moved == THREE
 
@@ -61,18 +61,18 @@ def test_a_story_is_moved_and_nothing_else_changes(
 @pytest.mark.parametrize("edit", [TaskEdit.BLOCK, TaskEdit.UNBLOCK])
 def test_a_file_of_stories_has_no_word_for_blocked(edit: TaskEdit) -> None:
     with pytest.raises(RalphError, match="write what it waits for into its dependsOn"):
-        change_of(edit, "US-1")(THREE)
+        story_edit(edit, "US-1")(THREE)
     with pytest.raises(RalphError, match="no story 'US-9'"):
-        change_of(edit, "US-9")(THREE)
+        story_edit(edit, "US-9")(THREE)
 
 
 def test_a_reset_opens_a_story_and_says_so_once() -> None:
     text = text_of(story("US-1", **RETURNED))
-    once = reset_for_retry(text, "US-1")
+    once = retry_story(text, "US-1")
     fields = fields_of(once, "US-1")
     assert (fields["reviewStatus"], fields["reviewCount"]) == (None, 0)
     assert fields["notes"] == "Reset for retry"
-    assert reset_for_retry(once, "US-1") == once
+    assert retry_story(once, "US-1") == once
 
 
 def test_a_person_reviews() -> None:
@@ -82,7 +82,7 @@ def test_a_person_reviews() -> None:
     assert fields["reviewStatus"] == "changes_requested"
     assert fields["reviewCount"] == 2
     assert fields["reviewFeedback"] == "Name the key"
-    assert fields_of(note(text, "US-1", "see the log"), "US-1")["notes"] == "see the log"
+    assert fields_of(note_on_story(text, "US-1", "see the log"), "US-1")["notes"] == "see the log"
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_what_a_save_has_decided(
     before: dict[str, object], after: dict[str, object], expected: set[str]
 ) -> None:
     texts = [text_of(story("US-1", **fields), story("US-2")) for fields in (before, after)]
-    assert set(decided(*texts)) == {(name, "US-1") for name in expected}
+    assert set(user_decisions(*texts)) == {(name, "US-1") for name in expected}
 
 
 def test_what_a_save_has_decided_about_the_file_and_whole_stories() -> None:
     before = text_of(story("US-1"), story("US-2"))
     after = text_of(story("US-1"), story("US-3", **DONE), verifyCommands=["make"])
-    assert set(decided(before, after)) == {
+    assert set(user_decisions(before, after)) == {
         ("verifyCommands", ""),
         ("", "US-2"),
         ("passes", "US-3"),
@@ -117,4 +117,4 @@ def test_what_a_save_has_decided_about_the_file_and_whole_stories() -> None:
     }
     less = json.dumps({"userStories": [{"id": "US-1", "title": "One"}]})
     more = json.dumps({"userStories": [{"id": "US-1", "title": "One", "passes": True}]})
-    assert decided(less, more) == (("passes", "US-1"),)
+    assert user_decisions(less, more) == (("passes", "US-1"),)

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.checking.remarks import Place
+from ralph_ls.core.plan.formats.stories.story_file import ReviewStatus, read_stories
+from ralph_ls.core.plan.formats.stories.tasks import parse_stories, story_field_span
+from ralph_ls.core.plan.lint.remarks import LineSpan
 from ralph_ls.core.plan.model import TaskKind
-from ralph_ls.core.plan.select import count, newly_done
-from ralph_ls.core.plan.stories.model import ReviewStatus
-from ralph_ls.core.plan.stories.reading import read
-from ralph_ls.core.plan.stories.showing import parse, place_of
-from ralph_ls.core.plan.wire import to_json
+from ralph_ls.core.plan.queries import count_tasks, newly_done, parsed_plan_to_json
 from ralph_ls.protocol.plan import Priority, TaskState
 from tests.unit.plan.stories.made import DONE, RETURNED, WAITING, stories_of, story, text_of
 
@@ -38,7 +36,7 @@ PRD = """\
 
 def problems(text: str, *, skip_review: bool = False) -> list[tuple[str, int, str]]:
     """Code, line and the place that is marked in it."""
-    parsed = parse(text, skip_review=skip_review)
+    parsed = parse_stories(text, skip_review=skip_review)
     lines = text.splitlines() or [""]
     return [
         (one.code, one.line, lines[one.line - 1][slice(*span)])
@@ -47,7 +45,7 @@ def problems(text: str, *, skip_review: bool = False) -> list[tuple[str, int, st
 
 
 def test_the_common_kind_with_fewer_fields_is_read() -> None:
-    known = read(PRD)
+    known = read_stories(PRD)
     assert known.findings == ()
     assert known.stories.branch == "ralph/login"
     first, second = known.stories.stories
@@ -69,7 +67,7 @@ def test_all_fields_are_read() -> None:
 
 
 def test_a_plan_has_the_stories_as_tasks_where_they_stand() -> None:
-    plan = parse(PRD).plan
+    plan = parse_stories(PRD).plan
     first, second = plan.tasks
     assert (first.kind, first.state, first.line, first.end_line) == (
         TaskKind.STORY, TaskState.DONE, 3, 10,
@@ -81,7 +79,7 @@ def test_a_plan_has_the_stories_as_tasks_where_they_stand() -> None:
 
 
 def test_a_story_without_passes_has_no_mark() -> None:
-    (task,) = parse('[{"id": "A", "title": "a"}]').plan.tasks
+    (task,) = parse_stories('[{"id": "A", "title": "a"}]').plan.tasks
     assert task.mark is None
 
 
@@ -96,23 +94,29 @@ def test_a_story_without_passes_has_no_mark() -> None:
     ],
 )
 def test_how_a_story_stands(fields: dict[str, object], state: TaskState) -> None:
-    assert [task.state for task in parse(text_of(story("A", **fields))).plan.tasks] == [state]
+    assert [task.state for task in parse_stories(text_of(story("A", **fields))).plan.tasks] == [
+        state
+    ]
 
 
 def test_stories_are_counted_by_passes() -> None:
-    plan = parse(text_of(story("A", **DONE), story("B", **WAITING), story("C"))).plan
-    assert (count(plan).done_required, count(plan).required, count(plan).open_required) == (1, 3, 2)
+    plan = parse_stories(text_of(story("A", **DONE), story("B", **WAITING), story("C"))).plan
+    assert (
+        count_tasks(plan).done_required,
+        count_tasks(plan).required,
+        count_tasks(plan).open_required,
+    ) == (1, 3, 2)
 
 
 def test_what_became_done_between_two_texts_is_told() -> None:
-    before = parse(text_of(story("A", **WAITING), story("B"))).plan
-    after = parse(text_of(story("A", **DONE), story("B"))).plan
+    before = parse_stories(text_of(story("A", **WAITING), story("B"))).plan
+    after = parse_stories(text_of(story("A", **DONE), story("B"))).plan
     assert newly_done(before, after) == ("A",)
 
 
 def test_a_bare_list_of_stories_is_read() -> None:
     assert [
-        task.id for task in parse('[{"id": "A", "title": "a", "passes": true}]').plan.tasks
+        task.id for task in parse_stories('[{"id": "A", "title": "a", "passes": true}]').plan.tasks
     ] == ["A"]
 
 
@@ -177,14 +181,14 @@ def test_a_repeated_id_gets_a_number_that_is_free() -> None:
 
 
 def test_a_story_without_an_id_is_called_by_its_title() -> None:
-    (task,) = parse('[{"title": "Log in"}]').plan.tasks
+    (task,) = parse_stories('[{"title": "Log in"}]').plan.tasks
     assert len(task.id) == 8
 
 
 def test_half_characters_are_shown_in_no_id() -> None:
-    parsed = parse(r'[{"id": "\ud800", "title": "\ud800", "dependsOn": ["\ud801"]}]')
+    parsed = parse_stories(r'[{"id": "\ud800", "title": "\ud800", "dependsOn": ["\ud801"]}]')
     assert parsed.plan.tasks[0].id == "?"
-    json.dumps(to_json(parsed)).encode()
+    json.dumps(parsed_plan_to_json(parsed)).encode()
 
 
 @pytest.mark.parametrize(
@@ -226,30 +230,32 @@ def test_stories_that_wait_for_each_other_are_named(
     needs: dict[str, list[str]], rings: list[str]
 ) -> None:
     text = text_of(*(story(name, dependsOn=names) for name, names in needs.items()))
-    told = [one.message for one in parse(text).problems if one.code == "story-dependency-cycle"]
+    told = [
+        one.message for one in parse_stories(text).problems if one.code == "story-dependency-cycle"
+    ]
     assert [message.removeprefix("these wait for each other: ") for message in told] == [
         f"{ring}; take one of the dependencies out" for ring in rings
     ]
 
 
 def test_dependencies_of_other_tools_count_too() -> None:
-    (one,) = read('[{"id": "A", "title": "a", "dependencies": ["B"]}]').stories.stories
+    (one,) = read_stories('[{"id": "A", "title": "a", "dependencies": ["B"]}]').stories.stories
     assert one.depends_on == ("B",)
 
 
 @pytest.mark.parametrize(
     ("story_id", "key", "place"),
     [
-        pytest.param("US-001", None, Place(line=3, start=4, end=5), id="story"),
-        pytest.param("US-001", "passes", Place(line=8, start=16, end=20), id="field"),
+        pytest.param("US-001", None, LineSpan(line=3, start=4, end=5), id="story"),
+        pytest.param("US-001", "passes", LineSpan(line=8, start=16, end=20), id="field"),
         pytest.param("US-001", "reviewStatus", None, id="no-such-field"),
         pytest.param("US-009", None, None, id="no-such-story"),
     ],
 )
 def test_where_a_story_and_its_fields_stand(
-    story_id: str, key: str | None, place: Place | None
+    story_id: str, key: str | None, place: LineSpan | None
 ) -> None:
-    assert place_of(read(PRD).stories, story_id, key) == place
+    assert story_field_span(read_stories(PRD).stories, story_id, key) == place
 
 
 @given(
@@ -263,7 +269,7 @@ def test_where_a_story_and_its_fields_stand(
     ).map("".join)
 )  # fmt: skip
 def test_reading_never_fails_and_marks_places_within_lines(text: str) -> None:
-    parsed = parse(text)
+    parsed = parse_stories(text)
     lines = text.split("\n")
     for one, (start, end) in zip(parsed.problems, parsed.spans, strict=True):
         assert 0 <= start <= end <= len(lines[one.line - 1])
@@ -273,20 +279,20 @@ def test_reading_never_fails_and_marks_places_within_lines(text: str) -> None:
 
 def test_a_file_without_a_branch_is_told_and_a_bare_list_is_not() -> None:
     stories = json.dumps([story("A")])
-    (told,) = parse(f'{{"userStories": {stories}}}').problems
+    (told,) = parse_stories(f'{{"userStories": {stories}}}').problems
     assert (told.code, told.line) == ("stories-branch-missing", 1)
-    assert parse(f'{{"branchName": "", "userStories": {stories}}}').problems == ()
-    assert parse(stories).problems == ()
+    assert parse_stories(f'{{"branchName": "", "userStories": {stories}}}').problems == ()
+    assert parse_stories(stories).problems == ()
 
 
 def test_where_reviews_are_skipped_a_story_passes_without_one() -> None:
     text = text_of(story("A", passes=True))
-    assert parse(text, skip_review=True).problems == ()
+    assert parse_stories(text, skip_review=True).problems == ()
 
 
 def test_many_stories_with_one_id_are_read_in_no_more_time_than_others() -> None:
     n_stories = 20_000
-    found = read(
+    found = read_stories(
         f'{{"userStories":[{",".join(["{}"] * n_stories)}]}}'.replace(
             "{}", '{"id":"S","title":"a"}'
         )
@@ -297,4 +303,10 @@ def test_many_stories_with_one_id_are_read_in_no_more_time_than_others() -> None
 
 def test_an_id_that_looks_like_a_numbered_one_stays_its_own() -> None:
     text = text_of(story("S"), story("S-2"), story("S"), story("S"), story("S-2"))
-    assert [one.id for one in read(text).stories.stories] == ["S", "S-2", "S-3", "S-4", "S-2-2"]
+    assert [one.id for one in read_stories(text).stories.stories] == [
+        "S",
+        "S-2",
+        "S-3",
+        "S-4",
+        "S-2-2",
+    ]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.plan.stories.verdict import (
-    Stop,
-    judge,
+from ralph_ls.core.plan.formats.stories.stop_verdict import (
+    StopAttempt,
+    judge_stop,
     read_active,
     read_hook_input,
     snapshot_path,
@@ -30,7 +30,7 @@ def reason(**stop: Any) -> list[str]:
         "before": FRESH,
         "after": FRESH,
     }
-    answer = judge(Stop(**given | stop))
+    answer = judge_stop(StopAttempt(**given | stop))
     if answer is None:
         return []
     first, *lines = answer.reason.split("\n- ")

@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_ls.core.plan.tags import TaskTraits
+from ralph_ls.core.plan.queries import TaskTraits
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import Chosen, ModelChoice, as_choice
 from ralph_ls.protocol.plan import Priority

@@ -29,8 +29,12 @@ from dataclasses import replace
 from ralph_ls.core.loop.effects import UndoWork
 from ralph_ls.core.loop.inputs import IterationRead, Prepared, WorkUndone
 from ralph_ls.core.loop.rules.gate import GateResult
-from ralph_ls.core.plan.beads.criteria import SUCCESS
-from ralph_ls.core.plan.closing.checks import Check, Checked, Verification
+from ralph_ls.core.plan.verification.criteria import SUCCESS
+from ralph_ls.core.plan.verification.criterion_checks import (
+    CheckOutcome,
+    CriterionCheck,
+    TaskVerification,
+)
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import OnValidateFail
 from ralph_ls.protocol.run.events import CriteriaVerified, Validated
@@ -185,7 +189,7 @@ def refuse_completion(run: RunState, current: CurrentIteration, gate: GateResult
 SHOWN_CHECKS = 50
 
 
-def checks_of_event(verification: Verification) -> tuple[CriterionChecked, ...]:
+def checks_of_event(verification: TaskVerification) -> tuple[CriterionChecked, ...]:
     """The checks of a task as an event tells them, those that failed first where there are many."""
     checked = verification.checked
     if len(checked) > SHOWN_CHECKS:
@@ -205,14 +209,14 @@ def checks_of_event(verification: Verification) -> tuple[CriterionChecked, ...]:
     )
 
 
-def verification_of(event: CriteriaVerified) -> Verification:
+def verification_of(event: CriteriaVerified) -> TaskVerification:
     """What an event tells; the words of its commands are not told."""
-    return Verification(
+    return TaskVerification(
         task=event.task,
         reopened=event.reopened,
         checked=tuple(
-            Checked(
-                check=Check(
+            CheckOutcome(
+                check=CriterionCheck(
                     criterion=one.criterion, command=one.command, wanted=one.wanted or SUCCESS
                 ),
                 exit_code=one.exit_code,

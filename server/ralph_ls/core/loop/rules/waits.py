@@ -10,7 +10,7 @@ Viewers need no more of the loop than this, so it must never know what the loop 
 
 from __future__ import annotations
 
-from ralph_ls.core.plan.titles import title_id
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import RunState

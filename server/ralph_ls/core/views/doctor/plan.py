@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ralph_ls.core.loop.inputs import PlanFacts
-from ralph_ls.core.plan.checking.remarks import CheckCode, Remark
-from ralph_ls.core.plan.model import Parsed
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
+from ralph_ls.core.plan.model import ParsedPlan
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.doctor.results import problem, warning, well
 from ralph_ls.core.views.words import one_line
@@ -41,7 +41,7 @@ _ABOUT = {
 
 
 def check_plan_read(
-    path: str, parsed: Parsed, remarks: Sequence[Remark], facts: PlanFacts, config: Config
+    path: str, parsed: ParsedPlan, remarks: Sequence[LintRemark], facts: PlanFacts, config: Config
 ) -> list[CheckResult]:
     """All that is to be said of a plan that was found and read."""
     counts = facts.counts
@@ -93,7 +93,7 @@ def _marker(path: str, facts: PlanFacts, config: Config) -> list[CheckResult]:
     return [warning("marker-at-start", message, remedy)]
 
 
-def _together(code: CheckCode, remarks: Sequence[Remark]) -> CheckResult:
+def _together(code: CheckCode, remarks: Sequence[LintRemark]) -> CheckResult:
     first = remarks[0].message
     if code in _ABOUT:
         what, remedy = _ABOUT[code]

@@ -1,1 +1,0 @@
-"""Plans that are kept by ``bd``: issues, their dependencies, and what may become of them."""

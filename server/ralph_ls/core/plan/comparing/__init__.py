@@ -1,1 +1,0 @@
-"""Two versions of a plan: what an agent may not have done, and what two writers both did."""

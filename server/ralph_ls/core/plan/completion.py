@@ -1,0 +1,226 @@
+"""Whether a plan says by its marker that everything is complete (S, Completion Signals).
+
+S looks for the word anywhere in the plan, and so ends a run on a sentence such as "the marker
+PROJECT_COMPLETE should only be added when …". Here it counts on a line of its own only: marks of
+a heading, of bold or italic text, of a list, a ticked box and those of an HTML comment may stand
+around it, and nothing else (SPEC §7). What is in a fence, in a quote or struck out is no statement,
+and neither is an open box: that one says what is still to do.
+
+Whether the marker is of this run, and what it means, is for others to say.
+
+Whether a progress log records a finished task, in whatever form somebody keeps it.
+
+It decides whether a plan without a task is one whose tasks are all done, so it is generous: an item
+of a list or an entry of a day is enough, outside code fences and comments. A log that only has its
+title and its introduction records nothing. It must never know where a log is.
+
+The steps of a plan: its boxes, whatever they belong to, and which of them are ticked.
+
+A task is worked on for several iterations while its sub-tasks and criteria are ticked, or while the
+work is split into more. Steps are compared without numbers and marks, so that a box which counts
+iterations is one step, and once done they count as done for good, so that ticking back and forth
+is no step. It must never know what a task is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from ralph_ls.core.plan.parse.lines import ListMarks, advance_column, find_marks
+
+
+def has_completion_marker(text: str, word: str) -> bool:
+    """Whether ``word`` stands on a line of its own outside fences; linear in the text."""
+    return next(_marker_lines(text, word), None) is not None
+
+
+def find_completion_marker(text: str, word: str) -> int | None:
+    """The first line, from 0, that is the marker; None where there is none."""
+    return next(_marker_lines(text, word), None)
+
+
+def _marker_lines(text: str, word: str) -> Iterator[int]:
+    if word not in text:
+        return
+    text = text.removeprefix("\ufeff")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # The fences are looked for only where the answer depends on them: a plan whose notes merely
+    # name the marker is read in every iteration.
+    candidates = set(_candidates(text, word))
+    if not candidates or ("```" not in text and "~~~" not in text):
+        yield from sorted(candidates)
+        return
+    n_lines = max(candidates) + 1
+    lines = text.split("\n", n_lines)[:n_lines]
+    yield from (number for number in _outside_fences(lines) if number in candidates)
+
+
+def _candidates(text: str, word: str) -> Iterator[int]:
+    """Number the lines, from 0, that are the marker, wherever they stand."""
+    shape = _shape_of(word)
+    number = counted = 0
+    at = text.find(word)
+    while at >= 0:
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        if shape.fullmatch(text, start, end):
+            number += text.count("\n", counted, start)
+            counted = start
+            yield number
+        at = text.find(word, end)
+
+
+@lru_cache(maxsize=8)
+def _shape_of(word: str) -> re.Pattern[str]:
+    """A line that is the marker: list marks, a ticked box, heading, comment, bold; each once."""
+    space = r"[^\S\n]"
+    return re.compile(
+        rf"{space}*+(?:(?:[-*+]|[0-9]{{1,9}}[.)]){space}++)*+"
+        rf"(?:\[[xX]\]{space}++)?+"
+        rf"(?P<heading>\#{{1,6}}{space}++)?+"
+        rf"(?P<comment><!--+{space}*+)?+"
+        rf"(?P<bold>[*_]{{0,3}}){re.escape(word)}(?P=bold)"
+        rf"(?(comment){space}*+--+>)"
+        rf"(?(heading)(?:{space}++\#++)?+){space}*+"
+    )
+
+
+class _Fence(NamedTuple):
+    """A fence that is open."""
+
+    mark: str
+    """The run of characters that opened it."""
+    column: int
+    threshold: int = 0
+    """A line left of this column ends the list item around the fence, and so the fence."""
+
+
+_OPENING = re.compile(r"`{3,}+(?=[^`]*+\Z)|~{3,}+")
+_CODE_INDENT = 4
+_ITEM_FIRST = frozenset("-*+0123456789")
+
+
+def _outside_fences(lines: list[str]) -> Iterator[int]:
+    """Number the lines that are in no fence, whichever way the fences are read.
+
+    The end of a fence that somebody forgot inside a list item, or a fence that stands where
+    indented code does, leave two readings: CommonMark's, and that of someone who looks for the
+    next line like an end. Where one of them ends a fence too early, it takes what comes next
+    inside out; so a line has to be outside in both.
+    """
+    strict: _Fence | None = None
+    loose: _Fence | None = None
+    thresholds: list[int] = []
+    for number, line in enumerate(lines):
+        stripped = line.lstrip(" \t")
+        if not stripped:
+            continue
+        column = advance_column(0, line[: len(line) - len(stripped)])
+        strict, in_strict = _go_on(strict, column, stripped)
+        loose, in_loose = _go_on(loose, column, stripped)
+        if in_strict and in_loose:
+            continue
+        marks = find_marks(line) if stripped[0] in _ITEM_FIRST else None
+        if not in_strict:
+            _enter_items(thresholds, line, column, marks)
+        opening = _opening_of(line, marks)
+        if opening is None and not in_strict and not in_loose:
+            yield number
+        elif opening is not None:
+            threshold = thresholds[-1] if thresholds else 0
+            if not in_strict and opening.column < threshold + _CODE_INDENT:
+                strict = _Fence(mark=opening.mark, column=threshold, threshold=threshold)
+            if not in_loose:
+                loose = opening
+
+
+def _go_on(fence: _Fence | None, column: int, stripped: str) -> tuple[_Fence | None, bool]:
+    """The fence after a line, and whether the line belongs to it; its end does."""
+    if fence is None or column < fence.threshold:
+        return None, False
+    bare = stripped.rstrip(" \t")
+    ends = bare.startswith(fence.mark) and not bare.strip(fence.mark[0])
+    return None if ends and column < fence.column + _CODE_INDENT else fence, True
+
+
+def _enter_items(thresholds: list[int], line: str, column: int, marks: ListMarks | None) -> None:
+    """Leave the list items that the line is left of, and enter those that it begins.
+
+    Of items that begin inside items on one line the outermost and the innermost are kept. One
+    between them that is missed makes a fence last longer, which can never add a marker.
+    """
+    while thresholds and thresholds[-1] > column:
+        thresholds.pop()
+    if marks is not None:
+        thresholds += dict.fromkeys(
+            _content_column(line, marks.contents[index]) for index in (0, -1)
+        )
+
+
+def _content_column(line: str, content: int) -> int:
+    """The column from which lines belong to the item (CommonMark 5.2)."""
+    marker_end = advance_column(0, line[:content].rstrip(" \t"))
+    column = advance_column(0, line[:content])
+    return column if marker_end < column <= marker_end + _CODE_INDENT else marker_end + 1
+
+
+def _opening_of(line: str, marks: ListMarks | None) -> _Fence | None:
+    """The fence that a line opens, also behind list marks; backticks after it make it none."""
+    start = len(line) - len(line.lstrip(" \t"))
+    if marks is not None and marks.box is None:
+        start = marks.text
+    found = _OPENING.match(line, start)
+    if found is None:
+        return None
+    return _Fence(mark=found[0], column=advance_column(0, line[:start]))
+
+
+def records_finished(log: str) -> bool:
+    """Whether anything in the log was finished; an open box was not."""
+    text = _COMMENT.sub("", log)
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark is not None and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and _FINISHED.match(line) is not None:
+            return True
+    return False
+
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FINISHED = re.compile(
+    r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?!\[[ ]?\])\S"
+    r"|\ufeff?#{1,6}\s+\[?\d{4}-\d{2}-\d{2}(?!\d)"
+)
+"""An item of a list that is no open box, or the heading of a day."""
+
+
+_BOX = re.compile(r"^[ \t>|]*(?:[-*+]|\d+[.)])?[ \t|]*\[([ xX~!/-])\][ \t]+(.*)$", re.MULTILINE)
+_VARIABLE = re.compile(r"[\d\W_]+")
+
+
+def steps_of(text: str) -> dict[str, bool]:
+    """Every box of a text by its words, and whether it is ticked."""
+    steps: dict[str, bool] = {}
+    for mark, words in _BOX.findall(text):
+        name = _VARIABLE.sub(" ", words).strip().lower()
+        steps[name] = steps.get(name, False) or mark in "xX"
+    return steps
+
+
+def merge_steps(known: Mapping[str, bool], now: Mapping[str, bool]) -> dict[str, bool]:
+    """All steps that were ever there; what was done once is done."""
+    names = dict.fromkeys((*known, *now))
+    return {name: known.get(name, False) or now.get(name, False) for name in names}
+
+
+def has_progress(known: Mapping[str, bool], now: Mapping[str, bool]) -> bool:
+    """Whether a step became done for the first time, or is there for the first time."""
+    return any(name not in known or (done and not known[name]) for name, done in now.items())

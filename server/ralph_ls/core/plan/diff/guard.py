@@ -1,0 +1,286 @@
+"""Separation of powers: what an agent may not do to the plan is put back (SPEC §8).
+
+An agent may add, tick, block, re-order, split, re-prioritise and move finished tasks. It may not
+drop an open task, mark it as skipped, or change its criteria. Only that is undone, by edits as
+small as can be; every other byte of the agent's stays. Where small edits do not do it, blunter ones
+follow, and at last the plan as it was: after guarding nothing forbidden is left.
+
+Two readings are compared, so who wrote the later one is for the caller to know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ralph_ls.core.plan.diff.pairing import TaskPairing, is_unfinished, pair_tasks
+from ralph_ls.core.plan.diff.revert_edits import (
+    PlanSide,
+    append_criteria,
+    restore_criteria,
+    restore_state,
+    restore_tasks,
+    restore_tasks_at_top,
+)
+from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.iteration_events import Forbidden
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPowers:
+    """What an iteration may do to a plan beyond what every agent may."""
+
+    may_drop: bool = False
+    """Drop open tasks, and mark them as skipped."""
+    may_change_criteria: bool = False
+    decided: frozenset[tuple[str, str]] = frozenset()
+    """What a person did meanwhile, by kind (``Forbidden``) and id of the task; that is theirs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanViolation:
+    """One thing that was put back."""
+
+    what: Forbidden
+    task: Task
+    """As it was before."""
+    line: int
+    """Where it stands now that it is put back, from 0."""
+    end_line: int
+    """The last line that belongs to it, from 0."""
+    text: str
+    """What the agent had made of it; empty where it left nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanGuardResult:
+    """A plan in which nothing forbidden is left."""
+
+    text: str
+    violations: tuple[PlanViolation, ...] = ()
+    told_otherwise: str = ""
+    """The entry under which the iteration's own task was finished, in other words; else empty."""
+
+
+def guard_plan(
+    before: Plan,
+    before_text: str,
+    after: Plan,
+    after_text: str,
+    *,
+    powers: PlanPowers,
+    finished: str = "",
+    own: str | None = None,
+) -> PlanGuardResult:
+    """Restore what was forbidden between two readings of a plan. Total, and idempotent.
+
+    Both plans are whole readings of their texts. ``finished`` is what was newly written where
+    finished tasks are told (PROGRESS.md); ``own`` the iteration's task, where there is evidence.
+    """
+    if before_text == after_text or (powers.may_drop and powers.may_change_criteria):
+        return PlanGuardResult(text=after_text)
+    law = _Law(before=before, powers=powers, finished=finished, own=own)
+    reading = law.read(after_text, after)
+    if not reading.found:
+        return PlanGuardResult(text=after_text, told_otherwise=reading.pairing.told_otherwise)
+    outcome = _revert(law, PlanSide.of(before, before_text), reading)
+    return PlanGuardResult(
+        text=outcome.text,
+        violations=_describe(before, reading, outcome),
+        told_otherwise=reading.pairing.told_otherwise,
+    )
+
+
+class _Found(NamedTuple):
+    what: Forbidden
+    nth: int
+    """The task's position before."""
+    now: int | None
+    """Its position after; None where it is gone."""
+    criteria: tuple[str, ...] = ()
+    """Those that are gone."""
+
+
+_MARKS = str.maketrans("", "", "*`~")
+_CHECKED = " \u2705\u2713\u2714\u2611\ufe0f"
+_EXIT_CODE = re.compile(r" ?- ?exit -?[0-9]{1,5}\)\Z")
+_BRACKETS = 20
+"""So many openings of brackets are tried in one criterion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """A text that may be the outcome, held against the earlier plan."""
+
+    text: str
+    plan: Plan
+    pairing: TaskPairing
+    found: Sequence[_Found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Law:
+    """What holds while one plan is guarded."""
+
+    before: Plan
+    powers: PlanPowers
+    finished: str
+    own: str | None = None
+
+    def read(self, text: str, plan: Plan | None = None) -> _Reading:
+        plan = parse_markdown(text).plan if plan is None else plan
+        pairing = pair_tasks(self.before, plan, finished=self.finished, own=self.own)
+        found = _judged(self.before, plan, pairing, self.powers)
+        return _Reading(text=text, plan=plan, pairing=pairing, found=found)
+
+
+def _judged(before: Plan, after: Plan, pairing: TaskPairing, powers: PlanPowers) -> list[_Found]:
+    """What was forbidden, in the order of the earlier plan."""
+    found: list[_Found] = []
+    moved: frozenset[str] | None = None
+    for nth, task in enumerate(before.tasks):
+        if not is_unfinished(task):
+            continue
+        now = pairing.kept.get(nth)
+        if now is None:
+            if not powers.may_drop and nth not in pairing.resolved:
+                found.append(_Found(Forbidden.DROPPED, nth, None))
+            continue
+        became = after.tasks[now]
+        if not powers.may_drop and became.state is TaskState.SKIPPED:
+            found.append(_Found(Forbidden.SKIPPED, nth, now))
+        if powers.may_change_criteria or became.criteria == task.criteria:
+            continue
+        moved = _criteria_of_new(after, pairing) if moved is None else moved
+        gone = _gone(task, became, moved)
+        if gone:
+            found.append(_Found(Forbidden.CRITERIA, nth, now, gone))
+    return [one for one in found if (one.what, before.tasks[one.nth].id) not in powers.decided]
+
+
+def _criteria_of_new(after: Plan, pairing: TaskPairing) -> frozenset[str]:
+    """A task that is split hands its criteria on to its parts."""
+    return frozenset(
+        _criterion_key(text) for nth in pairing.fresh for text in after.tasks[nth].criteria
+    )
+
+
+def _gone(task: Task, became: Task, moved: frozenset[str]) -> tuple[str, ...]:
+    """The criteria that a task had and has no more; more of them are no harm.
+
+    A finished task that moved away may leave them behind.
+    """
+    if became.state is TaskState.DONE and became.section != task.section:
+        return ()
+    there = set(moved)
+    for text in became.criteria:
+        key = _criterion_key(text)
+        there.add(key)
+        there.update(_without_remarks(key))
+    return tuple(text for text in task.criteria if _criterion_key(text) not in there)
+
+
+def _criterion_key(text: str) -> str:
+    """A criterion as it is compared: what its command ended with may be written behind it (B)."""
+    return _EXIT_CODE.sub(")", fold_whitespace(text.translate(_MARKS)).casefold().strip(_CHECKED))
+
+
+def _without_remarks(key: str) -> Iterator[str]:
+    """A criterion without what stands in brackets behind it: ``(pytest - exit 0)`` (B)."""
+    opening = {")": "(", "]": "["}.get(key[-1:])
+    if opening is None:
+        return
+    at = key.find(opening)
+    for _ in range(_BRACKETS):
+        if at < 0:
+            return
+        yield key[:at].rstrip()
+        at = key.find(opening, at + 1)
+
+
+def _revert(law: _Law, was: PlanSide, now: _Reading) -> _Reading:
+    """Try from the smallest edits on; what they leave, or break, the next ones have to mend."""
+    if not now.text.strip():
+        return law.read(was.text, was.plan)
+    side = PlanSide.of(now.plan, now.text)
+    fine = law.read(_finely(was, side, now.found, now.pairing))
+    if not fine.found and _is_intact(now.plan, fine.plan):
+        return fine
+    # What small edits did not bring about is taken out again before blunter ones follow.
+    left = {(one.what, one.nth) for one in fine.found}
+    done = [one for one in now.found if (one.what, one.nth) not in left]
+    fine = law.read(_finely(was, side, done, now.pairing))
+    base = fine if _is_intact(now.plan, fine.plan) else now
+    blunt = law.read(_bluntly(was, PlanSide.of(base.plan, base.text), base.found))
+    if blunt.found or not _is_intact(now.plan, blunt.plan):
+        return law.read(was.text, was.plan)
+    return blunt
+
+
+def _is_intact(agents: Plan, plan: Plan) -> bool:
+    """Whether all that the agent has left is there as it was; skipped tasks may be anything.
+
+    Edits put in and never move, so it stands in the same order.
+    """
+    tasks = iter(plan.tasks)
+    return all(
+        any(other.title == task.title and other.state is task.state for other in tasks)
+        for task in agents.tasks
+        if task.state is not TaskState.SKIPPED
+    )
+
+
+def _finely(was: PlanSide, now: PlanSide, found: Sequence[_Found], pairing: TaskPairing) -> str:
+    edits = []
+    for one in found:
+        task = was.plan.tasks[one.nth]
+        if one.now is None:
+            continue
+        became = now.plan.tasks[one.now]
+        if one.what is Forbidden.SKIPPED:
+            edits += restore_state(was, task, now, became)
+        else:
+            edits += restore_criteria(was, task, now, became, one.criteria)
+    dropped = [one.nth for one in found if one.what is Forbidden.DROPPED]
+    edits += restore_tasks(was, now, dropped, pairing.kept)
+    return now.edited(edits)
+
+
+def _bluntly(was: PlanSide, now: PlanSide, found: Sequence[_Found]) -> str:
+    edits = []
+    for one in found:
+        if one.now is not None:
+            edits += append_criteria(now, now.plan.tasks[one.now], one.criteria)
+    dropped = [was.plan.tasks[one.nth] for one in found if one.what is Forbidden.DROPPED]
+    return now.edited([*edits, *restore_tasks_at_top(was, now, dropped)])
+
+
+def _describe(before: Plan, agents: _Reading, outcome: _Reading) -> tuple[PlanViolation, ...]:
+    lines = [line for _, line in lines_of(agents.text)]
+    told = []
+    for one in agents.found:
+        task = before.tasks[one.nth]
+        # What was split stands in its parts; its own place is then where the first of them is.
+        there = outcome.pairing.kept.get(one.nth)
+        place = task if there is None else outcome.plan.tasks[there]
+        text = ""
+        if one.now is not None:
+            became = agents.plan.tasks[one.now]
+            last = became.line if one.what is Forbidden.SKIPPED else became.end_line
+            text = "\n".join(lines[became.line : last + 1])
+        told.append(
+            PlanViolation(
+                what=one.what,
+                task=task,
+                line=place.line,
+                end_line=place.end_line,
+                text=text,
+            )
+        )
+    return tuple(told)

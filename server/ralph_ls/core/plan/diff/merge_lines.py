@@ -1,0 +1,218 @@
+"""Merge one line that two people changed, and say in the text where they cannot both have it.
+
+A task's state and its words are merged apart, so that one may tick what the other rewords. Where
+both changed the same words, one version stays as the line and the other becomes a note below it:
+never a second item with a box, which would be a task twice.
+
+A merged plan as it is written: its lines, and the notes on what two writers disagree about.
+
+It must never know how the texts were compared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from ralph_ls.core.plan.parse.lines import ListMarks, find_marks
+
+ALIKE = 0.6
+"""From here on a line is taken for another wording of the other, not for a new one."""
+
+LONGEST_COMPARED = 200
+"""Characters of a line that are looked at for that."""
+
+REMOVED = "the other version has no such task any more"
+
+
+class MergedLine(NamedTuple):
+    """A line that both have changed, perhaps differently."""
+
+    content: str
+    agrees: bool
+    """Whether both changes are in it."""
+
+
+def split_ending(line: str) -> tuple[str, str]:
+    """A line and its ending apart."""
+    content = line.rstrip("\r\n")
+    return content, line[len(content) :]
+
+
+def choose_change(base: str, mine: str, theirs: str) -> tuple[str, bool]:
+    """What was changed, and whether that is not two different things; else it is ``mine``."""
+    if mine in {base, theirs}:
+        return theirs, True
+    return mine, theirs == base
+
+
+def merge_line(base: str, mine: str, theirs: str) -> MergedLine:
+    """Put the changes of both into one line, part by part where it is an item's."""
+    content, agrees = choose_change(base, mine, theirs)
+    if agrees:
+        return MergedLine(content, agrees)
+    parts = [_parts(line) for line in (base, mine, theirs)]
+    if len({len(part) for part in parts}) > 1:
+        return MergedLine(content, agrees)
+    chosen = [choose_change(*versions) for versions in zip(*parts, strict=True)]
+    return MergedLine("".join(part for part, _ in chosen), all(fine for _, fine in chosen))
+
+
+def common_base(mine: str, theirs: str) -> str:
+    """What two lines that were both added may have come from: the one that is still open."""
+    for line in (mine, theirs):
+        parts = _parts(line)
+        if len(parts) == _PARTS_WITH_BOX and not parts[1].strip():
+            return line
+    return ""
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether one line looks like the other, reworded."""
+    compared = SequenceMatcher(
+        None, _words(one)[:LONGEST_COMPARED], _words(other)[:LONGEST_COMPARED], autojunk=False
+    )
+    return (
+        compared.real_quick_ratio() >= ALIKE
+        and compared.quick_ratio() >= ALIKE
+        and compared.ratio() >= ALIKE
+    )
+
+
+def conflict_note(line: str, other: str | None) -> str | None:
+    """What is written below a line of which there is another version; None: that one as it is.
+
+    ``other`` is None where the other version has removed the line.
+    """
+    marks = find_marks(line)
+    if marks is not None:
+        said = REMOVED if other is None else f"the other version says: {_item_text(other)}"
+        return f"{_indent_below(line, marks)}- Conflict: {said}"
+    if other is not None and line.lstrip().startswith(("#", "|")):
+        # A heading twice would take the section, and nothing may stand inside a table.
+        harmless = other.strip().replace("-->", "-- >")
+        return f"<!-- Conflict: the other version says: {harmless} -->"
+    return None
+
+
+def must_stay_attached(line: str, next_content: str) -> bool:
+    """Whether what stands below ``line`` has to wait until the next line was written, too."""
+    if line.lstrip().startswith("|"):
+        return next_content.lstrip().startswith("|")
+    following = next_content.strip()
+    if not following or find_marks(line) is None or find_marks(next_content) is not None:
+        return False
+    return _STARTS_BLOCK.match(following) is None
+
+
+_PARTS_WITH_BOX = 7
+_STARTS_BLOCK = re.compile(r"#|>|\||<!--|```|~~~|[^:]{1,40}:(?:\s|\Z)")
+_TAGS = re.compile(r"(?:(?:\*\*)?\[[^\[\]]+\](?:\*\*)?(?!\():?\s*)*")
+_SHORTEST_STRUCK = 5
+
+
+def _parts(line: str) -> list[str]:
+    """An item's line in the parts that are changed apart; any other line is one part."""
+    marks = find_marks(line)
+    if marks is None:
+        return [line]
+    text = line[marks.text :]
+    tags = _TAGS.match(text)
+    tagged = 0 if tags is None else tags.end()
+    words = text[tagged:]
+    struck = len(words) >= _SHORTEST_STRUCK and words.startswith("~~") and words.endswith("~~")
+    strike = "~~" if struck else ""
+    after = [text[:tagged], strike, words[2:-2] if struck else words, strike]
+    if marks.box is None:
+        return [line[: marks.text], *after]
+    begin, end = marks.box
+    return [line[:begin], line[begin:end], line[end : marks.text], *after]
+
+
+def _words(line: str) -> str:
+    marks = find_marks(line)
+    return line.strip() if marks is None else line[marks.text :].strip()
+
+
+def _item_text(other: str) -> str:
+    """What stands in an item, with its box; for any other line, the line."""
+    marks = find_marks(other)
+    text = other if marks is None else other[marks.contents[-1] :]
+    return text.strip()
+
+
+def _indent_below(line: str, marks: ListMarks) -> str:
+    """White space up to where the item's text begins, keeping the tabs of its line."""
+    begin, after = marks.starts[-1], marks.contents[-1]
+    before = "".join(mark if mark == "\t" else " " for mark in line[:begin].lstrip("\ufeff"))
+    return before + " " * min(after - begin, 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeConflict:
+    """One line of which both want something different."""
+
+    line: int
+    """From 0, in the merged text."""
+    mine: str | None
+    """Without its ending; None where it was removed."""
+    theirs: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedPlan:
+    """The plan with the changes of both."""
+
+    text: str
+    conflicts: tuple[MergeConflict, ...] = ()
+
+
+class MergeOutput:
+    """The merged text as it grows."""
+
+    def __init__(self, ending: str) -> None:
+        self._ending = ending
+        self._lines: list[str] = []
+        self._conflicts: list[MergeConflict] = []
+        self._note: tuple[str, str] | None = None
+        """A note that waits for the end of what it stands below, and the line it is about."""
+
+    def line(self, line: str) -> None:
+        """Write a line of one of the versions."""
+        content = split_ending(line)[0]
+        if self._note is not None and not must_stay_attached(self._note[0], content):
+            self._write_note()
+        self._append(line)
+
+    def conflict(self, mine: str | None, theirs: str | None) -> None:
+        """Both sides of the line that was written last."""
+        self._conflicts.append(MergeConflict(line=len(self._lines) - 1, mine=mine, theirs=theirs))
+        shown = split_ending(self._lines[-1])[0]
+        other = theirs if mine is not None else None
+        note = conflict_note(shown, other) or other
+        if note is None:
+            return
+        if self._note is not None:
+            shown, first = self._note
+            note = f"{first}{self._ending}{note}"
+        self._note = (shown, note)
+
+    def finish(self) -> MergedPlan:
+        is_open = bool(self._lines) and not split_ending(self._lines[-1])[1]
+        self._write_note()
+        if is_open:
+            self._lines[-1] = split_ending(self._lines[-1])[0]
+        return MergedPlan(text="".join(self._lines), conflicts=tuple(self._conflicts))
+
+    def _write_note(self) -> None:
+        """Write the note that waits, if one does."""
+        waiting, self._note = self._note, None
+        for line in () if waiting is None else waiting[1].split(self._ending):
+            self._append(line + self._ending)
+
+    def _append(self, line: str) -> None:
+        if self._lines and not split_ending(self._lines[-1])[1]:
+            self._lines[-1] += self._ending
+        self._lines.append(line)

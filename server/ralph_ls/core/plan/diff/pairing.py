@@ -1,0 +1,336 @@
+"""Which task of a later plan is which one of an earlier plan, and which are found again in parts.
+
+A task keeps its id while its title does (SPEC §8). One that was reworded is known by where it
+stands and by the words that it kept; one that was split, by what its parts say together. It looks
+at two readings of one plan and must never know who wrote the later one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise
+
+from ralph_ls.core.plan.diff.finished_entries import (
+    FinishedEntries,
+    log_entries,
+    significant_words,
+    word_similarity,
+)
+from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.titles import fold_whitespace, title_id
+from ralph_ls.protocol.plan import TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPairing:
+    """Two plans side by side, by position in their tasks."""
+
+    kept: Mapping[int, int]
+    """A task of the earlier plan, and what it is in the later one."""
+    resolved: frozenset[int]
+    """Open tasks of the earlier plan that went into others: split, merged, or told as finished."""
+    fresh: frozenset[int]
+    """Tasks of the later plan that no title or id of the earlier one leads to."""
+    told: frozenset[int] = frozenset()
+    """Those of ``resolved`` that are told as finished."""
+    told_otherwise: str = ""
+    """The entry, in other words, that the iteration's own task was finished under; else empty."""
+
+
+SAME_PLACE_LIKENESS = 0.34
+"""The share of words that a reworded title keeps where it stood."""
+
+ELSEWHERE_LIKENESS = 0.6
+"""The share of words that a title keeps which was reworded and moved."""
+
+SAME_LETTERS = 0.8
+"""The share of letters that a title keeps in which only a word was mended."""
+
+
+def pair_tasks(
+    before: Plan, after: Plan, *, finished: str = "", own: str | None = None
+) -> TaskPairing:
+    """Find the tasks of ``before`` again in ``after``.
+
+    ``finished`` is what was newly written where finished tasks are told (PROGRESS.md). ``own`` is
+    the task that was worked on, with evidence: where it is gone, it may take one new entry of
+    finished work that is nobody else's, in whatever words. Total; the work grows with the tasks
+    that changed, not with their square.
+    """
+    kept = _unchanged(before.tasks, after.tasks)
+    taken = set(kept.values())
+    # Ids of repeated titles are numbers, which shift; so title and state go before them.
+    for key in (_by_title_and_state, _by_id, _by_title):
+        _match(kept, taken, before.tasks, after.tasks, key)
+    fresh = [nth for nth in range(len(after.tasks)) if nth not in taken]
+    missing = [
+        nth for nth, task in enumerate(before.tasks) if nth not in kept and is_unfinished(task)
+    ]
+    if not missing:
+        return TaskPairing(kept=kept, resolved=frozenset(), fresh=frozenset(fresh))
+    search = _Search(before, after, missing, fresh, dict(kept))
+    kept.update(search.reworded())
+    gone = [nth for nth in missing if nth not in kept]
+    mine = next((nth for nth in gone if before.tasks[nth].id == own), None)
+    order = [*([] if mine is None else [mine]), *_ticked(before, after, kept), *gone]
+    told = FinishedEntries(finished).each_once(before.tasks, order) & set(gone)
+    used = set(kept.values())
+    resolved = told | {nth for nth in gone if nth not in told and search.is_in_parts(nth, used)}
+    entry = ""
+    if mine is not None and mine not in resolved:
+        unpaired = [after.tasks[nth] for nth in fresh if nth not in used]
+        entry = _left_over(before, unpaired, finished)
+    if entry and mine is not None:
+        told, resolved = told | {mine}, resolved | {mine}
+    return TaskPairing(
+        kept=kept,
+        resolved=frozenset(resolved),
+        fresh=frozenset(fresh),
+        told=frozenset(told),
+        told_otherwise=entry,
+    )
+
+
+def told_as_finished(
+    before: Plan, after: Plan, finished: str, *, own: str | None = None
+) -> tuple[str, ...]:
+    """Ids of the open tasks that left the plan for where finished ones are told.
+
+    ``finished`` is what was newly written there; ``own`` as for ``pair``.
+    """
+    if not finished.strip() and own is None:
+        return ()
+    told = pair_tasks(before, after, finished=finished, own=own).told
+    return tuple(task.id for nth, task in enumerate(before.tasks) if nth in told)
+
+
+def is_unfinished(task: Task) -> bool:
+    """Whether there is something left to do about it, now or later."""
+    return task.state not in {TaskState.DONE, TaskState.SKIPPED}
+
+
+_Key = Callable[[Task], Hashable]
+
+_COMMON = 30
+"""A word in more new tasks than that tells none of them apart."""
+_TELLING = 4
+"""So many of a title's words, the rarest, lead to new tasks elsewhere."""
+_NEAR = 5
+"""So many tasks before and after are looked at where many stand in one place."""
+_LONGEST_COMPARED = 120
+_SAME_PAIRS = 0.5
+"""The share of neighbouring letters below which two titles are not compared letter by letter."""
+
+
+def _unchanged(before: Sequence[Task], after: Sequence[Task]) -> dict[int, int]:
+    """The tasks that nobody touched, which are most, without working anything out about them."""
+    places = {task.id: nth for nth, task in enumerate(after)}
+    kept: dict[int, int] = {}
+    for nth, task in enumerate(before):
+        there = places.get(task.id)
+        if there is not None:
+            other = after[there]
+            if other.title == task.title and other.state is task.state:
+                kept[nth] = there
+    return kept
+
+
+def _by_title_and_state(task: Task) -> Hashable:
+    return (title_id(task.title), task.state)
+
+
+def _by_id(task: Task) -> Hashable:
+    return task.id
+
+
+def _by_title(task: Task) -> Hashable:
+    return title_id(task.title)
+
+
+def _match(
+    kept: dict[int, int],
+    taken: set[int],
+    before: Sequence[Task],
+    after: Sequence[Task],
+    key: _Key,
+) -> None:
+    """Pair what has no pair yet and the same key, in the order of both."""
+    if len(kept) == len(before):
+        return
+    waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+    for nth, task in enumerate(after):
+        if nth not in taken:
+            waiting[key(task)].append(nth)
+    for nth, task in enumerate(before):
+        if nth not in kept and (there := waiting.get(key(task))):
+            kept[nth] = there.popleft()
+            taken.add(kept[nth])
+
+
+def _ticked(before: Plan, after: Plan, kept: Mapping[int, int]) -> list[int]:
+    """What became finished in its place: a line about it is no proof of another task."""
+    return [
+        nth
+        for nth, there in kept.items()
+        if is_unfinished(before.tasks[nth]) and not is_unfinished(after.tasks[there])
+    ]
+
+
+def _left_over(before: Plan, fresh: Sequence[Task], finished: str) -> str:
+    """The first new entry of finished work that names no task of the earlier plan; else empty."""
+    in_plan = [task.title for task in fresh if task.state is TaskState.DONE and not task.depth]
+    for entry in (*log_entries(finished), *in_plan):
+        told = FinishedEntries(entry)
+        if not any(told.names(task) for task in before.tasks):
+            return fold_whitespace(entry)
+    return ""
+
+
+class _Search:
+    """Where tasks could have gone whose title is not there any more."""
+
+    def __init__(
+        self,
+        before: Plan,
+        after: Plan,
+        missing: Sequence[int],
+        fresh: Sequence[int],
+        kept: Mapping[int, int],
+    ) -> None:
+        self._before, self._after = before.tasks, after.tasks
+        self._missing = missing
+        self._mine = {nth: significant_words(before.tasks[nth].title) for nth in missing}
+        self._theirs = {nth: significant_words(after.tasks[nth].title) for nth in fresh}
+        self._with_word: defaultdict[str, list[int]] = defaultdict(list)
+        for nth, words in self._theirs.items():
+            for word in words:
+                self._with_word[word].append(nth)
+        self._pairs: dict[str, frozenset[str]] = {}
+        self._found: dict[int, Collection[int]] = {}
+        self._near = _places(missing, fresh, kept, len(before.tasks), len(after.tasks))
+        known = {task.section for task in before.tasks}
+        self._new_sections = {
+            title_id(after.tasks[nth].section)
+            for nth in fresh
+            if after.tasks[nth].section not in known
+        }
+
+    def reworded(self) -> dict[int, int]:
+        """Pair what is alike, the likest first, each once."""
+        scored: list[tuple[float, int, int]] = []
+        for mine in self._missing:
+            found = [(-self._score(mine, other), mine, other) for other in self._candidates(mine)]
+            if not any(score for score, _, _ in found):
+                # Only what no word leads to is compared letter by letter.
+                found = [(-self._misspelt(mine, other), mine, other) for other in self._near[mine]]
+            scored += [one for one in found if one[0]]
+        found_of: dict[int, int] = {}
+        taken: set[int] = set()
+        for _, mine, other in sorted(scored):
+            if mine not in found_of and other not in taken:
+                found_of[mine] = other
+                taken.add(other)
+        return found_of
+
+    def is_in_parts(self, nth: int, used: set[int]) -> bool:
+        """Whether new tasks, or a new heading over them, say together what this one said.
+
+        An entry of finished work is one task's: those in ``used`` are no part of another, and it
+        grows by those that are a part of this one.
+        """
+        if title_id(self._before[nth].title) in self._new_sections:
+            return True
+        mine = self._mine[nth]
+        free = [other for other in sorted(self._candidates(nth)) if self._is_free(other, used)]
+        merged = [other for other in free if mine <= self._theirs[other]]
+        if len(mine) > 1 and merged:
+            # What is open may hold several tasks, so it goes first.
+            used.add(min(merged, key=self._is_finished))
+            return True
+        near = [other for other in self._near[nth] if self._is_free(other, used)]
+        parts = [other for other in near if mine & self._theirs[other]]
+        together = frozenset[str]().union(*(self._theirs[other] for other in parts))
+        if len(near) < 2 or 2 * len(mine & together) < len(mine):
+            return False
+        used.update(parts)
+        return True
+
+    def _is_free(self, other: int, used: set[int]) -> bool:
+        return other not in used or not self._is_finished(other)
+
+    def _is_finished(self, other: int) -> bool:
+        return self._after[other].state is TaskState.DONE
+
+    def _candidates(self, nth: int) -> Collection[int]:
+        """The new tasks that stand near, and those that share a rare word."""
+        if nth not in self._found:
+            found = set(self._near[nth])
+            lists = [self._with_word[word] for word in self._mine[nth] if word in self._with_word]
+            for others in sorted(lists, key=len)[:_TELLING]:
+                if len(others) <= _COMMON:
+                    found.update(others)
+            self._found[nth] = found
+        return self._found[nth]
+
+    def _score(self, nth: int, other: int) -> float:
+        """How surely one is the other reworded; 0 where it is not."""
+        score = word_similarity(self._mine[nth], self._theirs[other])
+        if other not in self._near[nth]:
+            return score if score >= ELSEWHERE_LIKENESS else 0.0
+        return 1.0 + score if score >= SAME_PLACE_LIKENESS else 0.0
+
+    def _misspelt(self, nth: int, other: int) -> float:
+        one, two = (
+            task.title[:_LONGEST_COMPARED].casefold()
+            for task in (self._before[nth], self._after[other])
+        )
+        if word_similarity(self._letters(one), self._letters(two)) < _SAME_PAIRS:
+            return 0.0
+        return 1.0 if SequenceMatcher(None, one, two).ratio() >= SAME_LETTERS else 0.0
+
+    def _letters(self, text: str) -> frozenset[str]:
+        """Each two letters that stand beside each other, with the ends."""
+        if text not in self._pairs:
+            ends = f" {text} "
+            self._pairs[text] = frozenset(one + two for one, two in pairwise(ends))
+        return self._pairs[text]
+
+
+def _places(
+    missing: Sequence[int],
+    fresh: Sequence[int],
+    kept: Mapping[int, int],
+    n_before: int,
+    n_after: int,
+) -> dict[int, tuple[int, ...]]:
+    """For each missing task, the new ones that stand behind or before the same neighbour."""
+    near: dict[int, set[int]] = {nth: set() for nth in missing}
+    taken = frozenset(kept.values())
+    for step in (1, -1):
+        behind = _neighbours(range(n_before)[::step], kept.keys())
+        behind_after = _neighbours(range(n_after)[::step], taken)
+        standing: defaultdict[int | None, list[int]] = defaultdict(list)
+        for nth in fresh:
+            standing[behind_after[nth]].append(nth)
+        passed: Counter[int | None] = Counter()
+        for nth in missing:
+            neighbour = behind[nth]
+            place = None if neighbour is None else kept[neighbour]
+            at = passed[place]
+            passed[place] += 1
+            near[nth].update(standing[place][max(0, at - _NEAR) : at + _NEAR])
+    return {nth: tuple(sorted(others)) for nth, others in near.items()}
+
+
+def _neighbours(order: Iterable[int], known: Collection[int]) -> dict[int, int | None]:
+    """For each number, the last known one that came before it in the order."""
+    found: dict[int, int | None] = {}
+    last: int | None = None
+    for nth in order:
+        found[nth] = last
+        if nth in known:
+            last = nth
+    return found

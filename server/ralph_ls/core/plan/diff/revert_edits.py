@@ -1,0 +1,380 @@
+"""The edits that put parts of an earlier plan back into a later text of it.
+
+Each gives edits of the later text and changes nothing itself. Whether they did what they were for
+is seen by reading the outcome; nothing here may judge what is forbidden.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from ralph_ls.core.plan.diff.finished_entries import significant_words, word_similarity
+from ralph_ls.core.plan.diff.pairing import is_unfinished
+from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.lines import find_marks, lines_of
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+
+
+class RevertEdit(NamedTuple):
+    """What stands between two places of a text, and what shall stand there."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSide:
+    """One reading of the plan, with its lines."""
+
+    plan: Plan
+    text: str
+    starts: tuple[int, ...]
+    lines: tuple[str, ...]
+    ending: str
+    """Its first line ending; LF where it has none."""
+    headings: Mapping[str, tuple[int, ...]]
+    """Where each heading stands, by what it says."""
+    last: int
+    """The last line that is not empty."""
+
+    @classmethod
+    def of(cls, plan: Plan, text: str) -> PlanSide:
+        """Read the lines of a text; ``plan`` is what was read from it."""
+        found = list(lines_of(text))
+        ending = "\n"
+        if len(found) > 1:
+            ending = text[found[0][0] + len(found[0][1]) : found[1][0]]
+        headings: defaultdict[str, tuple[int, ...]] = defaultdict(tuple)
+        for number, (_, line) in enumerate(found):
+            if "#" in line and (bare := line.strip("\ufeff \t")).startswith("#"):
+                headings[bare.strip("# \t")] += (number,)
+        said = (number for number in range(len(found))[::-1] if found[number][1].strip("\ufeff \t"))
+        return cls(
+            plan=plan,
+            text=text,
+            starts=tuple(start for start, _ in found),
+            lines=tuple(line for _, line in found),
+            ending=ending,
+            headings=dict(headings),
+            last=next(said, 0),
+        )
+
+    def heading(self, section: str, *, above: int | None = None) -> int | None:
+        """The last heading that says this, perhaps above a line; None where there is none."""
+        places = self.headings.get(section, ()) if section else ()
+        count = len(places) if above is None else bisect_left(places, above)
+        return places[count - 1] if count else None
+
+    def edited(self, edits: Sequence[RevertEdit]) -> str:
+        """The text with the edits made; no two of them may touch the same text."""
+        parts: list[str] = []
+        at = 0
+        for edit in sorted(edits, key=lambda one: (one.start, one.end)):
+            parts += (self.text[at : edit.start], edit.text)
+            at = edit.end
+        return "".join([*parts, self.text[at:]])
+
+    def behind(self, line: int, added: Sequence[str]) -> RevertEdit:
+        """Put lines behind one, as a whole."""
+        at = self.starts[line] + len(self.lines[line])
+        return RevertEdit(at, at, "".join(self.ending + new for new in added))
+
+    def ahead(self, line: int, added: Sequence[str]) -> RevertEdit:
+        """Put lines before one."""
+        # A mark of the byte order stays the first sign of the file.
+        at = self.starts[line] + self.lines[line].startswith("\ufeff")
+        return RevertEdit(at, at, "".join(new + self.ending for new in added))
+
+    def instead(self, line: int, new: str) -> RevertEdit:
+        """Put one line in the place of another."""
+        begin = self.starts[line] + self.lines[line].startswith("\ufeff")
+        return RevertEdit(begin, self.starts[line] + len(self.lines[line]), new)
+
+
+def restore_state(was: PlanSide, task: Task, now: PlanSide, became: Task) -> list[RevertEdit]:
+    """Put back what stood in a task's box; its whole line, as far in as it is, without one."""
+    old, new = (find_marks(side.lines[one.line]) for side, one in ((was, task), (now, became)))
+    if old is None or new is None or new.box is None:
+        (line,) = _moved_in([was.lines[task.line]], now.lines[became.line])
+        return [now.instead(became.line, line)]
+    inside = " " if old.box is None else was.lines[task.line][slice(*old.box)]
+    begin, end = (became.start + place for place in new.box)
+    return [RevertEdit(begin, end, inside)]
+
+
+def restore_criteria(
+    was: PlanSide, task: Task, now: PlanSide, became: Task, gone: Sequence[str]
+) -> list[RevertEdit]:
+    """Put criteria back: where they were reworded in that line, else where they stood."""
+    mine = _Lines(was.lines[task.line : task.end_line + 1])
+    theirs = _Lines(now.lines[became.line : became.end_line + 1])
+    known = frozenset(task.criteria)
+    new = [at for text in became.criteria if text not in known and (at := theirs.saying(text))]
+    reworded = _Reworded(theirs.lines, new)
+    homes = mine.homes_in(theirs)
+    edits: list[RevertEdit] = []
+    behind: dict[int, list[str]] = {}
+    restored: set[int] = set()
+    for text in gone:
+        at = mine.saying(text)
+        if at is None:
+            continue
+        other = reworded.take(text)
+        if other is not None:
+            line = _reworded(mine.lines[at], theirs.lines[other])
+            edits.append(now.instead(became.line + other, line))
+            continue
+        place, label = homes[at]
+        wanted = [one for one in (label, at) if one is not None and one not in restored]
+        restored.update(wanted)
+        lines = [mine.lines[one] for one in wanted]
+        depth = _indent(mine.lines[0]), _indent(theirs.lines[0])
+        behind.setdefault(place, []).extend(_shifted(lines, *depth))
+    return edits + [now.behind(became.line + at, lines) for at, lines in behind.items()]
+
+
+def append_criteria(now: PlanSide, became: Task, gone: Sequence[str]) -> list[RevertEdit]:
+    """Add criteria at the end of a task, under a label of their own."""
+    indent = _indent(now.lines[became.line]).lstrip("\ufeff") + "  "
+    lines = [f"{indent}- Acceptance criteria:", *(f"{indent}  - {text}" for text in gone)]
+    return [now.behind(became.end_line, lines)]
+
+
+def restore_tasks(
+    was: PlanSide, now: PlanSide, dropped: Sequence[int], kept: Mapping[int, int]
+) -> list[RevertEdit]:
+    """Put dropped tasks back with their notes: behind or before the neighbours that they had."""
+    missing = set(dropped)
+    positions = {task.id: nth for nth, task in enumerate(was.plan.tasks)}
+    family: dict[tuple[str | None, str], list[int]] = {}
+    for nth, task in enumerate(was.plan.tasks):
+        family.setdefault((task.parent, task.section), []).append(nth)
+    edits: list[RevertEdit] = []
+    behind: dict[int, list[str]] = {}
+    ahead: dict[int, list[str]] = {}
+    for siblings in family.values():
+        if missing.isdisjoint(siblings):
+            continue
+        anchors = _anchors(was, now, siblings, kept)
+        homeless: list[str] = []
+        for nth in siblings:
+            task = was.plan.tasks[nth]
+            around = None if task.parent is None else positions[task.parent]
+            if nth not in missing or around in missing:
+                continue
+            block = _block(was, nth, missing)
+            left = _left_over(was, now, nth)
+            if left is not None:
+                begin, end = now.starts[left.start], now.starts[left.stop - 1]
+                end += len(now.lines[left.stop - 1])
+                edits.append(RevertEdit(begin, end, now.ending.join(block)))
+                continue
+            previous, following = anchors[nth]
+            if previous is not None:
+                lines = _moved_in(block, now.lines[previous.line])
+                behind.setdefault(previous.end_line, []).extend(lines)
+            elif following is not None:
+                lines = _moved_in(block, now.lines[following.line])
+                ahead.setdefault(following.line, []).extend(lines)
+            elif around is not None and around in kept:
+                holder = now.plan.tasks[kept[around]]
+                old = was.lines[was.plan.tasks[around].line]
+                depths = _indent(old), _indent(now.lines[holder.line])
+                behind.setdefault(holder.end_line, []).extend(_shifted(block, *depths))
+            else:
+                homeless += _moved_in(block, "")
+        if homeless:
+            first = was.plan.tasks[siblings[0]]
+            line, lines = _in_section(was, now, first, homeless)
+            behind.setdefault(line, []).extend(lines)
+    edits += [now.behind(line, lines) for line, lines in sorted(behind.items())]
+    return edits + [now.ahead(line, lines) for line, lines in sorted(ahead.items())]
+
+
+def restore_tasks_at_top(was: PlanSide, now: PlanSide, dropped: Sequence[Task]) -> list[RevertEdit]:
+    """Put tasks at the top of the plan, each as a line with a box: there it surely counts."""
+    if not dropped:
+        return []
+    lines = []
+    for task in dropped:
+        line = was.lines[task.line]
+        marks = find_marks(line)
+        text = task.title if marks is None else line[marks.text :]
+        box = " " if marks is None or marks.box is None else line[slice(*marks.box)]
+        lines.append(f"- [{box}] {text}")
+    return [now.ahead(0, [*lines, ""])]
+
+
+def _anchors(
+    was: PlanSide, now: PlanSide, siblings: Sequence[int], kept: Mapping[int, int]
+) -> dict[int, tuple[Task | None, Task | None]]:
+    """For each sibling the nearest ones before and behind it that are where they were."""
+    found: dict[int, tuple[Task | None, Task | None]] = {}
+    nearest: Task | None = None
+    for nth in siblings:
+        found[nth] = (nearest, None)
+        nearest = _stayed(was, now, nth, kept) or nearest
+    nearest = None
+    for nth in reversed(siblings):
+        found[nth] = (found[nth][0], nearest)
+        nearest = _stayed(was, now, nth, kept) or nearest
+    return found
+
+
+def _stayed(was: PlanSide, now: PlanSide, nth: int, kept: Mapping[int, int]) -> Task | None:
+    if nth not in kept:
+        return None
+    task, became = was.plan.tasks[nth], now.plan.tasks[kept[nth]]
+    is_there = became.section == task.section
+    if not is_there and is_unfinished(became):
+        # Its heading may have been reworded over it.
+        is_there = now.heading(task.section) is None
+    return became if is_there and became.depth == task.depth else None
+
+
+def _left_over(was: PlanSide, now: PlanSide, nth: int) -> range | None:
+    """The lines that a dropped task left where it stood: its own are gone, notes of it are not."""
+    task, tasks = was.plan.tasks[nth], was.plan.tasks
+    notes = [line for line in was.lines[task.line + 1 : task.end_line + 1] if line.strip()]
+    nests = nth + 1 < len(tasks) and tasks[nth + 1].line <= task.end_line
+    if not notes or nests or not task.line:
+        return None
+    for first, line in enumerate(now.lines[1:], start=1):
+        if line not in notes or now.lines[first - 1] != was.lines[task.line - 1]:
+            continue
+        end = first
+        while end < len(now.lines) and now.lines[end] in notes:
+            end += 1
+        return range(first, end)
+    return None
+
+
+def _block(was: PlanSide, nth: int, missing: set[int]) -> list[str]:
+    """A task's lines, without those of nested tasks that are not missing with it."""
+    task = was.plan.tasks[nth]
+    tasks = was.plan.tasks
+    left_out: set[int] = set()
+    inside = nth + 1
+    while inside < len(tasks) and tasks[inside].line <= task.end_line:
+        if inside not in missing:
+            left_out.update(range(tasks[inside].line, tasks[inside].end_line + 1))
+        inside += 1
+    numbers = range(task.line, task.end_line + 1)
+    return [was.lines[number] for number in numbers if number not in left_out]
+
+
+def _moved_in(lines: Sequence[str], beside: str) -> list[str]:
+    """Lines as far in as another one."""
+    return _shifted(lines, _indent(lines[0]), _indent(beside))
+
+
+def _shifted(lines: Sequence[str], old: str, new: str) -> list[str]:
+    old, new = old.lstrip("\ufeff"), new.lstrip("\ufeff")
+    bare = [line.removeprefix("\ufeff") for line in lines]
+    return [new + line[len(old) :] if line.startswith(old) and line else line for line in bare]
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip("\ufeff \t"))]
+
+
+def _content(line: str) -> str:
+    marks = find_marks(line)
+    return fold_whitespace(line if marks is None else line[marks.text :])
+
+
+class _Lines:
+    """The lines of one task, and what they say."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.said = [_content(line) for line in lines]
+        self._first: dict[str, int] = {}
+        """The first line that says something, below the task's own."""
+        self._criteria: dict[str, int] = {}
+        """The same by criterion: a line's text, or what follows a label in it."""
+        for at, said in enumerate(self.said[1:], start=1):
+            self._first.setdefault(said, at)
+            self._criteria.setdefault(said, at)
+            _, colon, behind = said.partition(":")
+            if colon:
+                self._criteria.setdefault(behind.lstrip("*_ "), at)
+
+    def saying(self, criterion: str) -> int | None:
+        """The line that a criterion was read from."""
+        return self._criteria.get(criterion)
+
+    def homes_in(self, others: _Lines) -> list[tuple[int, int | None]]:
+        """For each line, behind which other line it belongs, and the label over it that is gone."""
+        homes: list[tuple[int, int | None]] = []
+        home: tuple[int, int | None] = (0, None)
+        for at, said in enumerate(self.said):
+            homes.append(home)
+            if not at or not said:
+                continue
+            there = others._first.get(said)
+            if there is not None:
+                home = (there, None)
+            elif said.rstrip("*_ ").endswith(":"):
+                home = (home[0], at)
+        return homes
+
+
+_ALIKE = 0.3
+_LOOKED_THROUGH = 20
+"""So many new criteria are looked through for the one that another became."""
+
+
+class _Reworded:
+    """The criteria of a task that are new, and may each be an old one in other words."""
+
+    def __init__(self, lines: Sequence[str], places: Sequence[int]) -> None:
+        self._left = {at: significant_words(_content(lines[at])) for at in places}
+
+    def take(self, criterion: str) -> int | None:
+        """The line that is likest to it, which is then no other's; None where none is alike."""
+        words = significant_words(criterion)
+        scored = [
+            (word_similarity(theirs, words), -at)
+            for at, theirs in islice(self._left.items(), _LOOKED_THROUGH)
+        ]
+        score, place = max(scored, default=(0.0, 0))
+        if score < _ALIKE:
+            return None
+        del self._left[-place]
+        return -place
+
+
+def _reworded(old: str, new: str) -> str:
+    """The old text behind the new line's marks: a tick of the agent's stays."""
+    before, after = find_marks(old), find_marks(new)
+    if before is None or after is None:
+        (line,) = _moved_in([old], new)
+        return line
+    return new[: after.text] + old[before.text :]
+
+
+def _in_section(
+    was: PlanSide, now: PlanSide, first: Task, block: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Where a section's tasks go that have no neighbour left: under its heading, which may be gone.
+
+    Gives the line behind which they stand, and the lines.
+    """
+    heading = now.heading(first.section)
+    if heading is None:
+        # What goes below a heading without tasks, behind its empty line, comes first.
+        is_bare = now.lines[now.last].lstrip().startswith("#") and now.last + 1 < len(now.lines)
+        old = was.heading(first.section, above=first.line)
+        titled = [] if old is None else [was.lines[old].removeprefix("\ufeff"), ""]
+        return now.last + is_bare, ["", *titled, *block]
+    if not "".join(now.lines[heading + 1 : heading + 2]).strip():
+        heading = min(heading + 1, len(now.lines) - 1)
+    follows = "".join(now.lines[heading + 1 : heading + 2])
+    return heading, [*block, ""] if follows.strip() and not find_marks(follows) else [*block]

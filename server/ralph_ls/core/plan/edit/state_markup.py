@@ -1,0 +1,345 @@
+"""Where the state of a task is written, and how to write another one there.
+
+A list item has a box, tags or an emoji; a heading a box, an emoji, a line ``Status: …`` below it or
+a strike; a row of a table a box or a word in a cell. Each plan goes on in its own way: a circle
+stays a circle, a word a word. What is found here is a proposal; ``edits`` reads the plan again and
+refuses what did not come out as meant.
+
+Tasks that are rows of a table: which cell says what, and how to write another thing there.
+
+What stands around the cells stays, and so does every other cell. A row can hold no lines, so a
+note and a commit need a column of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from ralph_ls.core.plan.diff.text_diff import TextChange
+from ralph_ls.core.plan.edit.proposals import Lines, item_text
+from ralph_ls.core.plan.model import Task, TaskKind
+from ralph_ls.core.plan.parse.items import find_remark, opening_sign, read_field, read_state
+from ralph_ls.core.plan.parse.lines import find_marks
+from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
+from ralph_ls.protocol.plan import Priority
+
+
+class StatePiece(NamedTuple):
+    """A part of one of a task's lines and what is to stand there; places are characters."""
+
+    line: int
+    """From 0, where the task begins."""
+    start: int
+    end: int
+    text: str
+
+
+class StateWord(NamedTuple):
+    """How a state is written: in a box, as an emoji of three families, as a word."""
+
+    box: str
+    circle: str
+    square: str
+    sign: str
+    word: str
+
+
+DONE = StateWord("x", "🟢", "☑", "✅", "Done")
+OPEN = StateWord(" ", "🔴", "☐", "⬜", "Todo")
+BLOCKED = StateWord("!", "⛔", "⛔", "⛔", "Blocked")
+
+
+def write_state(
+    lines: Sequence[str], kind: TaskKind, mark: tuple[int, int] | None, word: StateWord
+) -> list[tuple[StatePiece, ...]]:
+    """Propose where to write the state of a task, the likeliest first.
+
+    ``lines`` are the task's own, and ``mark`` is where the reading found a state in the first one.
+    An emoji and a line ``Status: …`` that both say the state are changed together.
+    """
+    own = _own(lines[0], kind, mark, word)
+    said = write_status_lines(lines, word)
+    if own is None:
+        return [(piece,) for piece in said]
+    return [(own, *said[:1]) if own.text != word.box else (own,)]
+
+
+def write_status_lines(lines: Sequence[str], word: StateWord) -> list[StatePiece]:
+    """Propose to write it in the lines ``Status: …`` below, of which the first counts."""
+    found: list[StatePiece] = []
+    for number, line in enumerate(lines[1:], 1):
+        field = read_field(item_text(line))
+        if field is not None and field.name == "status" and read_state(field.value) is not None:
+            value = line[line.index(":") + 1 :].lstrip("*_")
+            start = len(line) - len(value)
+            found.append(StatePiece(number, start, len(line), reword_state(value, word)))
+    return found
+
+
+def reword_state(text: str, word: StateWord) -> str:
+    """Write a state in the way of another one: marks, emoji and case stay as they are."""
+    return _STATUS_LINE_WORDS.sub(
+        lambda found: _write_state_word(*found.groups(""), word=word), text, count=1
+    )
+
+
+def sign_like(sign: str, word: StateWord) -> str:
+    """The emoji of the same family."""
+    if sign[0] in _CIRCLES:
+        return word.circle
+    return word.square if sign[0] in _SQUARES else word.sign
+
+
+def text_start(line: str) -> int:
+    """Where the words of an item begin, after its box and an emoji for its state."""
+    marks = find_marks(line)
+    if marks is None:
+        return 0
+    sign = opening_sign(line[marks.text :])
+    if marks.box is not None or sign is None:
+        return marks.text
+    at = marks.text + sign[1]
+    return at + len(line[at:]) - len(line[at:].lstrip())
+
+
+def is_box(line: str, mark: tuple[int, int]) -> bool:
+    """Say whether what the reading found is what stands in a box."""
+    start, end = mark
+    return line[max(start - 1, 0) : start] == "[" and line[end : end + 1] == "]"
+
+
+def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where the tags of these names stand, each with the white space that parts it from others."""
+    for found in _TAG.finditer(line, start):
+        if names.fullmatch(found[1].strip()) is None:
+            continue
+        begin, end = found.span()
+        if line[end : end + 1].isspace():
+            yield begin, end + 1
+        else:
+            yield begin - line[start:begin].endswith((" ", "\t")), end
+
+
+def find_strike(line: str, start: int) -> tuple[int, int] | None:
+    """Where the two ``~~`` around a title stand."""
+    begin = line.find("~~", start)
+    end = line.find("~~", begin + 2)
+    return None if begin < 0 or end < 0 else (begin, end)
+
+
+def _own(
+    line: str, kind: TaskKind, mark: tuple[int, int] | None, word: StateWord
+) -> StatePiece | None:
+    """What the first line says."""
+    if mark is not None and is_box(line, mark):
+        return StatePiece(0, *mark, word.box)
+    if kind is TaskKind.ITEM:
+        marks = find_marks(line)
+        at = 0 if marks is None else marks.text
+        sign = opening_sign(line[at:])
+        if sign is None:
+            return None
+        return StatePiece(0, at, at + sign[1], sign_like(line[at:], word))
+    if mark is None:
+        return None
+    start, end = mark
+    if kind is TaskKind.HEADING:
+        remark = find_remark(line)
+        start, end = (start, end) if remark is None else (remark[0] + 1, remark[1] - 1)
+    return StatePiece(0, start, end, reword_state(line[start:end], word))
+
+
+def _write_state_word(before: str, sign: str, said: str, after: str, *, word: StateWord) -> str:
+    new_sign = sign_like(sign, word) if sign else ""
+    if not said:
+        return f"{before}{new_sign}{after}"
+    cased = word.word.upper() if said.isupper() else word.word
+    new_word = cased.lower() if said.islower() else cased
+    return f"{before}{new_sign}{' ' if sign else ''}{new_word}{after}"
+
+
+_TAG = re.compile(r"\[([^\[\]]+)\](?!\()")
+_CIRCLES = "🟢🟡🔴🔵🟠⚪"
+_SQUARES = "☐☑"
+_STATUS_LINE_WORDS = re.compile(
+    r"\A([*_` \t]*)((?:[🟢🟡🔴🔵🟠⚪✅✔☑✓🔄🚧⏳⬜◻☐🔲⭕❌🚫⛔🛑⏭]\ufe0f?)?)"
+    r"(?:[ \t]*([^*_` \t].*?))??([*_` \t]*)\Z",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowEdit:
+    """A task's row and what the table's head says of its cells."""
+
+    line: str
+    start: int
+    """Where the line begins in the text."""
+    cells: tuple[tuple[int, int], ...]
+    """Where they begin and end in the line, with the white space in them."""
+    heads: tuple[str, ...]
+    columns: TableColumns
+    others: tuple[str, ...]
+    """The lines of the table's other rows."""
+    mark: tuple[int, int] | None
+    """Where in the line the state stands."""
+
+    def cell(self, index: int) -> str:
+        """What stands in a cell."""
+        return self.line[slice(*self.cells[index])].strip()
+
+    def put(self, index: int, said: str) -> TextChange:
+        """Change what stands in a cell."""
+        begin, end = self.cells[index]
+        old = self.line[begin:end]
+        bare = old.strip()
+        if not bare:
+            filled = f" {said} ".ljust(len(old)) if old else said
+            return TextChange(self.start + begin, self.start + end, filled)
+        at = self.start + begin + old.index(bare)
+        return TextChange(at, at + len(bare), said)
+
+    def column(self, names: frozenset[str]) -> int | None:
+        """The first column that is called so, if this row has it."""
+        found = (nth for nth, head in enumerate(self.heads) if head.lower() in names)
+        index = next(found, None)
+        return index if index is not None and index < len(self.cells) else None
+
+    def is_state(self, index: int) -> bool:
+        """Say whether a cell holds the state."""
+        begin, end = self.cells[index]
+        return self.mark is not None and begin <= self.mark[0] <= end
+
+
+def row_edit(lines: Lines, task: Task) -> RowEdit:
+    """Take the row of a task apart."""
+    start, line = lines[task.line]
+    first = last = task.line
+    while first > 0 and "|" in lines[first - 1][1]:
+        first -= 1
+    while last + 1 < len(lines) and "|" in lines[last + 1][1]:
+        last += 1
+    bare = [lines[number][1] for number in range(first, last + 1)]
+    pairs = enumerate(pairwise(bare))
+    heads = ((nth, found) for nth, pair in pairs if (found := read_columns(*pair)))
+    at, columns = next(heads, (0, TableColumns(title=None, state=None, priority=None)))
+    mark = None if task.mark is None else (task.mark[0] - start, task.mark[1] - start)
+    return RowEdit(
+        line=line,
+        start=start,
+        cells=tuple(cells_of(line)),
+        heads=tuple(bare[at][begin:end].strip(" \t*_`") for begin, end in cells_of(bare[at])),
+        columns=columns,
+        others=tuple(other for other in bare[at + 2 :] if other != line),
+        mark=mark,
+    )
+
+
+def escape_cell(said: str) -> str:
+    """Write a text so that it stays in its cell."""
+    return re.sub(r"(?<!\\)\|", r"\\|", said)
+
+
+def tag_title(row: RowEdit, tag: str) -> list[list[TextChange]]:
+    """Try the cells that may be the title in turn: which it is, only reading can say."""
+    return [[row.put(index, f"{tag} {row.cell(index)}")] for index in _titles(row)]
+
+
+def set_word(row: RowEdit, priority: Priority) -> list[list[TextChange]]:
+    """Write a priority into its column, in the words of the other rows."""
+    index = row.columns.priority
+    if index is None or index >= len(row.cells):
+        return []
+    said = [row.cell(index), *(_nth_cell(other, index) for other in row.others)]
+    like = next((one for one in said if one), "")
+    word = priority.value if _P_NUMBER.match(like) or not like else _WORDS[priority]
+    return [[row.put(index, word.lower() if like.islower() else word)]]
+
+
+def add_note(row: RowEdit, words: str) -> list[TextChange] | None:
+    """Write a note into the column for notes; None where there is none."""
+    return _append(row, _NOTES, escape_cell(words), "; ")
+
+
+def add_commit(row: RowEdit, commit: str) -> list[TextChange] | None:
+    """Write a commit into the column for commits; None where there is none."""
+    return _append(row, _COMMITS, commit, ", ")
+
+
+def commits_in(row: RowEdit) -> list[str]:
+    """The commits that the row names."""
+    index = row.column(_COMMITS)
+    return [] if index is None else re.findall(r"\w+", row.cell(index))
+
+
+def row_proposals(row: RowEdit, title: str) -> list[str]:
+    """Write a row for another task that is open, below this one."""
+    return [_row_like(row, index, title) for index in _titles(row)]
+
+
+def facts_in(row: RowEdit, task: Task) -> Mapping[str, str]:
+    """What a row says besides its task's title, id, number, state and priority, by its head."""
+    known = {row.columns.title, row.columns.state, row.columns.priority}
+    told: dict[str, str] = {}
+    for index, head in enumerate(row.heads[: len(row.cells)]):
+        said = row.cell(index)
+        is_said = index in known or row.is_state(index) or said.isdecimal()
+        if said and not is_said and said.strip("*`") not in {task.id, task.title}:
+            told[head] = said
+    return told
+
+
+_NOTES = frozenset({"note", "notes", "comment", "comments", "remark", "remarks"})
+_COMMITS = frozenset({"commit", "commits", "sha", "hash"})
+_P_NUMBER = re.compile(r"[pP][0-9]")
+_WORDS = {Priority.P0: "High", Priority.P1: "Medium", Priority.P2: "Low"}
+
+
+def _titles(row: RowEdit) -> list[int]:
+    """The cells that may hold the title, the likeliest first."""
+    others = [nth for nth in range(len(row.cells)) if row.cell(nth) and not row.is_state(nth)]
+    by_length = sorted(others, key=lambda nth: len(row.cell(nth)), reverse=True)
+    return sorted(by_length, key=lambda nth: nth != row.columns.title)
+
+
+def _row_like(row: RowEdit, named: int, title: str) -> str:
+    line = row.line.lstrip("\ufeff")
+    shift = len(row.line) - len(line)
+    for index in range(len(row.cells) - 1, -1, -1):
+        begin, end = (place - shift for place in row.cells[index])
+        old = line[begin:end]
+        bare = old.strip()
+        said = _new_cell(row, index, bare, escape_cell(title) if index == named else None)
+        kept = old.replace(bare, said.ljust(len(bare)), 1) if bare else old
+        line = line[:begin] + kept + line[end:]
+    return line
+
+
+def _new_cell(row: RowEdit, index: int, bare: str, title: str | None) -> str:
+    if title is not None:
+        return title
+    if row.is_state(index) and row.mark is not None:
+        return "[ ]" if is_box(row.line, row.mark) else reword_state(bare, OPEN)
+    if bare.isdecimal():
+        numbers = [bare, *(_nth_cell(other, index) for other in row.others)]
+        return str(max(int(number) for number in numbers if number.isdecimal()) + 1)
+    return ""
+
+
+def _nth_cell(line: str, index: int) -> str:
+    cells = list(cells_of(line))
+    return line[slice(*cells[index])].strip() if index < len(cells) else ""
+
+
+def _append(
+    row: RowEdit, names: frozenset[str], words: str, between: str
+) -> list[TextChange] | None:
+    index = row.column(names)
+    if index is None:
+        return None
+    old = row.cell(index)
+    return [row.put(index, f"{old}{between}{words}" if old else words)]

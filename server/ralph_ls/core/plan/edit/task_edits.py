@@ -1,0 +1,352 @@
+"""The ways in which a task can be made done, open or blocked: changes that may be tried.
+
+They are proposals, the likeliest first, for ``rewriting`` to read again; one that is read as
+something else costs nothing.
+
+Change one task in the text of a plan, and nothing else: every other byte stays as it was.
+
+Line endings, tabs, trailing spaces, a BOM and a missing last line ending are the writer's own.
+An edit works on text, so it knows neither the file nor who else is writing it. Each gives the new
+text, and raises RalphError when the plan has no such task, or when what is meant cannot be written
+without changing how another task is read (``rewriting``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+
+from ralph_ls.core.plan.diff.text_diff import TextChange
+from ralph_ls.core.plan.edit.proposals import (
+    Lines,
+    add_nested_items,
+    apply_changes,
+    as_single_line,
+    cut_fields,
+    find_task,
+    first_valid_proposal,
+    item_text,
+    lines_in,
+)
+from ralph_ls.core.plan.edit.state_markup import (
+    BLOCKED,
+    DONE,
+    OPEN,
+    StatePiece,
+    StateWord,
+    add_commit,
+    add_note,
+    commits_in,
+    find_strike,
+    find_tags,
+    is_box,
+    row_edit,
+    tag_title,
+    text_start,
+    write_state,
+    write_status_lines,
+)
+from ralph_ls.core.plan.model import Task, TaskKind
+from ralph_ls.core.plan.parse.items import read_field
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.plan import TaskState
+
+Ways = list[list[TextChange]]
+
+
+def ways_to_tick(text: str, task: Task) -> Ways:
+    """Ways to make it done."""
+    box = _box_of(text, task)
+    if box is not None:
+        return [[TextChange(*box, "x")]]
+    return [*_states(text, task, DONE), *_tagged(text, task, "[DONE]")]
+
+
+def ways_to_reopen(text: str, task: Task) -> Ways:
+    """Ways to make it no longer done."""
+    line = text[task.start : task.end]
+    at = text_start(line)
+    strike = find_strike(line, at)
+    struck = [] if strike is None else [_cut(task, mark, mark + 2) for mark in strike]
+    box = _box_of(text, task)
+    if box is not None:
+        return [[TextChange(*box, " ")], [TextChange(*box, " "), *struck]]
+    tags = [_cut(task, *span) for span in find_tags(line, at, _DONE_TAGS)]
+    ways = [tags, struck, [*tags, *struck]]
+    if strike is not None:
+        # What follows the title says that it is done, or when.
+        ways.append([*struck[:1], _cut(task, strike[1], len(line.rstrip()))])
+    for changes in _states(text, task, OPEN):
+        ways += [changes, [*changes, *struck]]
+    if task.kind is TaskKind.HEADING:
+        # Without a state it would be no task.
+        begin = task.start + len(line) - len(line.lstrip("\ufeff \t").lstrip("#").lstrip())
+        for sign in (OPEN.circle if OPEN.circle in text else OPEN.sign, "[ ]"):
+            ways.append([TextChange(begin, begin, f"{sign} "), *tags, *struck])
+    return ways
+
+
+def ways_to_block(text: str, task: Task) -> Ways:
+    """Ways to say that it is blocked, where the reason is said elsewhere."""
+    if task.state is TaskState.BLOCKED:
+        return [[]]
+    return [*_tagged(text, task, "[BLOCKED]"), *_states(text, task, BLOCKED)]
+
+
+def ways_to_block_in_line(text: str, task: Task, reason: str) -> Ways:
+    """Ways to say on its line that it is blocked, and why."""
+    tag = f"[BLOCKED: {reason.translate(_IN_TAG)}]" if reason else "[BLOCKED]"
+    if task.kind is TaskKind.ROW:
+        return tag_title(row_edit(lines_in(text), task), tag)
+    return _tagged(text, task, tag)
+
+
+def ways_to_unblock(text: str, task: Task) -> Ways:
+    """Ways to take it up again."""
+    line = text[task.start : task.end]
+    tags = [_cut(task, *span) for span in find_tags(line, text_start(line), _BLOCKED_TAGS)]
+    below = _state_lines_below(text, task)
+    ways = [tags, [*below, *tags]]
+    box = _box_of(text, task)
+    if box is not None:
+        ways += [[TextChange(*box, " "), *tags], [TextChange(*box, " "), *below, *tags]]
+    return [*ways, *([*changes, *tags] for changes in _states(text, task, OPEN))]
+
+
+_DONE_TAGS = re.compile(r"done|completed?", re.IGNORECASE)
+_BLOCKED_TAGS = re.compile(r"blocked(?:[ :\u2013\u2014-].*)?", re.IGNORECASE)
+_IN_TAG = str.maketrans("[]|", "()/")
+
+
+def _box_of(text: str, task: Task) -> tuple[int, int] | None:
+    return task.mark if task.mark is not None and is_box(text, task.mark) else None
+
+
+def _tagged(text: str, task: Task, tag: str) -> Ways:
+    """Before the words of an item, behind those of a heading; a row has no such place."""
+    line = text[task.start : task.end]
+    if task.kind is TaskKind.ROW:
+        return []
+    if task.kind is TaskKind.HEADING:
+        end = task.start + len(line.rstrip())
+        return [[TextChange(end, end, f" {tag}")]]
+    at = text_start(line)
+    gap = "" if line[at - 1].isspace() else " "
+    return [[TextChange(task.start + at, task.start + at, f"{gap}{tag} ")]]
+
+
+def _states(text: str, task: Task, word: StateWord) -> Ways:
+    lines = lines_in(text)[task.line : task.end_line + 1]
+    mark = None if task.mark is None else (task.mark[0] - task.start, task.mark[1] - task.start)
+    ways = write_state([line for _, line in lines], task.kind, mark, word)
+    return [[_change(lines, piece) for piece in pieces] for pieces in ways]
+
+
+def _state_lines_below(text: str, task: Task) -> list[TextChange]:
+    lines = lines_in(text)[task.line : task.end_line + 1]
+    return [
+        _change(lines, one) for one in write_status_lines([line for _, line in lines], OPEN)[:1]
+    ]
+
+
+def _change(lines: Lines, piece: StatePiece) -> TextChange:
+    start, _ = lines[piece.line]
+    return TextChange(start + piece.start, start + piece.end, piece.text)
+
+
+def _cut(task: Task, begin: int, end: int) -> TextChange:
+    return TextChange(task.start + begin, task.start + end, "")
+
+
+def tick_task(text: str, task_id: str) -> str:
+    """Mark a task as done.
+
+    With a box, what stands in it becomes ``x``: one character. An emoji, a word in a table or a
+    line ``Status: …`` becomes another one (``written``). What has none of these gets ``[DONE] ``
+    before its text, as in the plan's other tags; a box there would change how the other items
+    without one are read. A task that is done already leaves the text as it is; a skipped or
+    blocked one is ticked like any other.
+    """
+    plan, task = find_task(text, task_id)
+    if task.state is TaskState.DONE:
+        return text
+    proposals = (apply_changes(text, changes) for changes in ways_to_tick(text, task))
+    return first_valid_proposal(
+        text, plan, task, proposals, lambda now: now.state is TaskState.DONE, doing="ticked"
+    )
+
+
+def untick_task(text: str, task_id: str) -> str:
+    """Open a task again that is done: what says so goes, in the box, tag, strike, sign or word.
+
+    Tags that say something else stay: a task that was blocked when it was ticked is blocked again.
+    A task that is not done leaves the text as it is. One that is done because it stands below
+    ``Completed`` is not opened where it is: it has to be moved.
+    """
+    plan, task = find_task(text, task_id)
+    if task.state is not TaskState.DONE:
+        return text
+    proposals = (apply_changes(text, changes) for changes in ways_to_reopen(text, task))
+    return first_valid_proposal(
+        text,
+        plan,
+        task,
+        proposals,
+        lambda now: now.state is not TaskState.DONE,
+        doing="opened where it stands",
+        instead=f"move it out of the section {task.section!r}, or edit the plan by hand",
+    )
+
+
+def block_task(text: str, task_id: str, reason: str, needs: str = "") -> str:
+    """Set a task aside in S's form: the tag ``[BLOCKED]``, and below it what blocks it.
+
+    The tag is put before the text unless the task is blocked already. The lines ``- Blocked by:``
+    and ``- Needs:`` become the first ones nested in the task, unless the plan already says so;
+    older ones stay below them. White space is folded, and an empty value gives no line. A row of a
+    table, which can hold no lines, gets the reason in its tag: ``[BLOCKED: reason]``, and so does
+    a task below which no line would be read as meant. A task that is done or skipped leaves the
+    text as it is.
+    """
+    plan, task = find_task(text, task_id)
+    if task.state in {TaskState.DONE, TaskState.SKIPPED}:
+        return text
+    blocked_by, needed = as_single_line(reason), as_single_line(needs)
+    lines = lines_in(text)
+    said = blocked_by or needed
+    fields = []
+    if blocked_by and blocked_by != task.blocked_by:
+        fields.append(f"Blocked by: {blocked_by}")
+    if needed and not _needs_already(lines, task, needed):
+        fields.append(f"Needs: {needed}")
+    is_row = task.kind is TaskKind.ROW
+    if is_row and task.state is TaskState.BLOCKED and (not said or task.blocked_by == said):
+        return text
+    below = [] if is_row or not fields else [add_nested_items(text, lines, task, fields)]
+    ways = [] if is_row else ([*changes, *below] for changes in ways_to_block(text, task))
+    proposals = (
+        apply_changes(text, changes)
+        for changes in chain(ways, ways_to_block_in_line(text, task, said))
+    )
+    return first_valid_proposal(
+        text,
+        plan,
+        task,
+        proposals,
+        lambda now: now.state is TaskState.BLOCKED and bool(now.blocked_by or not said),
+        doing="blocked",
+    )
+
+
+def unblock_task(text: str, task_id: str) -> str:
+    """Take a task up again that was set aside: box, tag and the lines that say why go.
+
+    A line with a reason that has lines of its own below it stays: it tells a story by then. A task
+    that is not blocked leaves the text as it is.
+    """
+    plan, task = find_task(text, task_id)
+    if task.state is not TaskState.BLOCKED:
+        return text
+    below = cut_fields(text, lines_in(text), plan, task, ("blocked by", "needs"))
+    proposals = (apply_changes(text, [*changes, *below]) for changes in ways_to_unblock(text, task))
+    return first_valid_proposal(
+        text,
+        plan,
+        task,
+        proposals,
+        lambda now: now.state is not TaskState.BLOCKED,
+        doing="unblocked",
+    )
+
+
+def add_task_note(text: str, task_id: str, said: str) -> str:
+    """Add a note below a task and its earlier notes, as a list item of one line.
+
+    White space is folded. ``Note:`` is put before a text that would be read as something else, such
+    as ``[ ] more`` or ``Needs: …``. A row of a table takes it in its column for notes, and is
+    refused without one. Nothing to say leaves the text as it is.
+    """
+    plan, task = find_task(text, task_id)
+    words = as_single_line(said)
+    if not words:
+        return text
+    lines = lines_in(text)
+    if task.kind is TaskKind.ROW:
+        written = add_note(row_edit(lines, task), words)
+        ways = [_require_column(written, task, "a note", "Notes")]
+    else:
+        ways = [
+            [add_nested_items(text, lines, task, [way], is_last=is_last)]
+            for way in (words, f"Note: {words}")
+            for is_last in (True, False)
+        ]
+    proposals = (apply_changes(text, changes) for changes in ways)
+    return first_valid_proposal(
+        text, plan, task, proposals, lambda now: now.blocked_by == task.blocked_by, doing="noted at"
+    )
+
+
+def attach_commit(text: str, task_id: str, commit: str) -> str:
+    """Say in which commit a task was worked on: ``- Commit: abc1234`` below it (S, PROGRESS.md).
+
+    A commit that the task names already leaves the text as it is; another one is added above it.
+    A row of a table takes it in its column for commits, and is refused without one.
+    Raises RalphError, too, for what is no commit's hash.
+    """
+    plan, task = find_task(text, task_id)
+    require_hash(commit)
+    lines = lines_in(text)
+    if task.kind is TaskKind.ROW:
+        row = row_edit(lines, task)
+        if any(_is_same(commit, known) for known in commits_in(row)):
+            return text
+        changes = _require_column(add_commit(row, commit), task, "a commit", "Commit")
+    elif names_commit([line for _, line in lines[task.line + 1 : task.end_line + 1]], commit):
+        return text
+    else:
+        changes = [add_nested_items(text, lines, task, [f"Commit: {commit}"])]
+    proposals = [apply_changes(text, changes)]
+    return first_valid_proposal(
+        text, plan, task, proposals, lambda now: now.state is task.state, doing="given a commit"
+    )
+
+
+def require_hash(commit: str) -> None:
+    """Raise RalphError for what is no hash of a commit, short or whole."""
+    if _HASH.fullmatch(commit) is None:
+        raise RalphError(
+            f"{commit!r} is no hash of a commit; give 4 to 64 hexadecimal digits, as of: "
+            "git rev-parse --short HEAD"
+        )
+
+
+def names_commit(lines: Sequence[str], commit: str = "") -> bool:
+    """Whether one of the lines is ``Commit: …``, of this one or of any."""
+    found = (_COMMIT.fullmatch(item_text(line)) for line in lines)
+    return any(one is not None and _is_same(commit, one[1]) for one in found)
+
+
+_HASH = re.compile(r"[0-9a-fA-F]{4,64}")
+_COMMIT = re.compile(r"[*_]{0,2}Commit[*_]{0,2}:[*_]{0,2}\s*`?([0-9a-zA-Z]+)`?\s*", re.IGNORECASE)
+
+
+def _is_same(commit: str, known: str) -> bool:
+    return known.startswith(commit) or commit.startswith(known)
+
+
+def _needs_already(lines: Lines, task: Task, needs: str) -> bool:
+    """Whether a line in the task says that it needs just this."""
+    inside = (line for _, line in lines[task.line + 1 : task.end_line + 1])
+    return any(read_field(item_text(line)) == ("needs", needs) for line in inside)
+
+
+def _require_column(
+    changes: list[TextChange] | None, task: Task, what: str, head: str
+) -> list[TextChange]:
+    if changes is None:
+        raise RalphError(
+            f"the task {task.id} on line {task.line + 1} of the plan is a row of a table, which "
+            f"has no column for {what}; give the table one with the head {head}"
+        )
+    return changes

@@ -1,0 +1,309 @@
+"""Add a task to a plan, or give one another place: what changes the order of a plan.
+
+Lines keep their endings; numbers change only where the order of a numbered list asks for it. As in
+``edits``, each edit is read again, and refused with RalphError if any other task would read
+differently than before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from ralph_ls.core.plan.diff.text_diff import TextChange
+from ralph_ls.core.plan.edit.layout import (
+    InsertionPoint,
+    LineSheet,
+    TaskSection,
+    find_section,
+    item_like,
+    last_task_in,
+    number_of,
+    sections_of,
+)
+from ralph_ls.core.plan.edit.proposals import (
+    apply_changes,
+    as_single_line,
+    edit_refusal,
+    find_task,
+    first_valid_proposal,
+    lines_in,
+    other_tasks,
+    read_cached,
+    task_essence,
+    task_family,
+)
+from ralph_ls.core.plan.edit.state_markup import (
+    find_tags,
+    row_edit,
+    row_proposals,
+    set_word,
+    tag_title,
+    text_start,
+)
+from ralph_ls.core.plan.model import Plan, Task, TaskKind
+from ralph_ls.core.plan.parse.lines import find_marks
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.plan import Priority, TaskState
+
+
+def add_task(
+    text: str,
+    title: str,
+    *,
+    after: str | None = None,
+    section: str | None = None,
+    priority: Priority | None = None,
+) -> str:
+    """Add an open task: after another one, else at the end of a section or of the plan.
+
+    ``after`` is the id of the task; ``section`` the title of a heading. With ``priority`` alone it
+    goes below the first heading that says so, and where none does it gets a tag. It is written as
+    its neighbours are (bullet or number, box or none), numbers after it go on from it, and white
+    space in the title is folded. Raises RalphError where there is no such task or heading, where
+    the title is empty, and where the new line would not be read as an open task.
+    """
+    words = as_single_line(title)
+    if not words:
+        raise RalphError("a task needs a title, and this one is empty; say what is to be done")
+    sheet = LineSheet.of(text)
+    plan = read_cached(text)
+    place = _place_to_add(sheet, plan, after=after, section=section, priority=priority)
+    row = next((one for one in plan.tasks if one.line == place.beside), None)
+    for way in (words, f"{_tag_for(text, priority)} {words}") if priority else (words,):
+        if row is not None and row.kind is TaskKind.ROW:
+            lines = row_proposals(row_edit(lines_in(text), row), way)
+        else:
+            lines = item_like(place.model, way) if place.model else [f"- [ ] {way}"]
+        for line in lines:
+            added = sheet.insert(line, place)
+            if _is_added(plan, added, place.line, priority):
+                return added
+    raise RalphError(
+        f"the task {words!r} cannot be added on line {place.line + 1} of the plan without changing "
+        "how something else is read; add it by hand, or name another task or section"
+    )
+
+
+def move_task(
+    text: str, task_id: str, *, before: str | None = None, after: str | None = None
+) -> str:
+    """Move a task, with its notes and what is nested in it, before or after another one.
+
+    Give one of the two. It is indented and marked as its new neighbour. Inside one numbered list
+    the numbers stay where they are; in another list the task takes the number that is due there.
+    Raises RalphError where there is no such task, where it is to go into itself, and where it would
+    not be read as the same task.
+    """
+    plan, task = find_task(text, task_id)
+    _, target = find_task(text, _one_of(before, after))
+    if target.id == task.id:
+        return text
+    if target in task_family(plan, task):
+        raise RalphError(
+            f"the task {task.id} cannot be moved next to {target.id}, which is nested in it; "
+            "choose a task outside of it"
+        )
+    sheet = LineSheet.of(text)
+    is_before = before is not None
+    line = target.line if is_before else target.end_line + 1
+    place = InsertionPoint(line, sheet.lines[target.line], beside=target.line, is_before=is_before)
+    return _relocate(text, sheet, plan, task, place)
+
+
+def move_task_into(text: str, task_id: str, section: str) -> str:
+    """Move a task, with its notes and what is nested in it, to the end of a section of tasks.
+
+    Raises RalphError where there is no such task or section, and where it would not be read as the
+    same task there.
+    """
+    plan, task = find_task(text, task_id)
+    sheet = LineSheet.of(text)
+    found = find_section(sections_of(sheet.lines), section)
+    if found is None:
+        raise RalphError(f"the plan has no section {section!r} that holds tasks")
+    return _relocate(text, sheet, plan, task, _end_of(sheet, plan, found, "- [ ] task"))
+
+
+def set_priority(text: str, task_id: str, priority: Priority) -> str:
+    """Give a task a priority in the plan's own way: its tag, else a section for it, else a tag.
+
+    A tag that the task has is replaced, and so is what a row of a table has in its column for
+    priorities. Without one the task is moved to the end of the section of that priority, where it
+    stands in a section of another. Else it gets a tag, in words that the plan uses already; but a
+    heading, which no tag makes urgent, is refused. A task of that priority leaves the text as it
+    is.
+    """
+    plan, task = find_task(text, task_id)
+    if task.priority is priority:
+        return text
+    line = text[task.start : task.end]
+    at = text_start(line)
+    spans = [
+        (begin, end)
+        for begin, end in find_tags(line, at, _PRIORITY_TAGS)
+        if begin == at or line[:begin].rstrip().endswith("]") or not line[end:].strip()
+    ]
+    sheet = LineSheet.of(text)
+    if not spans and task.depth == 0:
+        sections = sections_of(sheet.lines)
+        here = max((one for one in sections if one.line < task.line), default=None)
+        there = next((s for s in sections if s.priority is priority and not s.is_done), None)
+        if here is not None and here.priority is not None and there is not None:
+            place = _end_of(sheet, plan, there, "")
+            with suppress(RalphError):
+                return _relocate(text, sheet, plan, task, place, priority=priority)
+    proposals = (
+        apply_changes(text, changes) for changes in _prioritised(text, task, at, spans, priority)
+    )
+    return first_valid_proposal(
+        text,
+        plan,
+        task,
+        proposals,
+        lambda now: now.state is task.state and now.priority is priority,
+        doing=f"given the priority {priority.value}",
+        instead=(
+            "move it below a heading that says so"
+            if task.kind is TaskKind.HEADING
+            else "edit the plan by hand"
+        ),
+    )
+
+
+_PRIORITY_TAGS = re.compile(
+    r"(?:high|medium|low) priority|high|critical|urgent|medium|standard|low|nice to have|p[012]",
+    re.IGNORECASE,
+)
+_BOXES = {
+    TaskState.TODO: " ",
+    TaskState.IN_PROGRESS: "~",
+    TaskState.DONE: "x",
+    TaskState.BLOCKED: "!",
+    TaskState.SKIPPED: "-",
+}
+_WORDS = {
+    Priority.P0: ("HIGH PRIORITY", "HIGH", "P0"),
+    Priority.P1: ("MEDIUM PRIORITY", "MEDIUM", "P1"),
+    Priority.P2: ("LOW PRIORITY", "LOW", "P2"),
+}
+
+
+def _place_to_add(
+    sheet: LineSheet,
+    plan: Plan,
+    *,
+    after: str | None,
+    section: str | None,
+    priority: Priority | None,
+) -> InsertionPoint:
+    if after is not None:
+        task = plan.find(after)
+        if task is None:
+            raise RalphError(
+                f"the plan has no task {after!r} to add one after; its tasks and their ids are "
+                "shown by: ralph plan"
+            )
+        return InsertionPoint(task.end_line + 1, sheet.lines[task.line], beside=task.line)
+    sections = sections_of(sheet.lines)
+    usual = sheet.lines[plan.tasks[0].line] if plan.tasks else ""
+    if section is not None:
+        found = find_section(sections, section)
+        if found is None:
+            titles = ", ".join(repr(one.title) for one in sections) or "none"
+            raise RalphError(
+                f"the plan has no section {section!r} that holds tasks; it has: {titles}"
+            )
+        return _end_of(sheet, plan, found, usual)
+    fitting = [one for one in sections if one.priority is priority and not one.is_done]
+    if priority is not None and fitting:
+        return _end_of(sheet, plan, fitting[0], usual)
+    done = [range(one.line, one.last + 1) for one in sections if one.is_done]
+    top = [t for t in plan.tasks if t.depth == 0 and not any(t.line in part for part in done)]
+    if top:
+        return InsertionPoint(top[-1].end_line + 1, sheet.lines[top[-1].line], beside=top[-1].line)
+    n_lines = len(sheet.lines)
+    return InsertionPoint(n_lines - (not sheet.lines[-1]), "", is_apart=True)
+
+
+def _end_of(sheet: LineSheet, plan: Plan, section: TaskSection, usual: str) -> InsertionPoint:
+    last = last_task_in(plan, section)
+    if last is None:
+        model = "" if find_marks(usual) is None else usual.lstrip(" \t")
+        model = "" if number_of(model) is not None else model
+        return InsertionPoint(section.last + 1, model, is_apart=True)
+    return InsertionPoint(last.end_line + 1, sheet.lines[last.line], beside=last.line)
+
+
+def _is_added(before: Plan, text: str, line: int, priority: Priority | None) -> bool:
+    """Whether just one task came in, open, and as important as meant."""
+    after = parse_markdown(text).plan
+    old = {number: task_essence(task) for number, task in enumerate(before.tasks)}
+    if len(after.tasks) != len(old) + 1:
+        return False
+    new = next((task for task in after.tasks if task.line >= line), None)
+    if new is None or new.state in {TaskState.DONE, TaskState.SKIPPED}:
+        return False
+    if priority is not None and new.priority is not priority:
+        return False
+    return other_tasks(after, [new]) == other_tasks(before, [])
+
+
+def _one_of(before: str | None, after: str | None) -> str:
+    if before is not None and after is None:
+        return before
+    if after is not None and before is None:
+        return after
+    raise RalphError("say before or after which one task it is to be moved, and not both")
+
+
+def _tag_for(text: str, priority: Priority) -> str:
+    """The tag that the plan has already for this priority, or the like of its others."""
+    for index in range(2):
+        if any(f"[{words[index]}]" in text for words in _WORDS.values()):
+            return f"[{_WORDS[priority][index]}]"
+    return f"[{priority.value}]"
+
+
+def _prioritised(
+    text: str, task: Task, at: int, spans: list[tuple[int, int]], priority: Priority
+) -> Iterator[list[TextChange]]:
+    tag = _tag_for(text, priority)
+    for begin, end in spans:
+        old = text[task.start + begin : task.start + end]
+        new = old.replace(old.strip(), tag)
+        yield [TextChange(task.start + begin, task.start + end, new)]
+    if task.kind is TaskKind.ITEM:
+        gap = "" if text[task.start + at - 1].isspace() else " "
+        yield [TextChange(task.start + at, task.start + at, f"{gap}{tag} ")]
+    if task.kind is TaskKind.ROW:
+        row = row_edit(lines_in(text), task)
+        yield from (*set_word(row, priority), *tag_title(row, tag))
+
+
+def _relocate(
+    text: str,
+    sheet: LineSheet,
+    plan: Plan,
+    task: Task,
+    place: InsertionPoint,
+    *,
+    priority: Priority | None = None,
+) -> str:
+    """Put a task elsewhere, and make sure that it is the same there, and so are all others."""
+    moved = task_family(plan, task)
+    said = [task_essence(one) for one in moved]
+    marks = find_marks(text[task.start : task.end])
+    has_box = marks is None or marks.box is not None
+    for box in ("",) if has_box else ("", f"[{_BOXES[task.state]}] "):
+        proposal = sheet.relocate(task.line, task.end_line + 1, place, box=box)
+        after = parse_markdown(proposal).plan
+        for at in range(len(after.tasks) - len(moved) + 1):
+            there = after.tasks[at : at + len(moved)]
+            if there[0].title == task.title and [task_essence(one) for one in there] == said:
+                is_wanted = priority is None or there[0].priority is priority
+                if is_wanted and other_tasks(after, there) == other_tasks(plan, moved):
+                    return proposal
+    raise edit_refusal(text, task, "moved there")

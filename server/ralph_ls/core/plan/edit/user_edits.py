@@ -1,0 +1,268 @@
+"""Opening again what a plan says is in progress, before the plan is made anew (SPEC §9, replan).
+
+A plan iteration must not take half-done work for somebody's present work: no agent of an earlier
+iteration is left that could be at it. Each change is a minimal edit, and is kept only where the
+text reads afterwards as before but for that one task; what cannot be changed so is left alone and
+told. This module must never know a file.
+
+What a person does to one task from a viewer's row: block it, unblock it, move it, try it again.
+
+Each is an edit of text like those in ``edits``, which raises RalphError where it cannot be made. It
+must never know who asks, nor where the plan lies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import assert_never
+
+from ralph_ls.core.plan.edit import task_edits
+from ralph_ls.core.plan.edit.proposals import (
+    apply_changes,
+    find_task,
+    first_valid_proposal,
+    item_text,
+    lines_in,
+)
+from ralph_ls.core.plan.edit.task_edits import ways_to_reopen
+from ralph_ls.core.plan.edit.task_order import move_task
+from ralph_ls.core.plan.model import Plan, Task, TaskKind
+from ralph_ls.core.plan.parse.lines import find_marks, lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
+from ralph_ls.protocol.plan import TaskState
+
+RESET_NOTE = "Reset for replanning"
+"""What a task says that was opened again (SPEC §9)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplanReset:
+    """A plan in which nothing is in progress, as far as that could be brought about."""
+
+    text: str
+    opened: tuple[str, ...]
+    """Titles of the tasks that were in progress and are open now."""
+    left: tuple[str, ...]
+    """Titles of those whose state is written in a way that no small edit changes."""
+
+
+def reset_in_progress(text: str) -> ReplanReset:
+    """Open each task that is in progress, and note that below it; every other byte stays."""
+    opened: list[str] = []
+    left: list[str] = []
+    plan = parse_markdown(text).plan
+    for task_id in [task.id for task in plan.tasks if task.state is TaskState.IN_PROGRESS]:
+        task = plan.by_id()[task_id]
+        changed = next(_fitting(text, plan, task), None)
+        if changed is None:
+            left.append(task.title)
+            continue
+        opened.append(task.title)
+        text = changed
+        plan = parse_markdown(text).plan
+    return ReplanReset(text=text, opened=tuple(opened), left=tuple(left))
+
+
+_FORMS = (
+    (re.compile(r"(?<=\[)~(?=\])"), " "),
+    (re.compile(r"(?:\*\*)?\[(?:IN[ -]PROGRESS|WIP)\](?:\*\*)?:?[ \t]*", re.IGNORECASE), ""),
+    (re.compile("(?:\U0001f7e1|\U0001f7e0|\U0001f504|\U0001f6a7|\u23f3)\ufe0f?"), "\u26aa"),
+    (re.compile(r"(?<=status:)(\W*)(?:in[ -]progress|wip)\b", re.IGNORECASE), r"\1todo"),
+    (re.compile(r"(?<=status:\*\*)(\W*)(?:in[ -]progress|wip)\b", re.IGNORECASE), r"\1todo"),
+)
+"""How a state in progress is written, and what an open one has there."""
+
+
+def ways_to_open(text: str, task: Task) -> Iterator[str]:
+    """Texts in which the task may be open instead of in progress; each is to be read again."""
+    for begin, until, item in _open_forms(text, task, list(lines_of(text))):
+        yield text[:begin] + item + text[until:]
+
+
+def _fitting(text: str, plan: Plan, task: Task) -> Iterator[str]:
+    """The edits that open this task and change nothing else, the ones with the note first."""
+    lines = list(lines_of(text))
+    end = lines[task.end_line][0] + len(lines[task.end_line][1])
+    for begin, until, item in _open_forms(text, task, lines):
+        changed = text[:begin] + item + text[until:]
+        shift = len(changed) - len(text)
+        noted = _with_note(changed, task, lines, end + shift)
+        yield from (one for one in (noted, changed) if _opens_only(plan, task, one))
+
+
+def _open_forms(
+    text: str, task: Task, lines: list[tuple[int, str]]
+) -> Iterator[tuple[int, int, str]]:
+    """Where the task's line, or all of it, says that it is in progress, and what opens it."""
+    end = lines[task.end_line][0] + len(lines[task.end_line][1])
+    for begin, until in ((task.start, task.end), (task.start, end)):
+        for pattern, open_form in _FORMS:
+            item, n_changed = pattern.subn(open_form, text[begin:until], count=1)
+            if n_changed:
+                yield begin, until, item
+
+
+def _with_note(text: str, task: Task, lines: list[tuple[int, str]], at: int) -> str:
+    """The text with the note as the item's last line; below a heading it stands by itself."""
+    first = lines[task.line][1]
+    marks = find_marks(first)
+    begin, after = (0, 0) if marks is None else (marks.starts[-1], marks.contents[-1])
+    before = "".join("\t" if mark == "\t" else " " for mark in first[:begin].lstrip("\ufeff"))
+    indent = before + " " * (after - begin)
+    ending = next((sign for sign in ("\r\n", "\n", "\r") if text.startswith(sign, at)), "\n")
+    return f"{text[:at]}{ending}{indent}- {RESET_NOTE}{text[at:]}"
+
+
+def _opens_only(before: Plan, task: Task, text: str) -> bool:
+    after = parse_markdown(text).plan
+    wanted = [
+        (one.id, one.title, TaskState.TODO if one.id == task.id else one.state)
+        for one in before.tasks
+    ]
+    return [(one.id, one.title, one.state) for one in after.tasks] == wanted
+
+
+RETRY_NOTE = "Reset for retry"
+"""What a task says that a person wants tried again (SPEC §9)."""
+
+DEFAULT_BLOCK_REASON = "a person"
+
+MarkdownEdit = Callable[[str], str]
+
+
+def user_edit(
+    edit: TaskEdit, task_id: str, *, reason: str = "", before: str | None = None
+) -> MarkdownEdit:
+    """The change of a plan's text that an edit means."""
+    match edit:
+        case TaskEdit.BLOCK:
+            return partial(_block, task_id=task_id, reason=reason)
+        case TaskEdit.UNBLOCK:
+            return partial(_unblock, task_id=task_id)
+        case TaskEdit.MOVE:
+            return partial(_move, task_id=task_id, before=before)
+        case _:  # pragma: no cover
+            assert_never(edit)
+
+
+def describe_user_edit(edit: TaskEdit) -> str:
+    """What has become of the task then, to follow its name."""
+    return {
+        TaskEdit.BLOCK: "is blocked",
+        TaskEdit.UNBLOCK: "is not blocked any more",
+        TaskEdit.MOVE: "was moved",
+    }[edit]
+
+
+def retry_task(text: str, task_id: str) -> str:
+    """Open a task again, whatever its state, and note that below it once (SPEC §9).
+
+    A row of a table without a column for notes is opened without one.
+    """
+    _, task = find_task(text, task_id)
+    for _ in range(_STATES_ON_EACH_OTHER):
+        if task.state is not TaskState.TODO:
+            text = _opened(text, task)
+            _, task = find_task(text, task_id)
+    if _has_note(text, task):
+        return text
+    with suppress(RalphError):
+        text = task_edits.add_task_note(text, task_id, RETRY_NOTE)
+    return text
+
+
+_STATES_ON_EACH_OTHER = 3
+"""A task may be done and, below that, blocked and in progress."""
+
+
+def byte_exact(change: Callable[[str], MarkdownEdit], task_id: str) -> MarkdownEdit:
+    """A change of a text in which what is no UTF-8 stands as half characters.
+
+    Viewers know the task by the text in which that was replaced, so its id may be another one.
+    """
+
+    def changed(text: str) -> str:
+        shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if shown == text:
+            return change(task_id)(text)
+        ids = [task.id for task in parse_markdown(shown).plan.tasks]
+        tasks = parse_markdown(text).plan.tasks
+        known = tasks[ids.index(task_id)].id if task_id in ids else task_id
+        return change(known)(text)
+
+    return changed
+
+
+def _block(text: str, *, task_id: str, reason: str) -> str:
+    _, task = find_task(text, task_id)
+    if task.state in {TaskState.DONE, TaskState.SKIPPED}:
+        raise RalphError(
+            f"the task {task_id} on line {task.line + 1} of the plan is {task.state.value}, "
+            "so there is nothing to block; open it first"
+        )
+    return task_edits.block_task(text, task_id, reason.strip() or DEFAULT_BLOCK_REASON)
+
+
+def _unblock(text: str, *, task_id: str) -> str:
+    _, task = find_task(text, task_id)
+    if task.state is not TaskState.BLOCKED:
+        raise RalphError(
+            f"the task {task_id} on line {task.line + 1} of the plan is not blocked; "
+            "look at the plan again"
+        )
+    return task_edits.unblock_task(text, task_id)
+
+
+def _move(text: str, *, task_id: str, before: str | None) -> str:
+    if before is not None:
+        return move_task(text, task_id, before=before)
+    plan, task = find_task(text, task_id)
+    last = _list_of(plan, task)[-1]
+    return text if last == task else move_task(text, task_id, after=last.id)
+
+
+def _list_of(plan: Plan, task: Task) -> list[Task]:
+    """The tasks that stand in one list with it, in their order."""
+    return [
+        one
+        for one in plan.tasks
+        if one.parent == task.parent
+        and one.kind is task.kind
+        and (one.kind is TaskKind.HEADING or one.section == task.section)
+    ]
+
+
+def _opened(text: str, task: Task) -> str:
+    """The text with the task one state nearer to open."""
+    match task.state:
+        case TaskState.DONE:
+            return task_edits.untick_task(text, task.id)
+        case TaskState.BLOCKED:
+            return task_edits.unblock_task(text, task.id)
+        case _:
+            plan, task = find_task(text, task.id)
+            return first_valid_proposal(
+                text,
+                plan,
+                task,
+                _ways_to_open(text, task),
+                lambda now: now.state is TaskState.TODO,
+                doing="opened",
+            )
+
+
+def _ways_to_open(text: str, task: Task) -> Iterator[str]:
+    proposals = (apply_changes(text, changes) for changes in ways_to_reopen(text, task))
+    return chain(ways_to_open(text, task), proposals)
+
+
+def _has_note(text: str, task: Task) -> bool:
+    lines = lines_in(text)[task.line + 1 : task.end_line + 1]
+    return any(item_text(line) == RETRY_NOTE for _, line in lines)

@@ -1,0 +1,154 @@
+"""What ``bd --json`` prints, in each of its shapes, and what it says when it fails.
+
+A bare array; ``{"schema_version":1,"items":[…]}``; ``{"schema_version":1,"data":…}``; one issue as
+an object or as an array of one. Nothing at all and ``null`` are an empty list. An error is an
+object on stderr; some releases print it on stdout, or as plain text. It must never start ``bd``.
+
+Releases of ``bd``, and what an old one cannot do. It must never start ``bd``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ralph_ls.core.plan.formats.beads.issues import BeadsOddity
+
+LONGEST_ERROR = 500
+"""Characters of an error that are passed on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeadsOutput:
+    """What an answer holds."""
+
+    items: tuple[Mapping[str, Any], ...] = ()
+    """One object for each issue."""
+    oddities: tuple[BeadsOddity, ...] = ()
+    error: str | None = None
+    """What ``bd`` says went wrong, where it says so."""
+
+
+def read_output(text: str) -> BeadsOutput:
+    """Read what ``bd`` printed on stdout. Total."""
+    if not text.strip():
+        return BeadsOutput()
+    try:
+        value = _load(text)
+    except (ValueError, RecursionError):
+        shown = " ".join(text.split())[:80]
+        return BeadsOutput(oddities=(BeadsOddity("no-json", f"bd printed no JSON: {shown}"),))
+    return _items_of(value)
+
+
+def read_object(text: str) -> Mapping[str, Any]:
+    """The one object of an answer, such as the numbers of ``bd stats``; empty where there is none.
+
+    Numbers below ``summary`` are given as if they stood beside it.
+    """
+    try:
+        value = _load(text)
+    except (ValueError, RecursionError):
+        return {}
+    while isinstance(value, dict) and isinstance(value.get("data"), dict):
+        value = value["data"]
+    if not isinstance(value, dict):
+        return {}
+    summary = value.get("summary")
+    return {**value, **summary} if isinstance(summary, dict) else value
+
+
+def read_error(stderr: str, stdout: str = "") -> str:
+    """Why ``bd`` failed, in its own words on one line; empty where it says nothing. Total."""
+    for text in (stderr, stdout):
+        try:
+            value = _load(text)
+        except (ValueError, RecursionError):
+            continue
+        said = _error_in(value)
+        if said:
+            return _on_one_line(said)
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    begins = (line for line in lines if line.lower().startswith("error"))
+    said = next(begins, lines[-1] if lines else "")
+    return _on_one_line(said.removeprefix("Error:").removeprefix("error:"))
+
+
+def _load(text: str) -> object:
+    """The JSON of a text that may have lines of something else before it."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        starts = [0] if text[:1] in {"[", "{"} else []
+        starts += [at + 1 for at, sign in enumerate(text) if sign == "\n"]
+        begin = next((at for at in starts if text[at : at + 1] in {"[", "{"}), None)
+        if not begin:
+            raise
+        return json.loads(text[begin:])
+    return value
+
+
+def _items_of(value: object) -> BeadsOutput:
+    while isinstance(value, dict) and "id" not in value:
+        if _error_in(value):
+            return BeadsOutput(error=_on_one_line(_error_in(value)))
+        inner = next((value[name] for name in ("items", "data", "issues") if name in value), value)
+        if inner is value:
+            known = ", ".join(sorted(value))[:80]
+            message = f"bd printed an object that holds no issues, but {known or 'nothing'}"
+            return BeadsOutput(oddities=(BeadsOddity("odd-answer", message),))
+        value = inner
+    if value is None:
+        return BeadsOutput()
+    listed = value if isinstance(value, list) else [value]
+    items = tuple(item for item in listed if isinstance(item, dict))
+    n_odd = len(listed) - len(items)
+    oddities = (
+        (BeadsOddity("odd-answer", f"{n_odd} of what bd printed are no issues"),) if n_odd else ()
+    )
+    return BeadsOutput(items=items, oddities=oddities)
+
+
+def _error_in(value: object) -> str:
+    if not isinstance(value, dict):
+        return ""
+    said = value.get("error")
+    if isinstance(said, dict):
+        said = said.get("message")
+    hint = value.get("hint")
+    if not isinstance(said, str):
+        return ""
+    return f"{said} ({hint})" if isinstance(hint, str) and hint else said
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_ERROR]
+
+
+BeadsVersion = tuple[int, int, int]
+
+FIRST_WITH_REASONS: BeadsVersion = (0, 30, 0)
+"""The first release that says why an issue was closed; earlier ones forget it."""
+
+
+def read_version(printed: str) -> BeadsVersion | None:
+    """What ``bd version`` printed, as JSON or in words; None where it is no release. Total."""
+    said = read_object(printed).get("version")
+    found = _VERSION.search(said if isinstance(said, str) else printed)
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
+
+
+def keeps_close_reasons(version: BeadsVersion | None) -> bool:
+    """Whether a release keeps the reason of ``bd close``; one that is unknown is a new one."""
+    return version is None or version >= FIRST_WITH_REASONS
+
+
+def format_version(version: BeadsVersion) -> str:
+    """A version as it is written."""
+    return ".".join(map(str, version))
+
+
+_VERSION = re.compile(r"(?<![\w.])v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?")

@@ -1,0 +1,194 @@
+"""What the loop has ``bd`` do, as the words behind ``bd`` on a command line.
+
+Never a line for a shell: each word is handed over as it is. ``bd update --notes`` replaces what was
+noted, so the notes that an issue has are written again in front of the new one. It must never start
+anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from ralph_ls.core.plan.formats.beads.issues import BeadsDependency, BeadsIssue, IssueStatus
+
+BeadsCommand = tuple[str, ...]
+
+RESET_FOR_RETRY = "Reset for retry"
+"""B, Reset a Stuck Issue."""
+RESET_FOR_REPLANNING = "Reset for replanning"
+"""B, Force a Full Replan."""
+
+
+def claim_command(issue_id: str) -> BeadsCommand:
+    """Take an issue, so that nobody else does."""
+    return ("update", issue_id, "--claim")
+
+
+def set_status(issue_id: str, status: str) -> BeadsCommand:
+    """Move an issue to another status."""
+    return ("update", issue_id, "--status", str(status))
+
+
+def close_command(issue_id: str, reason: str) -> BeadsCommand:
+    """Close an issue; the reason says how each criterion was verified (B, Exit Condition 2)."""
+    return ("close", issue_id, "--reason", reason)
+
+
+def note_reason(issue: BeadsIssue, reason: str) -> BeadsCommand:
+    """Write the reason for a close into the notes, where ``bd`` keeps no reasons."""
+    return ("update", issue.id, "--notes", reason)
+
+
+def add_dependency(issue_id: str, dependency: BeadsDependency) -> BeadsCommand:
+    """Have an issue depend on another."""
+    return ("dep", "add", issue_id, dependency.on, "--type", str(dependency.kind))
+
+
+def remove_dependency(issue_id: str, on: str) -> BeadsCommand:
+    """Have an issue depend no more on another, in whichever way it did."""
+    return ("dep", "remove", issue_id, on)
+
+
+def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = "") -> BeadsCommand:
+    """B's note on an issue that makes room for the next one (B, Stuck Detection).
+
+    With a reason it is one that the agent gave up by itself. ``at`` has a time zone.
+    """
+    moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if reason:
+        said = " ".join(reason.split()).rstrip(".")
+        note = f"STUCK: Blocked at {moment}: {said}. Moving to next issue."
+    else:
+        note = f"STUCK: Failed after {attempts} attempts at {moment}. Moving to next issue."
+    return ("update", issue.id, "--notes", _noted(issue, note))
+
+
+def block_command(issue: BeadsIssue, reason: str, needs: str) -> BeadsCommand:
+    """Mark an issue as blocked, with what it needs (S, Handling Stuck Tasks)."""
+    said = " ".join(reason.split()).rstrip(".")
+    note = _noted(issue, f"Blocked by: {said}. Needs: {needs}")
+    return ("update", issue.id, "--status", str(IssueStatus.BLOCKED), "--notes", note)
+
+
+def retry_command(issue: BeadsIssue) -> BeadsCommand:
+    """Open an issue for another try; its attempts are the caller's to clear (B21)."""
+    return _reset(issue, RESET_FOR_RETRY)
+
+
+def replan_commands(issues: Iterable[BeadsIssue]) -> tuple[BeadsCommand, ...]:
+    """Open whatever is in progress, before the plan is made again (B22)."""
+    return tuple(
+        _reset(issue, RESET_FOR_REPLANNING)
+        for issue in issues
+        if issue.status == IssueStatus.IN_PROGRESS
+    )
+
+
+def reopen_command(issue: BeadsIssue, why: str) -> BeadsCommand:
+    """Go on with an issue that was closed and does not hold what it says."""
+    note = " ".join(why.split())
+    return (
+        "update",
+        issue.id,
+        "--status",
+        str(IssueStatus.IN_PROGRESS),
+        "--notes",
+        _noted(issue, note),
+    )
+
+
+def recreate_commands(issue: BeadsIssue) -> tuple[BeadsCommand, ...]:
+    """Make an issue that is gone as it was, but for its dependencies and the time it was made."""
+    # A title is a word by itself, and would be taken for a flag where it looks like one.
+    title = ["--title", issue.title] if issue.title.startswith("-") else [issue.title]
+    made = ["create", *title, "--id", issue.id, "--type", issue.kind]
+    made += ["--priority", str(issue.priority)]
+    texts = {
+        "--description": issue.description,
+        "--design": issue.design,
+        "--acceptance": issue.criteria,
+        "--assignee": issue.assignee,
+        "--labels": ",".join(issue.labels),
+    }
+    for flag, text in texts.items():
+        made += [flag, text] if text else []
+    commands: list[BeadsCommand] = [tuple(made)]
+    if issue.notes:
+        commands.append(("update", issue.id, "--notes", issue.notes))
+    if issue.is_closed:
+        commands.append(close_command(issue.id, issue.close_reason or "Closed"))
+    elif issue.status != IssueStatus.OPEN:
+        commands.append(set_status(issue.id, issue.status))
+    return tuple(commands)
+
+
+def reason_in_notes(notes: str) -> str:
+    """What notes say of why an issue was closed: all that the loop has not written itself."""
+    lines = (line for line in notes.splitlines() if not line.startswith(_OWN_NOTES))
+    return "\n".join(lines).strip()
+
+
+_OWN_NOTES = (
+    "STUCK:",
+    "Blocked by:",
+    "Opened again:",
+    "Verification failed:",
+    RESET_FOR_RETRY,
+    RESET_FOR_REPLANNING,
+)
+
+
+def is_in_effect(command: BeadsCommand, issue: BeadsIssue | None) -> bool:
+    """Whether an issue, None where it is gone, is already as a command would have it. Total.
+
+    Claiming is never known to be done: the assignee may be somebody else.
+    """
+    verb, *words = command
+    if issue is None or "--claim" in words:
+        return False
+    match verb:
+        case "close":
+            return issue.is_closed
+        case "create":
+            return True
+        case "dep":
+            kind = words[4] if words[0] == "add" else None
+            found = [one for one in issue.dependencies if one.on == words[2]]
+            return not found if kind is None else any(one.kind == kind for one in found)
+        case "update":
+            flags = dict(pairwise(words))
+            known = {
+                "--status": issue.status,
+                "--notes": issue.notes,
+                "--acceptance": issue.criteria,
+                "--priority": str(issue.priority),
+                "--type": issue.kind,
+            }
+            return all(
+                flags[flag].strip() == value.strip()
+                for flag, value in known.items()
+                if flag in flags
+            )
+        case _:
+            return False
+
+
+def commanded_issue(command: BeadsCommand) -> str:
+    """The id of the issue that a command changes; empty where it names none."""
+    verb, *words = command
+    if verb == "create":
+        return next((value for flag, value in pairwise(words) if flag == "--id"), "")
+    return (words[1:] if verb == "dep" else words)[0]
+
+
+def _reset(issue: BeadsIssue, note: str) -> BeadsCommand:
+    return ("update", issue.id, "--status", str(IssueStatus.OPEN), "--notes", _noted(issue, note))
+
+
+def _noted(issue: BeadsIssue, note: str) -> str:
+    before = issue.notes.rstrip()
+    if not before or before == note or before.endswith(f"\n{note}"):
+        return before or note
+    return f"{before}\n{note}"

@@ -1,0 +1,288 @@
+"""Checks whether the reason of a closed issue says how each criterion was verified.
+
+``bd close`` asks for no reason, and writes "Closed" where none is given. So the reason is compared
+with the criteria. One that names a command needs a ticked line that cites this command with the
+exit code that is wanted (``command_matching``); any other needs a ticked line with its own text. An
+issue without criteria needs a reason that names something that can be checked. A reason is a claim:
+nothing is run here.
+
+Evidence for closing in beads: what is run for a closed issue, and what ``bd`` is told of it.
+
+B's lines are the issue's close reason (Exit Condition 2). An issue that was refuted is in progress
+again, and its notes say what failed. It must never run anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ralph_ls.core.plan.formats.beads.commands import (
+    BeadsCommand,
+    close_command,
+    note_reason,
+    reopen_command,
+)
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.formats.beads.queue import find_cycles, format_cycle
+from ralph_ls.core.plan.formats.beads.snapshot import BeadsSnapshot, parts_of, plan_of_snapshot
+from ralph_ls.core.plan.lint.criteria import is_vague, says_nothing
+from ralph_ls.core.plan.lint.remarks import (
+    UNFINISHED,
+    CheckCode,
+    LineSpan,
+    LintRemark,
+    display_title,
+)
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.verification.commands import AnyProgram, satisfies_command
+from ralph_ls.core.plan.verification.criteria import (
+    CommandRun,
+    EvidenceLine,
+    cited_runs,
+    command_of,
+    criterion_key,
+    find_evidence,
+    is_wanted,
+    read_criteria,
+    read_evidence,
+    write_evidence,
+)
+from ralph_ls.core.plan.verification.criterion_checks import (
+    TaskClosing,
+    TaskVerification,
+    checks_of,
+    describe_check_failures,
+    evidence_of,
+)
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.run.values import TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseReasonCheck:
+    """What a close reason is worth."""
+
+    says_nothing: bool = False
+    """There is no reason, or one that names nothing, such as "Done"."""
+    missing: tuple[str, ...] = ()
+    """Criteria that no ticked line is about, or whose command none cites with its exit code."""
+    failed: tuple[str, ...] = ()
+    """Criteria whose command ended with another code than the one that is wanted."""
+    without_command: tuple[str, ...] = ()
+    """Criteria that name no command and are ticked, and nothing says what was run."""
+    wanted: tuple[tuple[str, CommandRun], ...] = ()
+    """Criteria that are missing or failed, with the command that has to be cited for them."""
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether all criteria are said to hold; otherwise the attempt has failed."""
+        return not (self.says_nothing or self.missing or self.failed)
+
+
+def check_close_reason(issue: BeadsIssue, *, on_path: Container[str] = ()) -> CloseReasonCheck:
+    """Compare the reason of an issue with its criteria. Total.
+
+    ``on_path`` are the names of the programs that can be started.
+    """
+    criteria = read_criteria(issue.criteria)
+    lines = [one for one in read_evidence(issue.close_reason) if one.is_ticked]
+    found: dict[_Worth, list[str]] = {worth: [] for worth in _Worth}
+    wanted: list[tuple[str, CommandRun]] = []
+    for criterion in criteria:
+        asked = command_of(criterion, on_path=on_path)
+        worth = _by_text(criterion, lines) if asked is None else _by_command(asked, lines)
+        found[worth].append(criterion)
+        if asked is not None and worth is not _Worth.VERIFIED:
+            wanted.append((criterion, asked))
+    if not criteria:
+        failed = [one.criterion for one in lines if one.exit_code not in {0, None}]
+        found[_Worth.FAILED] += failed
+    reason = " ".join(issue.close_reason.split())
+    return CloseReasonCheck(
+        says_nothing=not lines and says_nothing(reason),
+        missing=tuple(found[_Worth.MISSING]),
+        failed=tuple(found[_Worth.FAILED]),
+        without_command=tuple(found[_Worth.BARE]),
+        wanted=tuple(wanted),
+    )
+
+
+def newly_closed(before: BeadsSnapshot, after: BeadsSnapshot) -> tuple[BeadsIssue, ...]:
+    """The issues that are closed now and were not before, as they are now.
+
+    Ids of issues never change, so they alone say which is which.
+    """
+    closed_before = {issue.id for issue in before.issues if issue.is_closed}
+    return tuple(one for one in after.issues if one.is_closed and one.id not in closed_before)
+
+
+def describe_close_reason(closing: CloseReasonCheck) -> str:
+    """Why a reason is none, in words that follow the issue's name; empty where it is one."""
+    if closing.says_nothing:
+        return "was closed, and nothing says how that was seen"
+    said = []
+    if closing.failed:
+        n_failed = count_of(len(closing.failed), "command")
+        said.append(f"{n_failed} failed, for {display_title(closing.failed[0])}")
+    if closing.missing:
+        n_missing = count_of(len(closing.missing), "criterion").replace("criterions", "criteria")
+        said.append(f"{n_missing} not verified, such as {display_title(closing.missing[0])}")
+    if not said:
+        return ""
+    first = next(iter((*closing.failed, *closing.missing)))
+    run = dict(closing.wanted).get(first)
+    cite = "" if run is None else f"; what has to be cited is ({run})"
+    return f"was closed with {' and '.join(said)}{cite}"
+
+
+def check_issues(
+    snapshot: BeadsSnapshot, *, closed_before: Collection[str] = ()
+) -> tuple[LintRemark, ...]:
+    """Everything that is wrong with what the issues in scope say, by line of the snapshot's text.
+
+    ``closed_before`` are ids of issues that were closed long ago, which nobody will correct.
+    """
+    issues = snapshot.by_id()
+    containers = parts_of(snapshot.issues)
+    found: list[LintRemark] = []
+    tasks = plan_of_snapshot(snapshot).plan.tasks
+    for task in tasks:
+        issue = issues[task.id]
+        if issue.is_closed and task.id not in closed_before and task.id not in containers:
+            found += _closed(task, issue)
+        elif task.state in UNFINISHED:
+            found += _criteria(task, is_container=task.id in containers)
+    unfinished = {task.id: task for task in tasks if task.state in UNFINISHED}
+    rings = find_cycles(
+        {one: [on for on in issues[one].needs if on in unfinished] for one in unfinished}
+    )
+    found += [_ring(unfinished[ring[0]], ring) for ring in rings]
+    return tuple(sorted(found, key=lambda one: one.place.line))
+
+
+class _Worth(Enum):
+    """What a reason says of one criterion."""
+
+    VERIFIED = "verified"
+    BARE = "bare"
+    """It is ticked, and nothing says what was run."""
+    FAILED = "failed"
+    MISSING = "missing"
+
+
+def _by_command(asked: CommandRun, lines: Sequence[EvidenceLine]) -> _Worth:
+    """What ticked lines say of a command that a criterion names, whatever else they say."""
+    runs = [run for line in lines for run in cited_runs(line)]
+    cited = [run for run in runs if satisfies_command(asked.command, run.command)]
+    if any(is_wanted(run.exit_code, asked.exit_code) for run in cited):
+        return _Worth.VERIFIED
+    return _Worth.FAILED if cited else _Worth.MISSING
+
+
+def _by_text(criterion: str, lines: Sequence[EvidenceLine]) -> _Worth:
+    """What ticked lines say of a criterion that names no command."""
+    about = {criterion_key(f"{one.criterion} ({one.command})"): one for one in lines}
+    about |= {criterion_key(one.criterion): one for one in lines}
+    line = about.get(criterion_key(criterion))
+    if line is None:
+        return _Worth.MISSING
+    if line.command is None:
+        return _Worth.BARE
+    return _Worth.VERIFIED if line.exit_code == 0 else _Worth.FAILED
+
+
+def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:
+    # What is on PATH is not known here, so a reason is doubted only if it fails either way.
+    found = [check_close_reason(issue, on_path=one) for one in ((), AnyProgram())]
+    if any(closing.is_verified for closing in found):
+        return []
+    said = describe_close_reason(found[0])
+    message = (
+        f"{display_title(task.title)} {said}; write one line for each criterion, such as: "
+        "- [x] Unit tests pass (npm test - exit 0)"
+    )
+    return [_remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, task)]
+
+
+def _criteria(task: Task, *, is_container: bool) -> list[LintRemark]:
+    if not task.criteria and not is_container:
+        message = (
+            f"{display_title(task.title)} does not say when it is done; write criteria that can be run: "
+            f"bd update {task.id} --acceptance …"
+        )
+        return [_remark(CheckCode.CRITERIA_MISSING, message, task)]
+    return [
+        _remark(
+            CheckCode.CRITERIA_VAGUE,
+            f"the criterion {display_title(one)} of {display_title(task.title)} cannot be checked; name what "
+            "can be seen or run, such as a command and what it prints",
+            task,
+        )
+        for one in task.criteria
+        if is_vague(one)
+    ]
+
+
+def _ring(task: Task, ring: tuple[str, ...]) -> LintRemark:
+    message = (
+        f"these wait for each other, so that none of them can begin: {format_cycle(ring)}; "
+        "take one of the dependencies out: bd dep remove"
+    )
+    return _remark(CheckCode.DEPENDENCY_CYCLE, message, task)
+
+
+def _remark(code: CheckCode, message: str, task: Task) -> LintRemark:
+    place = LineSpan(line=task.line, start=0, end=task.end - task.start)
+    return LintRemark(code=code, message=message, place=place, task=task.id)
+
+
+def closings(
+    closed: Iterable[BeadsIssue], *, on_path: Container[str] = ()
+) -> tuple[TaskClosing, ...]:
+    """What is to be run for issues that an iteration closed."""
+    found = (
+        TaskClosing(
+            task=TaskRef(id=issue.id, title=escape_surrogates(issue.title)),
+            checks=checks_of(read_criteria(issue.criteria), on_path=on_path),
+        )
+        for issue in closed
+    )
+    return tuple(one for one in found if one.checks)
+
+
+def verification_commands(issue: BeadsIssue, seen: TaskVerification) -> tuple[BeadsCommand, ...]:
+    """What ``bd`` is to do about an issue whose checks came to this; nothing where it is fine."""
+    if seen.failed:
+        return (reopen_command(issue, describe_check_failures(seen)),)
+    if not seen.ok:
+        return ()
+    reason = _reason(issue, evidence_of(seen))
+    if reason == issue.close_reason:
+        return ()
+    return (
+        note_reason(issue, reason) if issue.reason_from_notes else close_command(issue.id, reason),
+    )
+
+
+def _reason(issue: BeadsIssue, seen: tuple[EvidenceLine, ...]) -> str:
+    """The agent's own words, then a line for each criterion; what was seen precedes a claim."""
+    claimed = read_evidence(issue.close_reason)
+    known = {criterion_key(one.criterion): one for one in claimed}
+    ran = {criterion_key(one.criterion): one for one in seen}
+    lines = []
+    for criterion in read_criteria(issue.criteria):
+        key = criterion_key(criterion)
+        line = ran.get(key) or known.get(key) or find_evidence(criterion, claimed)
+        lines += [] if line is None else [line]
+    words = [
+        line
+        for line in issue.close_reason.splitlines()
+        if not read_evidence(line) and line.strip() and line.strip() != _HEADING
+    ]
+    return "\n".join([*words, write_evidence(lines)])
+
+
+_HEADING = "Acceptance criteria verified:"

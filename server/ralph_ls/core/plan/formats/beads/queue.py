@@ -1,0 +1,318 @@
+"""Rings of things that wait for each other.
+
+A ring is what no order of work would please, so a person has to break it (B, Exit Condition 1). It
+must never know what waits.
+
+Whose turn it is among the issues, and what is left when it is nobody's (B, Exit Condition 1).
+
+``bd ready`` says which open issues wait for nothing; ``bd`` knows things about that which no
+answer shows, such as work in other repositories. Where it was not asked, the dependencies tell. An
+issue that is in progress is not offered there, and is gone on with first. One that has unfinished
+parts is never taken: its parts are the work.
+
+What cannot be taken is held, each with its reason, so that a run which ends has something to say
+(SPEC §7): blocked, stuck after its attempts, in a ring, or waiting for one of those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue, IssueStatus
+from ralph_ls.core.plan.formats.beads.snapshot import (
+    BeadsSnapshot,
+    blocked_by,
+    issue_task_state,
+    parts_of,
+    plan_of_snapshot,
+)
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.plan import TaskState
+
+Edges = Mapping[str, Collection[str]]
+"""What each one waits for."""
+
+
+def find_cycles(edges: Edges) -> tuple[tuple[str, ...], ...]:
+    """A short ring for each knot of them, in their order; each begins with its least member.
+
+    Of several rings that hang together one is told: when it is broken, the next one is found.
+    """
+    rings: list[tuple[str, ...]] = []
+    for knot in _strongly_connected(edges):
+        inside = {node: [one for one in edges[node] if one in knot] for node in knot}
+        first = min(knot)
+        ways = (find_path(inside, one, first) for one in sorted(inside[first]))
+        rings.append((first, *min(ways, key=len)[:-1]))
+    return tuple(sorted(rings))
+
+
+def find_path(edges: Edges, start: str, goal: str) -> tuple[str, ...]:
+    """A shortest way from one to another, with both ends; empty where there is none."""
+    came: dict[str, str | None] = {start: None}
+    front = [start]
+    while front and goal not in came:
+        reached: list[str] = []
+        for node in front:
+            for target in sorted(edges.get(node, ())):
+                if target not in came:
+                    came[target] = node
+                    reached.append(target)
+        front = reached
+    path: list[str] = []
+    at = goal if goal in came else None
+    while at is not None:
+        path.append(at)
+        at = came[at]
+    return tuple(reversed(path))
+
+
+def _strongly_connected(edges: Edges) -> list[frozenset[str]]:
+    """Groups in which everything waits for everything, itself included; linear.
+
+    Each node is left for good behind all that it waits for; from the last one left, everything
+    that can be reached against the edges is one group with it.
+    """
+    left: list[str] = []
+    seen: set[str] = set()
+    for begin in edges:
+        stack = [(begin, False)]
+        while stack:
+            node, is_through = stack.pop()
+            if is_through:
+                left.append(node)
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack += [(target, False) for target in edges.get(node, ())]
+    waiters: dict[str, list[str]] = {}
+    for node, targets in edges.items():
+        for target in targets:
+            waiters.setdefault(target, []).append(node)
+    grouped: set[str] = set()
+    found: list[frozenset[str]] = []
+    for begin in reversed(left):
+        if begin in grouped:
+            continue
+        group, front = {begin}, [begin]
+        while front:
+            near = waiters.get(front.pop(), ())
+            fresh = {one for one in near if one not in grouped and one not in group}
+            group |= fresh
+            front += fresh
+        grouped |= group
+        if len(group) > 1 or begin in edges.get(begin, ()):
+            found.append(frozenset(group))
+    return found
+
+
+class HoldReason(StrEnum):
+    """Why an unfinished issue cannot be taken."""
+
+    BLOCKED = "blocked"
+    STUCK = "stuck"
+    """It has had all its attempts."""
+    CYCLE = "cycle"
+    """It waits for itself, by way of others."""
+    WAITING = "waiting"
+    PARTS = "parts"
+    SKIPPED = "skipped"
+    """A person does not want it taken in this run."""
+    TAKEN = "taken"
+    """Somebody else has it."""
+    NOT_OFFERED = "notOffered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldIssue:
+    """An unfinished issue that cannot be taken."""
+
+    task: Task
+    by: HoldReason
+    why: str
+    """In words that follow its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueQueue:
+    """The unfinished issues in scope: each is ready or held."""
+
+    ready: tuple[Task, ...] = ()
+    """The most urgent first."""
+    held: tuple[HeldIssue, ...] = ()
+    """In the order of the plan."""
+    cycles: tuple[tuple[str, ...], ...] = ()
+    """Rings of unfinished issues, by their ids; also such as lie outside of what is to be done."""
+
+    @property
+    def next_task(self) -> Task | None:
+        return self.ready[0] if self.ready else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is unfinished: the run is complete."""
+        return not self.ready and not self.held
+
+    @property
+    def is_stuck(self) -> bool:
+        """Nothing can be taken, and something was set aside, which planning may help (B13)."""
+        return not self.ready and any(one.by is HoldReason.STUCK for one in self.held)
+
+
+def read_queue(
+    snapshot: BeadsSnapshot,
+    *,
+    set_aside: Mapping[str, int] = MappingProxyType({}),
+    skipped: Collection[str] = (),
+    taken: Mapping[str, str] = MappingProxyType({}),
+    only: str | None = None,
+) -> IssueQueue:
+    """Sort out the unfinished issues.
+
+    ``set_aside`` are ids of those that are not to be taken, with the attempts that they had;
+    ``taken`` those that cannot be had, with the reason in words that follow their name; ``only``
+    leaves all others out, as if there were none. Issues that were put off are nobody's.
+    """
+    issues = snapshot.by_id()
+    view = _View(snapshot, issues)
+    ready: list[Task] = []
+    held: list[HeldIssue] = []
+    for task in plan_of_snapshot(snapshot).plan.tasks:
+        if task.state in _NOBODYS or (only is not None and task.id != only):
+            continue
+        found = _held(issues[task.id], view, set_aside, skipped)
+        if task.id in taken and (found is None or found[0] in _WEAKER):
+            found = HoldReason.TAKEN, taken[task.id]
+        if found is None:
+            ready.append(task)
+        else:
+            held.append(HeldIssue(task=task, by=found[0], why=found[1]))
+    ready.sort(key=lambda task: view.urgency(issues[task.id]))
+    return IssueQueue(ready=tuple(ready), held=tuple(held), cycles=view.cycles)
+
+
+def describe_unready(queue: IssueQueue) -> str:
+    """What is left that cannot be taken, for the end of a run; empty where nothing is.
+
+    Issues that merely wait for their parts say nothing that the parts do not say.
+    """
+    said: list[str] = []
+    for by, label in _LABELS.items():
+        names = [f"{one.task.id} ({one.why})" for one in queue.held if one.by is by]
+        if names:
+            more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+            said.append(f"{label}: {', '.join([*names[:SHOWN], *more])}")
+    if any(one.by is HoldReason.CYCLE for one in queue.held):
+        rings = "; ".join(format_cycle(ring) for ring in queue.cycles[:SHOWN])
+        said.append(f"waiting for each other: {rings}; take one out: bd dep remove")
+    return "; ".join(said)
+
+
+def format_cycle(ring: tuple[str, ...]) -> str:
+    """``bd-1 → bd-2 → bd-1``; of a long one the beginning."""
+    shown = ring[: SHOWN + 1]
+    return " → ".join([*shown, "…"] if len(ring) > len(shown) else [*shown, ring[0]])
+
+
+SHOWN = 5
+"""Issues of each sort that are named."""
+
+_WEAKER = frozenset({HoldReason.PARTS, HoldReason.NOT_OFFERED})
+"""Reasons that say less than that somebody else has the issue."""
+_NOBODYS = frozenset({TaskState.DONE, TaskState.SKIPPED})
+_LABELS = {
+    HoldReason.BLOCKED: "blocked",
+    HoldReason.STUCK: "stuck",
+    HoldReason.WAITING: "waiting",
+    HoldReason.SKIPPED: "skipped",
+    HoldReason.TAKEN: "taken by others",
+    HoldReason.NOT_OFFERED: "not offered by bd ready",
+}
+
+
+class _View:
+    """What has to be known of all issues to say how one of them stands."""
+
+    def __init__(self, snapshot: BeadsSnapshot, issues: Mapping[str, BeadsIssue]) -> None:
+        self.issues = issues
+        self._places = (
+            None
+            if snapshot.ready is None
+            else {issue_id: nth for nth, issue_id in enumerate(snapshot.ready)}
+        )
+        self._order = {issue.id: nth for nth, issue in enumerate(snapshot.issues)}
+        unfinished = [issue for issue in snapshot.issues if not issue.is_closed]
+        self.open_parts = parts_of(unfinished)
+        self.waits = {issue.id: self._open_needs(issue) for issue in unfinished}
+        self.cycles = find_cycles(self.waits)
+        self.in_cycle = {issue_id: ring for ring in self.cycles for issue_id in ring}
+
+    def is_offered(self, issue_id: str) -> bool | None:
+        """None: nobody asked."""
+        return None if self._places is None else issue_id in self._places
+
+    def waits_for(self, issue: BeadsIssue) -> str | None:
+        """What keeps it, or what it is a part of, from beginning."""
+        seen: set[str] = set()
+        at: BeadsIssue | None = issue
+        while at is not None and at.id not in seen:
+            needs = self.waits.get(at.id)
+            if needs:
+                return needs[0]
+            seen.add(at.id)
+            at = self.issues.get(at.parent or "")
+        return None
+
+    def urgency(self, issue: BeadsIssue) -> tuple[bool, int, int, int]:
+        last = len(self._order)
+        place = last if self._places is None else self._places.get(issue.id, last)
+        is_waiting = issue.status != IssueStatus.IN_PROGRESS
+        return (is_waiting, issue.priority, place, self._order[issue.id])
+
+    def _open_needs(self, issue: BeadsIssue) -> list[str]:
+        known = (one for one in issue.needs if one in self.issues)
+        return [one for one in known if not self.issues[one].is_closed]
+
+
+def _held(
+    issue: BeadsIssue, view: _View, set_aside: Mapping[str, int], skipped: Collection[str]
+) -> tuple[HoldReason, str] | None:
+    """What holds an issue; the reason that a person can do most about comes first."""
+    if issue_task_state(issue) is TaskState.BLOCKED:
+        reason = blocked_by(issue, view.issues)
+        return HoldReason.BLOCKED, f"blocked by {reason}" if reason else "blocked in bd"
+    if issue.id in skipped:
+        return HoldReason.SKIPPED, "skipped in this run"
+    if issue.id in set_aside:
+        return HoldReason.STUCK, _why_set_aside(issue, set_aside[issue.id])
+    is_offered = view.is_offered(issue.id)
+    if issue.id in view.in_cycle and not is_offered:
+        return HoldReason.CYCLE, f"in a ring: {format_cycle(view.in_cycle[issue.id])}"
+    needed = None if is_offered else view.waits_for(issue)
+    if needed is not None:
+        return HoldReason.WAITING, f"waiting for {view.issues[needed].title} ({needed})"
+    parts = view.open_parts.get(issue.id)
+    if parts:
+        return HoldReason.PARTS, f"waiting for its parts, such as {parts[0]}"
+    if is_offered is False and issue.status == IssueStatus.OPEN:
+        return HoldReason.NOT_OFFERED, "not offered by bd ready"
+    return None
+
+
+def _why_set_aside(issue: BeadsIssue, attempts: int) -> str:
+    """What its last note about that says; one that its agent gave up had not all its attempts."""
+    notes = [line for line in issue.notes.splitlines() if line.startswith("STUCK: ")]
+    given_up = _GIVEN_UP.fullmatch(notes[-1].strip()) if notes else None
+    if given_up is not None:
+        return f"given up: {fold_whitespace(given_up[1])}"
+    return f"set aside after {count_of(attempts, 'attempt')}"
+
+
+_GIVEN_UP = re.compile(r"STUCK: Blocked at \S+: (.+)\. Moving to next issue\.")
+"""As ``commands.note_stuck`` words it."""

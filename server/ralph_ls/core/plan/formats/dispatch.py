@@ -1,0 +1,146 @@
+"""Read and check a plan of any kind: the one place that picks the reader (SPEC §8).
+
+The text of a plan in ``bd`` is that of a snapshot. A request is no list of tasks, so its plan is
+empty. It must never know where a text came from.
+
+What a person orders about one task, as an edit of the plan's text, whatever kind of plan it is.
+
+The issues of ``bd`` and a request have no text that a person edits here: whoever asks for such an
+edit is told what to do instead. It must never know who asks, nor where a plan lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import assert_never
+
+from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.merge import merge_markdown
+from ralph_ls.core.plan.diff.merge_lines import MergedPlan
+from ralph_ls.core.plan.edit import user_edits
+from ralph_ls.core.plan.formats.beads import evidence
+from ralph_ls.core.plan.formats.beads import snapshot as beads
+from ralph_ls.core.plan.formats.beads.snapshot import snapshot_from_text
+from ralph_ls.core.plan.formats.stories import edits
+from ralph_ls.core.plan.formats.stories import merge as merging
+from ralph_ls.core.plan.formats.stories import tasks as stories
+from ralph_ls.core.plan.formats.stories.evidence import check_stories
+from ralph_ls.core.plan.formats.stories.story_file import ParsedStories, read_stories
+from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER, check_markdown
+from ralph_ls.core.plan.lint.remarks import LintRemark
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
+from ralph_ls.core.plan.parse import markdown
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import newly_done
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
+
+
+def parse_plan(
+    text: str,
+    kind: PlanKind,
+    *,
+    optional_sections: Sequence[str] = (),
+    skip_review: bool = False,
+) -> ParsedPlan:
+    """Read a plan and what is wrong with it; never raises.
+
+    ``optional_sections`` mean something in markdown only, ``skip_review`` in stories only.
+    """
+    match kind:
+        case PlanKind.MARKDOWN:
+            return markdown.parse_markdown(text, optional_sections=optional_sections)
+        case PlanKind.STORIES:
+            return stories.parse_stories(text, skip_review=skip_review)
+        case PlanKind.BEADS:
+            return beads.parse_beads(text)
+        case PlanKind.REQUEST:
+            return ParsedPlan(plan=Plan())
+        case _:  # pragma: no cover
+            assert_never(kind)
+
+
+def check_plan(
+    parsed: ParsedPlan, text: str, kind: PlanKind, *, marker: str = COMPLETION_MARKER
+) -> tuple[LintRemark, ...]:
+    """What is wrong with what a plan says, although it can be read; by line.
+
+    What of stories is against the rules of their file is a problem that ``parse_plan`` gives.
+    """
+    match kind:
+        case PlanKind.MARKDOWN:
+            return check_markdown(parsed, text, marker=marker)
+        case PlanKind.BEADS:
+            return evidence.check_issues(snapshot_from_text(text))
+        case PlanKind.STORIES:
+            known = parsed.source
+            return check_stories(
+                (known if isinstance(known, ParsedStories) else read_stories(text)).stories
+            )
+        case PlanKind.REQUEST:
+            return ()
+        case _:  # pragma: no cover
+            assert_never(kind)
+
+
+PlanEdit = Callable[[str], str]
+
+NOT_EDITABLE = {
+    PlanKind.BEADS: "the issues are kept by bd; change them there, for example with: bd update",
+    PlanKind.REQUEST: "a request has no tasks; change its text instead",
+}
+
+
+def plan_edit(
+    kind: PlanKind, edit: TaskEdit, task_id: str, *, reason: str = "", before: str | None = None
+) -> PlanEdit:
+    """The change that an edit means; raises ``RalphError`` where a plan has no such edits."""
+    _require_text(kind)
+    if kind is PlanKind.STORIES:
+        return edits.story_edit(edit, task_id, before=before)
+    return user_edits.user_edit(edit, task_id, reason=reason, before=before)
+
+
+def retry_edit(kind: PlanKind, task_id: str) -> PlanEdit:
+    """The change that opens a task again, and says so in the plan; raises as ``plan_edit``."""
+    _require_text(kind)
+    if kind is PlanKind.STORIES:
+        return partial(edits.retry_story, story_id=task_id)
+    return partial(user_edits.retry_task, task_id=task_id)
+
+
+def byte_exact_edit(kind: PlanKind, change: Callable[[str], PlanEdit], task_id: str) -> PlanEdit:
+    """A change of a text in which what is no UTF-8 stands as half characters.
+
+    In markdown a task may have another id there, which is made of its words.
+    """
+    return user_edits.byte_exact(change, task_id) if kind is PlanKind.MARKDOWN else change(task_id)
+
+
+def edit_effects(
+    kind: PlanKind, before: str, after: str
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """What a person's edit did: the ids that became done, and what no agent may have done.
+
+    The latter by what it is and by task; in stories it is the field.
+    """
+    if kind is PlanKind.STORIES:
+        plans = stories.parse_stories(before).plan, stories.parse_stories(after).plan
+        return newly_done(*plans), edits.user_decisions(before, after)
+    old, new = parse_markdown(before).plan, parse_markdown(after).plan
+    guarded = guard_plan(old, before, new, after, powers=PlanPowers())
+    return newly_done(old, new), tuple((one.what.value, one.task.id) for one in guarded.violations)
+
+
+def merge_plans(kind: PlanKind, base: str, mine: str, theirs: str) -> MergedPlan:
+    """Put what two have changed at the same time into one text; see ``comparing.merge``."""
+    if kind is PlanKind.STORIES:
+        return merging.merge_stories(base, mine, theirs)
+    return merge_markdown(base, mine, theirs)
+
+
+def _require_text(kind: PlanKind) -> None:
+    instead = NOT_EDITABLE.get(kind)
+    if instead is not None:
+        raise RalphError(instead)

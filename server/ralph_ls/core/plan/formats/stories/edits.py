@@ -1,0 +1,279 @@
+"""Change single values of a file of stories, and nothing else: every other byte stays.
+
+What is put in has the form of what stands around it: a new member is indented and spaced as the
+one before it. An edit works on text, so it knows neither the file nor who else is writing it. Each
+raises RalphError when there is no such story, or when the text is no JSON: what is meant cannot be
+written then without guessing.
+
+What people do to stories: single edits of one, and what a save of theirs has decided (SPEC §8).
+
+The file has no word for a blocked story, so whoever wants one held up says what it waits for. Edits
+raise RalphError where they cannot be made. It must never know who asks, nor where the file lies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from ralph_ls.core.plan.formats.stories.json_text import JsonNode, last_members, value_of
+from ralph_ls.core.plan.formats.stories.review_cycle import CRITERIA, PRIORITY, VERIFY
+from ralph_ls.core.plan.formats.stories.story_file import (
+    COUNT,
+    FEEDBACK,
+    FRESH,
+    PASSES,
+    REVIEW_FIELDS,
+    STATUS,
+    ReviewStatus,
+    Story,
+    StoryFile,
+    dependencies_key,
+    read_stories,
+)
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
+
+RESET_FOR_RETRY = "Reset for retry"
+RESET_FOR_REPLANNING = "Reset for replanning"
+"""What the notes of a story say that was opened again (SPEC §9)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoriesReset:
+    """A file in which nothing is in progress."""
+
+    text: str
+    titles: tuple[str, ...]
+    """Of the stories that were in progress and are open now."""
+
+
+def set_fields(text: str, story_id: str, values: Mapping[str, object]) -> str:
+    """Give fields of one story new values; one that has the value already is not touched.
+
+    A field that the story does not have is put behind its last one.
+    """
+    for key, value in values.items():
+        story = find_story(text, story_id)
+        member = story.fields.get(key)
+        old = None if member is None else value_of(member.node)
+        if member is None or old != value or isinstance(old, bool) is not isinstance(value, bool):
+            text = with_member(text, story.node, key, to_json(value))
+    return text
+
+
+def pass_story(text: str, story_id: str) -> str:
+    """Let a story pass because a person says so; one in review is approved by that."""
+    story = find_story(text, story_id)
+    values: dict[str, object] = {PASSES: True}
+    if story.status is not None:
+        values[STATUS] = ReviewStatus.APPROVED.value
+    return set_fields(text, story_id, values)
+
+
+def reopen_story(text: str, story_id: str) -> str:
+    """Make a story as if nobody had worked on it; fields that it does not have stay away."""
+    story = find_story(text, story_id)
+    fresh = {key: json.loads(raw) for key, raw in FRESH.items()}
+    return set_fields(
+        text, story_id, {key: value for key, value in fresh.items() if key in story.fields}
+    )
+
+
+def append_story_note(text: str, story_id: str, note: str) -> str:
+    """Add a line to the notes of a story, unless they end with it already."""
+    member = find_story(text, story_id).fields.get("notes")
+    old = None if member is None else value_of(member.node)
+    lines = old.split("\n") if isinstance(old, str) and old else []
+    if lines[-1:] == [note]:
+        return text
+    return set_fields(text, story_id, {"notes": "\n".join([*lines, note])})
+
+
+def reset_story(text: str, story_id: str, note: str = RESET_FOR_RETRY) -> str:
+    """Open a story again, and say so in its notes (SPEC §9, ``reset-task``)."""
+    return append_story_note(reopen_story(text, story_id), story_id, note)
+
+
+def reset_stories_in_progress(text: str) -> StoriesReset:
+    """Open every story that is in review or being fixed, before the plan is made anew."""
+    titles: list[str] = []
+    for story in _read(text).stories:
+        if story.status is not None and not story.passes:
+            text = reset_story(text, story.id, RESET_FOR_REPLANNING)
+            titles.append(story.title)
+    return StoriesReset(text=text, titles=tuple(titles))
+
+
+def find_story(text: str, story_id: str) -> Story:
+    """The story of a text that is to be changed; raises RalphError as every edit does."""
+    story = _read(text).by_id().get(story_id)
+    if story is None:
+        raise RalphError(f"the plan has no story {story_id!r}; see them all with ralph plan")
+    return story
+
+
+def with_member(text: str, holder: JsonNode, key: str, raw: str) -> str:
+    """The text with one member of an object changed or added; ``raw`` is JSON."""
+    known = last_members(holder).get(key)
+    if known is not None:
+        return text[: known.node.start] + raw + text[known.node.end :]
+    members = holder.members or ()
+    if not members:
+        inside = f"{to_json(key)}: {raw}"
+        return text[: holder.start + 1] + inside + text[holder.end - 1 :]
+    last = members[-1]
+    colon = text[last.end : last.node.start]
+    between = _between(text, holder, [(member.start, member.node.end) for member in members])
+    added = between + to_json(key) + colon + raw
+    return text[: last.node.end] + added + text[last.node.end :]
+
+
+def with_item(text: str, array: JsonNode, behind: int | None, raw: str) -> str:
+    """The text with an item put into a list that has some: behind the nth, or before the first."""
+    items = array.elements
+    between = _between(text, array, [(item.start, item.end) for item in items])
+    if behind is None:
+        at = items[0].start
+        return text[:at] + raw + between + text[at:]
+    at = items[behind].end
+    return text[:at] + between + raw + text[at:]
+
+
+def to_json(value: object) -> str:
+    """A value as people write it into such a file: not escaped, and fit for UTF-8."""
+    written = json.dumps(value, ensure_ascii=False)
+    return written.encode("utf-8", "replace").decode("utf-8")
+
+
+def _between(text: str, holder: JsonNode, parts: Sequence[tuple[int, int]]) -> str:
+    """What parts two members or items here: the comma, and the white space of this text."""
+    if len(parts) > 1:
+        return text[parts[-2][1] : parts[-1][0]]
+    return "," + (text[holder.start + 1 : parts[0][0]] or " ")
+
+
+def _read(text: str) -> StoryFile:
+    known = read_stories(text)
+    wrong = next((one for one in known.findings if one.code == "json-syntax"), None)
+    if wrong is not None:
+        line = text.count("\n", 0, wrong.start) + 1
+        raise RalphError(f"the plan is no JSON in line {line}: {wrong.message}; mend that first")
+    return known.stories
+
+
+StoryEdit = Callable[[str], str]
+
+
+def story_edit(edit: TaskEdit, story_id: str, *, before: str | None = None) -> StoryEdit:
+    """The change of a file's text that an edit means."""
+    match edit:
+        case TaskEdit.MOVE:
+            return partial(move_story, story_id=story_id, before=before)
+        case TaskEdit.BLOCK | TaskEdit.UNBLOCK:
+            return partial(refuse_hold, story_id=story_id)
+        case _:  # pragma: no cover
+            assert_never(edit)
+
+
+def retry_story(text: str, story_id: str) -> str:
+    """Open a story again, and note that once (SPEC §9, ``reset-task``)."""
+    return reset_story(text, story_id, RESET_FOR_RETRY)
+
+
+def request_changes(text: str, story_id: str, feedback: str) -> str:
+    """A person's review of a story that is not approved; it counts as one."""
+    story = find_story(text, story_id)
+    values: dict[str, object] = {
+        PASSES: False,
+        STATUS: ReviewStatus.CHANGES_REQUESTED.value,
+        COUNT: story.n_reviews + 1,
+        FEEDBACK: feedback,
+    }
+    return set_fields(text, story_id, values)
+
+
+def note_on_story(text: str, story_id: str, words: str) -> str:
+    """Add a line to what is noted of a story."""
+    return append_story_note(text, story_id, words)
+
+
+def move_story(text: str, *, story_id: str, before: str | None) -> str:
+    """Put a story before another one, or behind the last; every other byte stays.
+
+    Where no priority says otherwise the order of the file is that of the work.
+    """
+    story = find_story(text, story_id)
+    target = None if before is None else find_story(text, before)
+    array = read_stories(text).stories.array
+    items = array.items or ()
+    at = items.index(story.node)
+    if target is None and at == len(items) - 1:
+        return text
+    if target is not None and (target.id == story.id or items.index(target.node) == at + 1):
+        return text
+    raw = text[story.node.start : story.node.end]
+    left = without_story(text, story)
+    kept = read_stories(left).stories.array
+    place = len(kept.items or ()) - 1
+    if target is not None:
+        place = items.index(target.node) - (1 if items.index(target.node) > at else 0) - 1
+    return with_item(left, kept, place if place >= 0 else None, raw)
+
+
+def refuse_hold(text: str, *, story_id: str) -> str:
+    """Blocking a story, and taking that back: refused, with what can be done instead."""
+    story = find_story(text, story_id)
+    raise RalphError(
+        f"a file of stories cannot say that {story.id} is blocked; write what it waits for into "
+        "its dependsOn, or skip it for as long as a run lasts: ralph skip ID"
+    )
+
+
+def without_story(text: str, story: Story) -> str:
+    """The text without one of its stories, and without the comma that goes with it."""
+    array = read_stories(text).stories.array
+    items = array.items or ()
+    at = items.index(story.node)
+    if len(items) == 1:
+        return f"{text[: array.start]}[]{text[array.end :]}"
+    if at + 1 < len(items):
+        return text[: items[at].start] + text[items[at + 1].start :]
+    return text[: items[at - 1].end] + text[items[at].end :]
+
+
+def user_decisions(before: str, after: str) -> tuple[tuple[str, str], ...]:
+    """What a person changed that no agent may, by field and story; a deletion has no field.
+
+    What is about the whole file has no story.
+    """
+    was, now = read_stories(before).stories, read_stories(after).stories
+    found = [(VERIFY, "")] if was.verify_commands != now.verify_commands else []
+    stories = now.by_id()
+    for story in was.stories:
+        later = stories.get(story.id)
+        if later is None:
+            found.append(("", story.id))
+        else:
+            found += [(name, story.id) for name in _changed(story, later)]
+    known = was.by_id()
+    for story in now.stories:
+        if story.id not in known:
+            # It may come in as a person wants it.
+            found += [(name, story.id) for name in REVIEW_FIELDS]
+    return tuple(found)
+
+
+def _changed(old: Story, new: Story) -> Iterator[str]:
+    keys = (*REVIEW_FIELDS, CRITERIA, PRIORITY)
+    yield from (key for key in keys if _value(old, key) != _value(new, key))
+    if old.depends_on != new.depends_on:
+        yield dependencies_key(old.fields)
+
+
+def _value(story: Story, key: str) -> object:
+    member = story.fields.get(key)
+    return None if member is None else value_of(member.node)

@@ -1,0 +1,202 @@
+"""What is wrong with what stories say, although the file can be read (SPEC §8, Closing).
+
+- ``criteria-vague``: a criterion of a story that does not pass, of which nobody could say when it
+  is met. The rules are those of markdown plans.
+- ``criteria-missing``: a story has no acceptance criteria, or none that says anything.
+- ``close-without-evidence``: a story passes, and its notes are empty; or they say that a criterion
+  was not verified, or that its command failed; or they give a reason such as ``Verified: done``
+  that names nothing; or no reviewer has approved it, and it came through at the cap of its reviews.
+
+It must never know a file.
+
+Evidence for closing in a file of stories: what is run for a story, and what its fields say then.
+
+A story is held against its criteria and the file's ``verifyCommands`` when an iteration marks it
+as passed or as ready for review. What was verified goes into its ``notes``, in B's lines. A story
+that was refuted goes on in the review cycle, as one whose reviewer asks for changes; where there is
+no such cycle it is open again. It must never run anything, nor know a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterator
+
+from ralph_ls.core.plan.formats.stories import edits
+from ralph_ls.core.plan.formats.stories.json_text import JsonNode, value_of
+from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
+from ralph_ls.core.plan.formats.stories.story_file import (
+    FEEDBACK,
+    PASSES,
+    STATUS,
+    ReviewStatus,
+    Story,
+    StoryFile,
+    read_stories,
+)
+from ralph_ls.core.plan.formats.stories.tasks import LineIndex
+from ralph_ls.core.plan.lint.criteria import close_reason_in, is_vague, says_nothing
+from ralph_ls.core.plan.lint.remarks import CheckCode, LineSpan, LintRemark, display_title
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.verification.criteria import (
+    SUCCESS,
+    command_of,
+    is_wanted,
+    read_evidence,
+    write_evidence,
+)
+from ralph_ls.core.plan.verification.criterion_checks import (
+    TaskClosing,
+    TaskVerification,
+    checks_of,
+    describe_check_failures,
+    evidence_of,
+    runnable_commands,
+)
+from ralph_ls.protocol.run.values import TaskRef
+
+
+def check_stories(stories: StoryFile) -> tuple[LintRemark, ...]:
+    """Check a file of stories that was read; by line. Total."""
+    lines = LineIndex(stories.text)
+    found = [
+        remark
+        for story in stories.stories
+        for remark in (
+            *_without_criteria(story, lines),
+            *(_closed(story, lines) if story.passes else _vague(story, lines)),
+        )
+    ]
+    return tuple(sorted(found, key=lambda one: (one.place.line, one.place.start)))
+
+
+def _without_criteria(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
+    """What is there in place of criteria; of another kind than a list, reading has found it."""
+    member = story.fields.get("acceptanceCriteria")
+    value = None if member is None else value_of(member.node)
+    if story.criteria or not (value is None or isinstance(value, list)):
+        return
+    place = _brace_of(story) if member is None else member.node
+    message = (
+        f"{display_title(story.title)} does not say when it is done; write acceptanceCriteria that can "
+        "be run or seen"
+    )
+    yield _remark(CheckCode.CRITERIA_MISSING, message, story, place, lines)
+
+
+def _brace_of(story: Story) -> JsonNode:
+    return JsonNode(story.node.start, story.node.start + 1)
+
+
+def _vague(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
+    member = story.fields.get("acceptanceCriteria")
+    for item in () if member is None else member.node.items or ():
+        if isinstance(item.scalar, str) and is_vague(criterion := fold_whitespace(item.scalar)):
+            message = (
+                f"the criterion {display_title(criterion)} cannot be checked; name what can be seen or "
+                "run, such as a command and what it prints"
+            )
+            yield _remark(CheckCode.CRITERIA_VAGUE, message, story, item, lines)
+
+
+def _closed(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
+    """One remark at the notes, and one at the feedback."""
+    notes, feedback = story.fields.get("notes"), story.fields.get(FEEDBACK)
+    if notes is None or not (text := value_of(notes.node)) or not str(text).strip():
+        place = _brace_of(story) if notes is None else notes.node
+        message = f"{display_title(story.title)} passes, and its notes do not say how that was seen"
+        yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, place, lines)
+    if notes is not None and (why := _doubt(value_of(notes.node))):
+        message = (
+            f"{display_title(story.title)} passes, and {why}; look at it, or let it pass no more"
+        )
+        yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, notes.node, lines)
+    if feedback is not None and story.feedback.startswith(AT_CAP):
+        message = (
+            f"{display_title(story.title)} passes, and no reviewer has approved it: it had as many "
+            "reviews as it may have; look at what the last one asked for"
+        )
+        yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, feedback.node, lines)
+
+
+def _doubt(notes: object) -> str:
+    """What in the notes speaks against a story that passes; empty where nothing does."""
+    text = notes if isinstance(notes, str) else ""
+    # Of a criterion that was verified again the last line counts.
+    for one in {line.criterion: line for line in read_evidence(text)}.values():
+        if not one.is_ticked:
+            return f"its notes say that {display_title(one.criterion)} was not verified"
+        asked = command_of(one.criterion)
+        wanted = SUCCESS if asked is None else asked.exit_code
+        if one.exit_code is not None and not is_wanted(one.exit_code, wanted):
+            return f"by its notes the command for {display_title(one.criterion)} failed"
+    reasons = [
+        reason for line in text.splitlines() if (reason := close_reason_in(line)) is not None
+    ]
+    if reasons and says_nothing(reasons[-1]):
+        told = f"only {display_title(reasons[-1])}" if reasons[-1] else "nothing"
+        return f"{told} in its notes says how that was seen"
+    return ""
+
+
+def _remark(
+    code: CheckCode, message: str, story: Story, node: JsonNode, lines: LineIndex
+) -> LintRemark:
+    number, (first, last) = lines.place(node.start, node.end)
+    place = LineSpan(line=number, start=first, end=last)
+    return LintRemark(code=code, message=message, place=place, task=story.id)
+
+
+def story_closings(
+    before: str, after: str, done: Collection[str], *, on_path: Container[str] = ()
+) -> tuple[TaskClosing, ...]:
+    """What is to be run for those of the stories that were marked as passed or for review."""
+    known = read_stories(before).stories.by_id()
+    now = read_stories(after).stories
+    found = (
+        TaskClosing(
+            task=TaskRef(id=escape_surrogates(story.id), title=escape_surrogates(story.title)),
+            checks=checks_of(story.criteria, now.verify_commands, on_path=on_path),
+        )
+        for story in now.stories
+        if story.id in done and _is_closed(story) and not _is_same(known.get(story.id), story)
+    )
+    return tuple(one for one in found if one.checks)
+
+
+def story_commands(text: str, *, on_path: Container[str] = ()) -> tuple[str, ...]:
+    """The commands that the file's stories and the file itself name, each once."""
+    stories = read_stories(text).stories
+    criteria = [one for story in stories.stories for one in story.criteria]
+    return runnable_commands(checks_of(criteria, stories.verify_commands, on_path=on_path))
+
+
+def write_story_verification(text: str, seen: TaskVerification, *, skip_review: bool) -> str:
+    """The file with what came of a story's checks. Raises RalphError as every edit does."""
+    story_id = seen.task.id
+    if seen.failed:
+        return _refuted(text, story_id, describe_check_failures(seen), skip_review=skip_review)
+    if not seen.ok:
+        return text
+    member = edits.find_story(text, story_id).fields.get("notes")
+    old = None if member is None else value_of(member.node)
+    notes = old if isinstance(old, str) else ""
+    lines = write_evidence(evidence_of(seen))
+    if lines in notes:
+        return text
+    return edits.set_fields(text, story_id, {"notes": f"{notes}\n{lines}" if notes else lines})
+
+
+def _refuted(text: str, story_id: str, why: str, *, skip_review: bool) -> str:
+    story = edits.find_story(text, story_id)
+    if skip_review or story.status is None:
+        return edits.reset_story(text, story_id, why)
+    values = {PASSES: False, STATUS: ReviewStatus.CHANGES_REQUESTED.value, FEEDBACK: why}
+    return edits.set_fields(text, story_id, values)
+
+
+def _is_closed(story: Story) -> bool:
+    return story.passes or story.status is ReviewStatus.NEEDS_REVIEW
+
+
+def _is_same(known: Story | None, story: Story) -> bool:
+    return known is not None and (known.passes, known.status) == (story.passes, story.status)

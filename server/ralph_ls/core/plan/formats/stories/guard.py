@@ -1,0 +1,256 @@
+"""Putting back what an iteration did to the stories that it may not (SPEC §8).
+
+Each illegal move is undone by an edit as small as can be; every other byte of the agent's stays.
+A file that an agent broke, so that it is no JSON or no file of stories any more, is put back
+whole, and so is one where small edits do not help: after guarding no illegal move is left.
+
+It must never know a file, nor who wrote the later text.
+
+Stories that are committed and hold what no agent may do, although the work tree has them right.
+
+The work tree is guarded after each iteration, so what a run has brought about there is legal; a
+committed file may lag behind it, and may not be ahead of it. Many iterations lie between the start
+of a run and now, so single moves are not judged: a story that passes, is approved or was reviewed
+more often than in the work tree is ahead.
+
+It must never know a file, nor who committed it.
+
+What the guard has put back in a story, made again as the agent had it: a person wants it so.
+
+Only what this is about is taken from the agent's version; what came later stays. Where that cannot
+be, the answer is why not, in words. It must never write a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
+from ralph_ls.core.plan.formats.stories.edits import to_json, with_item, with_member, without_story
+from ralph_ls.core.plan.formats.stories.json_text import JsonNode, last_members
+from ralph_ls.core.plan.formats.stories.review_cycle import (
+    CRITERIA,
+    PRIORITY,
+    VERIFY,
+    IllegalMove,
+    MoveCode,
+    ReviewRules,
+    check_moves,
+)
+from ralph_ls.core.plan.formats.stories.story_file import (
+    FRESH,
+    REVIEW_FIELDS,
+    ParsedStories,
+    ReviewStatus,
+    Story,
+    StoryFile,
+    StoryFinding,
+    dependencies_key,
+    is_unusable,
+    new_findings,
+    read_stories,
+)
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import Mode
+
+MOST_SMALL_EDITS = 100
+"""So many illegal moves are undone one by one; a file with more goes back whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedStories:
+    """A file of stories in which no illegal move is left."""
+
+    text: str
+    moves: tuple[IllegalMove, ...] = ()
+    """What was put back, or left undone."""
+    broken: tuple[StoryFinding, ...] = ()
+    """Why the whole file was put back; empty where it was not for that."""
+
+
+def guard_stories(before: str, after: str, rules: ReviewRules) -> GuardedStories:
+    """Put back what was illegal between two texts of a file. Total, and idempotent.
+
+    What was wrong with the file before is for a person to mend, and held against nobody; where it
+    could not be read at all, nothing is compared.
+    """
+    was, now = read_stories(before), read_stories(after)
+    if is_unusable(was):
+        return GuardedStories(text=after)
+    broken = new_findings(now.findings, was.findings)
+    if broken:
+        return GuardedStories(text=before, broken=broken)
+    moves = check_moves(was.stories, now.stories, rules)
+    if len(moves) > MOST_SMALL_EDITS:
+        return GuardedStories(text=before, moves=moves)
+    text = after
+    # The file's own fields last: where they have no place any more, the file goes back whole.
+    for move in sorted(moves, key=lambda one: one.code is MoveCode.VERIFY):
+        text = _revert(was.stories, text, move)
+    again = read_stories(text)
+    left = check_moves(was.stories, again.stories, rules)
+    is_mended = not new_findings(again.findings, was.findings)
+    if not is_mended or any(not move.is_omission for move in left):
+        text = before
+    return GuardedStories(text=text, moves=moves)
+
+
+def _revert(was: StoryFile, text: str, move: IllegalMove) -> str:
+    now = read_stories(text).stories
+    match move.code:
+        case MoveCode.NONE_REVIEWED | MoveCode.NONE_FIXED:
+            return text
+        case MoveCode.VERIFY:
+            return _header_back(was, now, VERIFY)
+        case MoveCode.DELETED:
+            return _story_back(was, now, move.story)
+        case MoveCode.DEPENDENCY:
+            return _dependencies_back(was, now, move.story)
+        case _:
+            return _fields_back(was, now, move)
+
+
+def _fields_back(was: StoryFile, now: StoryFile, move: IllegalMove) -> str:
+    """The fields as they were, sign by sign; one that was not there as of a fresh story."""
+    old, text = was.by_id().get(move.story), now.text
+    for name in move.fields:
+        new = read_stories(text).stories.by_id()[move.story]
+        member = None if old is None else old.fields.get(name)
+        if member is not None:
+            raw = _raw(was.text, member.node)
+        elif name in new.fields:
+            raw = FRESH.get(name, "null")
+        else:
+            continue
+        if name not in new.fields or _raw(text, new.fields[name].node) != raw:
+            text = with_member(text, new.node, name, raw)
+    return text
+
+
+def _dependencies_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
+    """What a story waited for, and behind it what came to it."""
+    old, new = was.by_id()[story_id], now.by_id()[story_id]
+    key = dependencies_key(new.fields)
+    if key not in new.fields:
+        key = dependencies_key(old.fields)
+    added = [name for name in new.depends_on if name not in old.depends_on]
+    node = old.fields[dependencies_key(old.fields)].node
+    raw = to_json([*old.depends_on, *added]) if added else _raw(was.text, node)
+    return with_member(now.text, new.node, key, raw)
+
+
+def _story_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
+    """A story that is gone, behind the nearest one before it that is still there."""
+    raw = _raw(was.text, was.by_id()[story_id].node)
+    old, new = was.array.elements, now.array.items
+    if not new:
+        begin = was.text[was.array.start + 1 : old[0].start]
+        end = was.text[old[-1].end : was.array.end - 1]
+        whole = f"[{begin}{raw}{end}]"
+        return now.text[: now.array.start] + whole + now.text[now.array.end :]
+    starts = [item.start for item in new]
+    places = {story.id: starts.index(story.node.start) for story in now.stories}
+    ids = [story.id for story in was.stories]
+    earlier = [places[name] for name in ids[: ids.index(story_id)] if name in places]
+    return with_item(now.text, now.array, earlier[-1] if earlier else None, raw)
+
+
+def _header_back(was: StoryFile, now: StoryFile, key: str) -> str:
+    """A field of the file as it was; a file that became a bare list has no place for it."""
+    if now.root.members is None:
+        return was.text
+    member = last_members(was.root).get(key)
+    raw = "[]" if member is None else _raw(was.text, member.node)
+    return with_member(now.text, now.root, key, raw)
+
+
+def _raw(text: str, node: JsonNode) -> str:
+    return text[node.start : node.end]
+
+
+_OF_THE_FILE = frozenset(
+    {
+        MoveCode.DELETED,
+        MoveCode.CRITERIA,
+        MoveCode.PRIORITY,
+        MoveCode.DEPENDENCY,
+        MoveCode.VERIFY,
+    }
+)
+"""What is forbidden whatever lies between two readings."""
+
+BROKEN = "broken"
+AHEAD = "ahead"
+
+
+def held(
+    start: ParsedStories, committed: ParsedStories, tree: ParsedStories
+) -> Mapping[tuple[str, str], str]:
+    """What the committed stories hold, by kind and story, each in words. Total."""
+    if is_unusable(start) or is_unusable(tree):
+        return {}
+    if is_unusable(committed):
+        return {(BROKEN, ""): "it cannot be read as stories"}
+    found: dict[tuple[str, str], str] = {}
+    new = new_findings(committed.findings, start.findings)
+    if new and new_findings(committed.findings, tree.findings):
+        found[BROKEN, ""] = new[0].message
+    rules = ReviewRules(mode=Mode.BUILD)
+    moves, accepted = (check_moves(start.stories, one.stories, rules) for one in (committed, tree))
+    known = {(move.code, move.story) for move in accepted}
+    for move in moves:
+        if move.code in _OF_THE_FILE and (move.code, move.story) not in known:
+            found[move.code.value, move.story] = f"{move.story or 'the file'} ({move.code.value})"
+    was, now = start.stories.by_id(), tree.stories.by_id()
+    for story in committed.stories.stories:
+        here = now.get(story.id)
+        for what in () if here is None else _ahead(story, here, was.get(story.id)):
+            found[AHEAD, story.id] = f"{story.id} {what}"
+    return found
+
+
+def _ahead(story: Story, here: Story, was: Story | None) -> Iterator[str]:
+    """In what a committed story is ahead of the one in the work tree, and was not at the start."""
+    n_before = 0 if was is None else was.n_reviews
+    if story.n_reviews > max(here.n_reviews, n_before):
+        yield f"was reviewed {story.n_reviews} times, not {here.n_reviews}"
+    if _is_approved(story) and not _is_approved(here) and not _is_approved(was):
+        yield "is approved"
+    if story.passes and not here.passes and (was is None or not was.passes):
+        yield "passes"
+
+
+def _is_approved(story: Story | None) -> bool:
+    return story is not None and story.status is ReviewStatus.APPROVED
+
+
+FIELDS = {
+    Forbidden.REVIEW: REVIEW_FIELDS,
+    Forbidden.CRITERIA: (CRITERIA,),
+    Forbidden.PRIORITY: (PRIORITY,),
+}
+"""What is about which fields; dependencies have a name of their own in each file."""
+
+
+def accept_agent_story_edit(text: str, agents: str, what: Forbidden, story_id: str) -> AcceptedEdit:
+    """Make a file say of one story what ``agents``, the file as the agent left it, says. Total."""
+    here, theirs = read_stories(text).stories, read_stories(agents).stories
+    story, wanted = here.by_id().get(story_id), theirs.by_id().get(story_id)
+    if story is None:
+        return AcceptedEdit(refusal="the story is not in the plan any more")
+    if what is Forbidden.DROPPED:
+        return AcceptedEdit(text=without_story(text, story))
+    if wanted is None:
+        return AcceptedEdit(refusal="the agent's version of the plan does not have the story")
+    names = FIELDS.get(what, (dependencies_key(wanted.fields),))
+    if what not in {*FIELDS, Forbidden.DEPENDENCY}:
+        return AcceptedEdit(refusal="that is about a whole file")
+    for name in names:
+        now = read_stories(text).stories.by_id()[story_id]
+        if name in wanted.fields:
+            node = wanted.fields[name].node
+            text = with_member(text, now.node, name, theirs.text[node.start : node.end])
+        elif name in now.fields:
+            return AcceptedEdit(refusal=f"the agent had taken {name} out; take it out yourself")
+    return AcceptedEdit(text=text)

@@ -1,0 +1,132 @@
+"""Merge a file of stories that two have changed at the same time: a person and an agent (SPEC §8).
+
+Field by field: what only one of them changed is taken from them, and of a field that both changed
+differently ``mine`` stays, and the story's notes say what the other one wrote. So the file stays
+JSON, nothing is lost, and every byte that nobody changed stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ralph_ls.core.plan.diff.merge_lines import MergeConflict, MergedPlan
+from ralph_ls.core.plan.formats.stories.edits import (
+    append_story_note,
+    with_item,
+    with_member,
+    without_story,
+)
+from ralph_ls.core.plan.formats.stories.json_text import JsonMember, last_members, value_of
+from ralph_ls.core.plan.formats.stories.story_file import (
+    Story,
+    StoryFile,
+    is_unusable,
+    read_stories,
+)
+
+
+def merge_stories(base: str, mine: str, theirs: str) -> MergedPlan:
+    """Put what was changed in ``mine`` and in ``theirs`` since ``base`` into one text. Total.
+
+    Where one of the two is no file of stories (half typed, perhaps), ``mine`` stays as it is, as
+    one conflict; stories that either has removed and the other not touched are gone.
+    """
+    if theirs in {base, mine}:
+        return MergedPlan(text=mine)
+    if mine == base:
+        return MergedPlan(text=theirs)
+    texts = [read_stories(text) for text in (base, mine, theirs)]
+    was, now, other = (known.stories for known in texts)
+    if any(is_unusable(known) or known.stories.root.members is None for known in texts):
+        return MergedPlan(text=mine, conflicts=(MergeConflict(line=0, mine=mine, theirs=theirs),))
+    work = _Merge(mine)
+    work.take_header(was, now, other)
+    work.take_stories(was, now, other)
+    return MergedPlan(text=work.text, conflicts=tuple(work.conflicts))
+
+
+class _Merge:
+    """The text as it grows."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.conflicts: list[MergeConflict] = []
+
+    def take_header(self, was: StoryFile, now: StoryFile, other: StoryFile) -> None:
+        """The fields of the file itself; one that both changed stays as it is here."""
+        old, mine, theirs = (last_members(one.root) for one in (was, now, other))
+        for key, member in theirs.items():
+            if member.node is other.array or not _differs(old, theirs, key):
+                continue
+            raw = other.text[member.node.start : member.node.end]
+            if _differs(old, mine, key) and _differs(mine, theirs, key):
+                self._conflict(now, mine.get(key), raw)
+            else:
+                self.text = with_member(self.text, read_stories(self.text).stories.root, key, raw)
+
+    def take_stories(self, was: StoryFile, now: StoryFile, other: StoryFile) -> None:
+        """Every story of the other version, each by its id."""
+        old, mine = was.by_id(), now.by_id()
+        for nth, story in enumerate(other.stories):
+            known = mine.get(story.id)
+            if known is not None:
+                self._take_fields(old.get(story.id), known, story, other)
+            elif story.id not in old or _is_other(old[story.id], story):
+                self._add(other, nth)
+        for story in was.stories:
+            known = mine.get(story.id)
+            is_gone = story.id not in other.by_id()
+            if is_gone and known is not None and not _is_other(story, known):
+                self.text = without_story(
+                    self.text, read_stories(self.text).stories.by_id()[story.id]
+                )
+
+    def _take_fields(self, old: Story | None, mine: Story, theirs: Story, other: StoryFile) -> None:
+        before: Mapping[str, JsonMember] = {} if old is None else old.fields
+        for key, member in theirs.fields.items():
+            if not _differs(before, theirs.fields, key):
+                continue
+            raw = other.text[member.node.start : member.node.end]
+            if not _differs(mine.fields, theirs.fields, key):
+                continue
+            if not _differs(before, mine.fields, key):
+                node = read_stories(self.text).stories.by_id()[mine.id].node
+                self.text = with_member(self.text, node, key, raw)
+                continue
+            self._conflict(read_stories(self.text).stories, mine.fields.get(key), raw)
+            self.text = append_story_note(
+                self.text, mine.id, f"Changed by another at the same time: {raw}"
+            )
+
+    def _add(self, other: StoryFile, nth: int) -> None:
+        """Put a story in behind the nearest one before it that is here."""
+        story, here = other.stories[nth], read_stories(self.text).stories
+        raw = other.text[story.node.start : story.node.end]
+        items = here.array.items or ()
+        if not items:
+            array = here.array
+            self.text = f"{self.text[: array.start]}[{raw}]{self.text[array.end :]}"
+            return
+        places = {one.id: items.index(one.node) for one in here.stories}
+        earlier = [places[one.id] for one in other.stories[:nth] if one.id in places]
+        self.text = with_item(self.text, here.array, earlier[-1] if earlier else None, raw)
+
+    def _conflict(self, here: StoryFile, member: JsonMember | None, theirs: str) -> None:
+        place = 0 if member is None else member.node.start
+        mine = None if member is None else here.text[member.node.start : member.node.end]
+        line = here.text.count("\n", 0, place)
+        self.conflicts.append(MergeConflict(line=line, mine=mine, theirs=theirs))
+
+
+def _differs(one: Mapping[str, JsonMember], other: Mapping[str, JsonMember], key: str) -> bool:
+    return _value(one, key) != _value(other, key)
+
+
+def _value(fields: Mapping[str, JsonMember], key: str) -> tuple[bool, object]:
+    member = fields.get(key)
+    return member is not None, None if member is None else value_of(member.node)
+
+
+def _is_other(old: Story, new: Story) -> bool:
+    keys = {*old.fields, *new.fields}
+    return any(_differs(old.fields, new.fields, key) for key in keys)

@@ -1,0 +1,360 @@
+"""The review cycle: which changes of the stories an iteration may make (SPEC §8; R §2, Check 2.5).
+
+::
+
+    null ──implement──▶ needs_review ──review──▶ approved, passes
+                             ▲   └──review──▶ changes_requested ─┐
+                             └───────────review-fix──────────────┘
+
+- *implement* takes at most one story from null to ``needs_review``; with ``skip_review`` it sets
+  ``passes`` of at most one instead. New stories come in fresh.
+- *review* judges exactly one: ``reviewCount`` grows by one, and it is approved and passes, or
+  changes are requested and the feedback says which. When the count reaches ``review_cap`` it has
+  to be approved, with ``[AUTO-APPROVED AT CAP]`` before the feedback: so a story is not sent back
+  and forth for ever, and everybody sees that it was the cap.
+- *review-fix* brings exactly one back to ``needs_review``, and clears the feedback.
+- *plan* moves no story. An iteration that ends in BLOCKED or DECIDE reviews none either, but where
+  nobody reviews it may have finished one. One that also promises COMPLETE is judged as if it did
+  not halt, where all stories pass by moves that are legal then: COMPLETE is looked at first.
+- No iteration deletes a story, drops a dependency, or changes criteria, priority or the commands
+  that verify the work; but a plan iteration may do all of this except the last.
+
+The awkward case is that less than a legal move is wrong too: a review that judges nothing. There
+is nothing to put back then, so such a move has no fields.
+
+Two readings are compared; who wrote the later one is for the caller to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ralph_ls.core.plan.formats.stories.json_text import value_of
+from ralph_ls.core.plan.formats.stories.story_file import (
+    COUNT,
+    FEEDBACK,
+    PASSES,
+    REVIEW_FIELDS,
+    STATUS,
+    ReviewStatus,
+    Story,
+    StoryFile,
+    dependencies_key,
+)
+from ralph_ls.protocol.run.values import Mode
+
+AT_CAP = "[AUTO-APPROVED AT CAP]"
+"""What the feedback of a story begins with that was approved because its reviews were used up."""
+
+REVIEW_CAP = 5
+CRITERIA, PRIORITY, VERIFY = "acceptanceCriteria", "priority", "verifyCommands"
+
+
+class MoveCode(StrEnum):
+    """The codes of what an iteration may not do; they are stable, since people search by them."""
+
+    DELETED = "story-deleted"
+    NOT_FRESH = "story-not-fresh"
+    """A new story comes in as if somebody had worked on it."""
+    CRITERIA = "story-criteria-changed"
+    PRIORITY = "story-priority-changed"
+    DEPENDENCY = "story-dependency-dropped"
+    VERIFY = "verify-commands-changed"
+    HALTED = "halted-with-move"
+    """A story moved in an iteration that ended in BLOCKED or DECIDE (R15)."""
+    FINISHED = "finished-story-moved"
+    """A story that passed was opened, or its review changed."""
+    IMPLEMENT = "implement-illegal-move"
+    REVIEW = "review-illegal-move"
+    REVIEW_FIX = "review-fix-illegal-move"
+    PLAN = "plan-illegal-move"
+    SEVERAL = "several-stories-moved"
+    NONE_REVIEWED = "no-story-reviewed"
+    NONE_FIXED = "no-story-fixed"
+    AT_CAP = "review-cap-ignored"
+    """The last review of a story did not approve it in the way that says so."""
+    FEEDBACK = "review-feedback-missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRules:
+    """What one iteration is for, and what holds for it."""
+
+    mode: Mode
+    skip_review: bool = False
+    review_cap: int = REVIEW_CAP
+    halts: bool = False
+    """It ended in BLOCKED or DECIDE."""
+    completes: bool = False
+    """It promised COMPLETE, which is looked at before what halts."""
+    assigned: str | None = None
+    """The story that it was started for: where several moved, this move stays."""
+    theirs: frozenset[tuple[str, str]] = frozenset()
+    """What a person changed meanwhile, by story and field; the field is empty for a deletion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IllegalMove:
+    """One thing that an iteration may not have done."""
+
+    code: MoveCode
+    message: str
+    """For the agent, and for whoever reads along: what it is, and what to do instead."""
+    story: str = ""
+    """Its id; empty where it is about the file or about no single story."""
+    fields: tuple[str, ...] = ()
+    """What has to be put back; empty for a story that is gone, and where nothing can be."""
+
+    @property
+    def is_omission(self) -> bool:
+        """Whether something was left undone, so that nothing can be put back."""
+        return self.code in {MoveCode.NONE_REVIEWED, MoveCode.NONE_FIXED}
+
+
+def check_moves(before: StoryFile, after: StoryFile, rules: ReviewRules) -> tuple[IllegalMove, ...]:
+    """Tell what an iteration did between two readings that it may not, in the file's order."""
+    if rules.halts and rules.completes:
+        found = _check(before, after, replace(rules, halts=False))
+        undone = {move.story for move in found if PASSES in move.fields}
+        if after.stories and all(one.passes and one.id not in undone for one in after.stories):
+            return found
+    return _check(before, after, rules)
+
+
+def _check(before: StoryFile, after: StoryFile, rules: ReviewRules) -> tuple[IllegalMove, ...]:
+    was, now = before.by_id(), after.by_id()
+    is_free = rules.mode is Mode.PLAN
+    found = [] if is_free else list(_check_protected(was, now))
+    if before.verify_commands != after.verify_commands:
+        message = f"{VERIFY} are for people to change; put them back as they were"
+        found.append(IllegalMove(code=MoveCode.VERIFY, message=message, fields=(VERIFY,)))
+    found += [move for story in after.stories if story.id not in was for move in _check_new(story)]
+    kept = [(old, now[old.id]) for old in before.stories if old.id in now]
+    found += _check_reviews(kept, rules)
+    return tuple(move for move in found if not _is_theirs(move, rules))
+
+
+def moved_reviews(before: StoryFile, after: StoryFile) -> tuple[str, ...]:
+    """The ids of the stories whose review changed; after guarding each is a legal move."""
+    was = before.by_id()
+    return tuple(
+        story.id
+        for story in after.stories
+        if story.id in was and _review_of(was[story.id]) != _review_of(story)
+    )
+
+
+def _is_theirs(move: IllegalMove, rules: ReviewRules) -> bool:
+    """Whether it is about what a person changed; a review is one thing, whatever its fields."""
+    return any((move.story, name) in rules.theirs for name in move.fields or ("",))
+
+
+def _check_protected(was: Mapping[str, Story], now: Mapping[str, Story]) -> Iterator[IllegalMove]:
+    """What only a plan iteration may do (SPEC §8, Separation of powers)."""
+    for story_id, old in was.items():
+        new = now.get(story_id)
+        if new is None:
+            message = f"{story_id} is gone; no story may be deleted, so put it back"
+            yield IllegalMove(code=MoveCode.DELETED, message=message, story=story_id)
+            continue
+        if old.criteria != new.criteria:
+            message = f"{story_id}: {CRITERIA} may not be changed while working; put them back"
+            yield _illegal(MoveCode.CRITERIA, message, new, (CRITERIA,))
+        if _priority_of(old) != _priority_of(new):
+            message = f"{story_id}: its {PRIORITY} may not be changed while working; put it back"
+            yield _illegal(MoveCode.PRIORITY, message, new, (PRIORITY,))
+        dropped = [name for name in old.depends_on if name not in new.depends_on]
+        if dropped:
+            names = ", ".join(dropped)
+            message = f"{story_id} no longer depends on {names}; dependencies may only be added"
+            yield _illegal(MoveCode.DEPENDENCY, message, new, (dependencies_key(old.fields),))
+
+
+def _priority_of(story: Story) -> object:
+    member = story.fields.get(PRIORITY)
+    return None if member is None else value_of(member.node)
+
+
+def _check_new(story: Story) -> Iterator[IllegalMove]:
+    if _review_of(story) != (False, None, 0, ""):
+        message = (
+            f"{story.id} is new and has to come in fresh: {PASSES} false, {STATUS} null, {COUNT} 0"
+        )
+        yield _illegal(MoveCode.NOT_FRESH, message, story)
+
+
+def _check_reviews(kept: list[tuple[Story, Story]], rules: ReviewRules) -> Iterator[IllegalMove]:
+    """The moves of the cycle: each by itself, then how many there are."""
+    legal: list[Story] = []
+    for old, new in kept:
+        if _review_of(old) == _review_of(new):
+            continue
+        wrong = _judge(old, new, rules)
+        if wrong is None:
+            legal.append(new)
+        else:
+            code, message = wrong
+            keeps_passing = code is MoveCode.HALTED and _is_finished_unreviewed(old, new, rules)
+            fields = (STATUS,) if keeps_passing else REVIEW_FIELDS
+            yield _illegal(code, f"{new.id}: {message}", new, fields)
+    agents = [one for one in legal if not _is_user_change(one, rules)]
+    stays = next((one for one in agents if one.id == rules.assigned), next(iter(agents), None))
+    if stays is None:
+        yield from () if rules.halts else _check_omission(kept, rules.mode)
+        return
+    for story in agents:
+        if story is not stays:
+            message = (
+                f"{story.id} moved as well as {stays.id}; one story an iteration, so leave this "
+                "one as it was"
+            )
+            yield _illegal(MoveCode.SEVERAL, message, story)
+
+
+def _is_user_change(story: Story, rules: ReviewRules) -> bool:
+    return any((story.id, name) in rules.theirs for name in REVIEW_FIELDS)
+
+
+def _check_omission(kept: list[tuple[Story, Story]], mode: Mode) -> Iterator[IllegalMove]:
+    """Tell where nothing moved, and what the iteration was for is still to be done."""
+    statuses = {old.status for old, new in kept if old.status is new.status and not new.passes}
+    if mode is Mode.REVIEW and ReviewStatus.NEEDS_REVIEW in statuses:
+        message = (
+            f"no story was reviewed; take one with {STATUS} needs_review, add one to its {COUNT}, "
+            f"and approve it with {PASSES} true or request changes with {FEEDBACK}"
+        )
+        yield IllegalMove(code=MoveCode.NONE_REVIEWED, message=message)
+    if mode is Mode.REVIEW_FIX and ReviewStatus.CHANGES_REQUESTED in statuses:
+        message = (
+            "no story was fixed; do what the feedback of one with changes_requested asks for, set "
+            f"its {STATUS} to needs_review and clear {FEEDBACK}"
+        )
+        yield IllegalMove(code=MoveCode.NONE_FIXED, message=message)
+
+
+Wrong = tuple[MoveCode, str]
+
+
+def _judge(old: Story, new: Story, rules: ReviewRules) -> Wrong | None:
+    """What is wrong with the move of one story; None where it is legal by itself."""
+    is_finished = _is_finished_unreviewed(old, new, rules)
+    if rules.halts and not (is_finished and new.status is old.status):
+        return MoveCode.HALTED, (
+            "who ends with BLOCKED or DECIDE leaves the review of every story as it was"
+        )
+    if old.passes:
+        return MoveCode.FINISHED, "it passed already, and stays as it is"
+    match rules.mode:
+        case Mode.PLAN:
+            return MoveCode.PLAN, "planning neither finishes nor reviews a story"
+        case Mode.REVIEW:
+            return _judge_review(old, new, rules.review_cap)
+        case Mode.REVIEW_FIX:
+            return _judge_fix(old, new)
+        case _:
+            return _judge_skipped(old, new) if rules.skip_review else _judge_implement(old, new)
+
+
+def _is_finished_unreviewed(old: Story, new: Story, rules: ReviewRules) -> bool:
+    """Whether it passes by a move that a halt does not touch: nobody was to review it."""
+    is_build = rules.mode is Mode.BUILD and rules.skip_review and not old.passes
+    return is_build and _judge_skipped(old, new) is None
+
+
+def _judge_implement(old: Story, new: Story) -> Wrong | None:
+    if old.status in {None, ReviewStatus.APPROVED} and _review_of(new) == (
+        False,
+        ReviewStatus.NEEDS_REVIEW,
+        old.n_reviews,
+        old.feedback,
+    ):
+        return None
+    return MoveCode.IMPLEMENT, (
+        f"implementing sets {STATUS} from null to needs_review and changes nothing else of the "
+        f"review; {_became(old, new)}"
+    )
+
+
+def _judge_skipped(old: Story, new: Story) -> Wrong | None:
+    is_status_fine = new.status in {old.status, None, ReviewStatus.APPROVED}
+    if new.passes and is_status_fine and new.n_reviews == old.n_reviews:
+        return None
+    return MoveCode.IMPLEMENT, (
+        f"without reviews implementing sets {PASSES} to true and changes nothing else of the "
+        f"review; {_became(old, new)}"
+    )
+
+
+def _judge_review(old: Story, new: Story, cap: int) -> Wrong | None:
+    if old.status is not ReviewStatus.NEEDS_REVIEW:
+        return MoveCode.REVIEW, f"only a story with needs_review is reviewed; {_became(old, new)}"
+    if new.n_reviews != old.n_reviews + 1:
+        return MoveCode.REVIEW, (
+            f"a review adds one to {COUNT}: from {old.n_reviews} to {old.n_reviews + 1}, "
+            f"not to {new.n_reviews}"
+        )
+    if new.n_reviews >= cap:
+        is_fine = new.status is ReviewStatus.APPROVED and new.passes
+        if is_fine and new.feedback.startswith(AT_CAP):
+            return None
+        return MoveCode.AT_CAP, (
+            f"this was review {new.n_reviews} of at most {cap}: approve it, with {PASSES} true, "
+            f"and begin {FEEDBACK} with {AT_CAP}"
+        )
+    if new.status is ReviewStatus.APPROVED and new.passes:
+        if not new.feedback.startswith(AT_CAP):
+            return None
+        return MoveCode.AT_CAP, f"{AT_CAP} is for review {cap}, and this was {new.n_reviews}"
+    if new.status is ReviewStatus.CHANGES_REQUESTED and not new.passes:
+        if new.feedback:
+            return None
+        return MoveCode.FEEDBACK, f"changes are requested; write into {FEEDBACK} which"
+    return MoveCode.REVIEW, (
+        f"a review ends with approved and {PASSES} true, or with changes_requested and {PASSES} "
+        f"false; {_became(old, new)}"
+    )
+
+
+def _judge_fix(old: Story, new: Story) -> Wrong | None:
+    wanted = (False, ReviewStatus.NEEDS_REVIEW, old.n_reviews, "")
+    if old.status is ReviewStatus.CHANGES_REQUESTED and _review_of(new) == wanted:
+        return None
+    return MoveCode.REVIEW_FIX, (
+        f"fixing sets {STATUS} from changes_requested to needs_review, clears {FEEDBACK} and "
+        f"leaves {COUNT} and {PASSES}; {_became(old, new)}"
+    )
+
+
+Review = tuple[bool, ReviewStatus | None, int, str]
+
+
+def _review_of(story: Story) -> Review:
+    return (story.passes, story.status, story.n_reviews, story.feedback)
+
+
+def _became(old: Story, new: Story) -> str:
+    """What changed, in the words of the file."""
+    changes = zip(REVIEW_FIELDS, _review_of(old), _review_of(new), strict=True)
+    return ", ".join(
+        f"{name} went from {_word(was)} to {_word(now)}" for name, was, now in changes if was != now
+    )
+
+
+def _word(value: object) -> str:
+    match value:
+        case None | "":
+            return "null"
+        case bool():
+            return str(value).lower()
+        case ReviewStatus() | int():
+            return str(value)
+        case _:
+            return "other words"
+
+
+def _illegal(
+    code: MoveCode, message: str, story: Story, fields: tuple[str, ...] = REVIEW_FIELDS
+) -> IllegalMove:
+    return IllegalMove(code=code, message=message, story=story.id, fields=fields)

@@ -1,0 +1,389 @@
+"""What a file of stories says, with the place of each story and field in its text (SPEC §8).
+
+Fields that are not known here are in the text and stay there: nothing is ever written from these
+values as a whole.
+
+Read a file of stories, and tell what in it is not as it should be (SPEC §8).
+
+``tasks.json`` has all the fields; a ``prd.json`` of other tools has fewer, and what is missing
+counts as of a fresh story. Unknown fields are nobody's fault. Reading is total: what cannot be
+read is told, and the rest is used.
+
+The problems, by code:
+
+- ``json-syntax``: the text is no JSON, here; ``json-duplicate-key``: the key comes again later in
+  the same object, and the later one counts;
+- ``stories-shape``: there is no list ``userStories``;
+- ``story-field-missing``: a story has no ``id`` or no ``title``; ``story-field-type``: a field
+  holds a value of another kind than it should; ``story-field-value``: the kind is right and the
+  value is none of those that are known;
+- ``story-id-duplicate``: an earlier story has the same id;
+- those of ``invariants``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ralph_ls.core.plan.formats.stories.json_text import (
+    MOST_FAULTS,
+    JsonMember,
+    JsonNode,
+    last_members,
+    repeated_members,
+    scan_json,
+    value_of,
+)
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.protocol.plan import Priority
+
+
+class ReviewStatus(StrEnum):
+    """Where a story is in the review cycle; it has none before it is implemented."""
+
+    NEEDS_REVIEW = "needs_review"
+    CHANGES_REQUESTED = "changes_requested"
+    APPROVED = "approved"
+
+
+PASSES, STATUS, COUNT, FEEDBACK = "passes", "reviewStatus", "reviewCount", "reviewFeedback"
+REVIEW_FIELDS = (PASSES, STATUS, COUNT, FEEDBACK)
+"""What a move of the review cycle changes."""
+
+FRESH: Mapping[str, str] = {PASSES: "false", STATUS: "null", COUNT: "0", FEEDBACK: "null"}
+"""What those fields are, as JSON, of a story that nobody has worked on."""
+
+NOTHING = JsonNode(0, 0)
+"""The place of what a file does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """One story; what the file does not say of it is as of a fresh one."""
+
+    id: str
+    """As the file has it; else 8 hex digits of the title. ``-2``, ``-3`` where it repeats."""
+    title: str
+    """White space is folded."""
+    criteria: tuple[str, ...] = ()
+    rank: float | None = None
+    """The lowest is taken first; of a priority that is a word it is 1, 2 or 3."""
+    priority: Priority | None = None
+    """Where the file gives a word; a number is a rank among the others and no class."""
+    passes: bool = False
+    status: ReviewStatus | None = None
+    n_reviews: int = 0
+    feedback: str = ""
+    """Trimmed."""
+    depends_on: tuple[str, ...] = ()
+    node: JsonNode = field(repr=False, compare=False)
+    """The whole story in the text."""
+    fields: Mapping[str, JsonMember] = field(repr=False, compare=False)
+    """The members of the story in the text, by key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryFile:
+    """A file of stories."""
+
+    text: str = field(repr=False)
+    project: str = ""
+    branch: str = ""
+    description: str = ""
+    verify_commands: tuple[str, ...] = ()
+    stories: tuple[Story, ...] = ()
+    """In the order of the file."""
+    root: JsonNode = field(default=NOTHING, repr=False, compare=False)
+    """The object that the file is, or the list that it is instead."""
+    array: JsonNode = field(default=NOTHING, repr=False, compare=False)
+    """The list of the stories."""
+
+    def by_id(self) -> Mapping[str, Story]:
+        """Every story under its id; ids are unique here."""
+        return {story.id: story for story in self.stories}
+
+
+class StoryFinding(NamedTuple):
+    """One thing that is wrong with a file of stories, and where."""
+
+    code: str
+    message: str
+    start: int
+    """In characters of the text."""
+    end: int
+    story: str = ""
+    """The id of the story that it is about; empty where it is about the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedStories:
+    """A file of stories and what is wrong with how it is written, by place."""
+
+    stories: StoryFile
+    findings: tuple[StoryFinding, ...] = ()
+
+
+def read_stories(text: str) -> ParsedStories:
+    """Read a file; never raises. What its stories claim of each other is for ``invariants``."""
+    scanned = scan_json(text)
+    findings = [StoryFinding("json-syntax", *fault) for fault in scanned.faults]
+    if scanned.root is None:
+        return ParsedStories(stories=StoryFile(text=text), findings=tuple(findings))
+    root = scanned.root
+    for member in islice(repeated_members(root), MOST_FAULTS):
+        message = f"{_quoted(member.key)} comes again in the same object; only the last one counts"
+        findings.append(StoryFinding("json-duplicate-key", message, member.start, member.end))
+    reader = _Reader(findings)
+    head = _Fields(reader, last_members(root), "")
+    array = root if root.items is not None else head.list_of_stories(root)
+    stories = StoryFile(
+        text=text,
+        project=head.text("project"),
+        branch=head.text("branchName"),
+        description=head.text("description"),
+        verify_commands=head.texts("verifyCommands"),
+        stories=reader.read_stories(array),
+        root=root,
+        array=array,
+    )
+    findings.sort(key=lambda one: one.start)
+    return ParsedStories(stories=stories, findings=tuple(findings))
+
+
+def is_unusable(known: ParsedStories) -> bool:
+    """Whether a file is none that a run could work on: no JSON, or without a list of stories."""
+    return unusable_reason(known) is not None
+
+
+def unusable_reason(known: ParsedStories) -> StoryFinding | None:
+    """The first thing that makes a file one that no run could work on; None where none does."""
+    fatal = (one for one in known.findings if one.code in {"json-syntax", "stories-shape"})
+    return next(fatal, None)
+
+
+def new_findings(
+    found: Sequence[StoryFinding], known: Sequence[StoryFinding]
+) -> tuple[StoryFinding, ...]:
+    """Those that were not there before, with the same words about the same story."""
+    before = {(one.code, one.story, one.message) for one in known}
+    return tuple(one for one in found if (one.code, one.story, one.message) not in before)
+
+
+_RANKS: Mapping[str, tuple[Priority, float]] = MappingProxyType(
+    {
+        "critical": (Priority.P0, 1),
+        "high": (Priority.P0, 1),
+        "p0": (Priority.P0, 1),
+        "medium": (Priority.P1, 2),
+        "p1": (Priority.P1, 2),
+        "low": (Priority.P2, 3),
+        "p2": (Priority.P2, 3),
+    }
+)
+_DEPENDS_ON = ("dependsOn", "dependencies")
+_STATUSES = ", ".join(["null", *ReviewStatus])
+
+
+class _Reader:
+    """Reads the stories of one file; ids are unique in it."""
+
+    def __init__(self, findings: list[StoryFinding]) -> None:
+        self._findings = findings
+        self._ids: set[str] = set()
+        self._next: dict[str, int] = {}
+        """By id: the number that the next story gets which has it too."""
+
+    def tell(self, code: str, message: str, place: JsonNode | JsonMember, story: str) -> None:
+        self._findings.append(StoryFinding(code, message, place.start, place.end, story))
+
+    def read_stories(self, array: JsonNode) -> tuple[Story, ...]:
+        found: list[Story] = []
+        for node in array.items or ():
+            if node.members is None:
+                self.tell("story-field-type", "a story has to be an object", node, "")
+                continue
+            found.append(self._read_story(node))
+        return tuple(found)
+
+    def _read_story(self, node: JsonNode) -> Story:
+        members = last_members(node)
+        written, title = _written_id(members), _written_title(members)
+        story_id = self._own_id(written or title_id(title))
+        fields = _Fields(self, members, story_id)
+        place = JsonNode(node.start, node.start + 1)
+        if not written and not fields.tells_kind("id", "a text"):
+            self.tell("story-field-missing", "the story has no id", place, story_id)
+        elif written and story_id != written:
+            message = f"an earlier story has the id {written} too; each needs one of its own"
+            self.tell("story-id-duplicate", message, members["id"].node, story_id)
+        fields.text("title")
+        if not title and not fields.has("title"):
+            self.tell("story-field-missing", f"{story_id} has no title", place, story_id)
+        for key in ("description", "notes"):
+            fields.text(key)
+        rank, priority = fields.rank()
+        return Story(
+            id=story_id,
+            title=title or story_id,
+            criteria=fields.texts("acceptanceCriteria"),
+            rank=rank,
+            priority=priority,
+            passes=fields.flag(PASSES),
+            status=fields.status(),
+            n_reviews=fields.n_reviews(),
+            feedback=fields.text(FEEDBACK).strip(),
+            depends_on=fields.ids(dependencies_key(members)),
+            node=node,
+            fields=members,
+        )
+
+    def _own_id(self, wanted: str) -> str:
+        story_id, number = wanted, self._next.get(wanted, 2)
+        while story_id in self._ids:
+            story_id, number = f"{wanted}-{number}", number + 1
+        self._ids.add(story_id)
+        self._next[wanted] = number
+        return story_id
+
+
+class _Fields:
+    """The fields of one object; each is read once, and told where it is of another kind."""
+
+    def __init__(self, reader: _Reader, members: Mapping[str, JsonMember], story: str) -> None:
+        self._reader = reader
+        self._members = members
+        self._story = story
+
+    def list_of_stories(self, root: JsonNode) -> JsonNode:
+        member = self._members.get("userStories")
+        if member is not None and member.node.items is not None:
+            return member.node
+        message = "there is no list userStories; a plan of stories has them in it"
+        place = JsonNode(root.start, root.start + 1) if member is None else member
+        self._reader.tell("stories-shape", message, place, "")
+        return NOTHING
+
+    def has(self, key: str) -> bool:
+        return self._node(key) is not None
+
+    def tells_kind(self, key: str, wanted: str) -> bool:
+        """Tell that a field holds what it should not; whether there is anything in it at all."""
+        node = self._node(key)
+        if node is not None and node.scalar != "":
+            self._tell_kind(key, node, wanted)
+            return True
+        return False
+
+    def text(self, key: str) -> str:
+        node = self._node(key)
+        if node is None or isinstance(node.scalar, str):
+            return "" if node is None else str(node.scalar)
+        self._tell_kind(key, node, "a text")
+        return ""
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(fold_whitespace(text) for text in self._strings(key) if text.strip())
+
+    def ids(self, key: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, map(_as_id, self._strings(key)))))
+
+    def flag(self, key: str) -> bool:
+        node = self._node(key)
+        if node is None or isinstance(node.scalar, bool):
+            return node is not None and node.scalar is True
+        self._tell_kind(key, node, "true or false")
+        return False
+
+    def status(self) -> ReviewStatus | None:
+        node = self._node(STATUS)
+        try:
+            return None if node is None else ReviewStatus(str(value_of(node)))
+        except ValueError:
+            message = f"{STATUS} is none of {_STATUSES}"
+            self._reader.tell("story-field-value", message, self._members[STATUS].node, self._story)
+            return None
+
+    def n_reviews(self) -> int:
+        node = self._node(COUNT)
+        if node is None:
+            return 0
+        count = node.scalar
+        if isinstance(count, bool) or not isinstance(count, int):
+            self._tell_kind(COUNT, node, "a whole number")
+            return 0
+        if count < 0:
+            message = f"{COUNT} is {count}, and there are no fewer reviews than none"
+            self._reader.tell("story-field-value", message, node, self._story)
+        return max(count, 0)
+
+    def rank(self) -> tuple[float | None, Priority | None]:
+        node = self._node("priority")
+        if node is None:
+            return None, None
+        match node.scalar:
+            case int() | float() as rank if not isinstance(rank, bool):
+                return rank, None
+            case str() as word if word.strip().lower() in _RANKS:
+                priority, rank = _RANKS[word.strip().lower()]
+                return rank, priority
+            case str() as word:
+                message = f"priority {_quoted(word)} is none; write a number, 1 for the first"
+                self._reader.tell("story-field-value", message, node, self._story)
+                return None, None
+        self._tell_kind("priority", node, "a number, 1 for the first")
+        return None, None
+
+    def _strings(self, key: str) -> Iterator[str]:
+        node = self._node(key)
+        if node is None:
+            return
+        if node.items is None:
+            self._tell_kind(key, node, "a list of texts")
+            return
+        for item in node.items:
+            if isinstance(item.scalar, str | int | float) and not isinstance(item.scalar, bool):
+                yield str(item.scalar)
+            else:
+                self._tell_kind(key, item, "a list of texts")
+
+    def _node(self, key: str) -> JsonNode | None:
+        """The value of a field; None where it is missing or null, which is the same."""
+        member = self._members.get(key)
+        if member is None:
+            return None
+        node = member.node
+        is_null = node.scalar is None and node.items is None and node.members is None
+        return None if is_null else node
+
+    def _tell_kind(self, key: str, node: JsonNode, wanted: str) -> None:
+        self._reader.tell("story-field-type", f"{key} has to be {wanted}", node, self._story)
+
+
+def dependencies_key(members: Mapping[str, JsonMember]) -> str:
+    """The field that lists what a story waits for: R's, else that of other tools if it is there."""
+    return next((key for key in _DEPENDS_ON if key in members), _DEPENDS_ON[0])
+
+
+def _written_title(members: Mapping[str, JsonMember]) -> str:
+    scalar = members["title"].node.scalar if "title" in members else None
+    return fold_whitespace(scalar) if isinstance(scalar, str) else ""
+
+
+def _written_id(members: Mapping[str, JsonMember]) -> str:
+    """The id as the file has it; a number is one too. Empty where there is none."""
+    scalar = members["id"].node.scalar if "id" in members else None
+    is_id = isinstance(scalar, str | int) and not isinstance(scalar, bool)
+    return _as_id(str(scalar)) if is_id else ""
+
+
+def _as_id(text: str) -> str:
+    return escape_surrogates(fold_whitespace(text))
+
+
+def _quoted(text: str) -> str:
+    return f"“{text[:40]}”"

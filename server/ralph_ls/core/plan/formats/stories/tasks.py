@@ -1,0 +1,328 @@
+"""What must hold between the fields of stories, whoever wrote them (R §2, Check 2; SPEC §8).
+
+- ``story-passes-unreviewed``: a story passes while its review is still to be done or to be
+  followed; not where reviews are skipped;
+- ``story-approved-not-passing``: a review approved a story that does not pass;
+- ``story-feedback-missing``: changes are requested and nothing says which;
+- ``story-dependency-unknown``, ``story-dependency-cycle``: what a story waits for is no story
+  here, or waits for the story itself.
+
+It must never know what was there before: that is for ``moves``.
+
+A file of stories as the plan that everything else knows (SPEC §8: one model, five sources).
+
+A story that passes is done. One in review or with changes requested is in progress. None is
+blocked or skipped: the file has no words for that, and what waits for another story is for
+``choosing`` to say.
+
+What the next iteration is for, and which story is its (SPEC §8, Stories).
+
+A story whose changes were requested goes first, then one that waits for its review, then a new
+one; so nothing new is begun while something is under way. Among stories of the same kind the
+lowest rank is taken, then the first in the file; one without a rank comes last.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from ralph_ls.core.plan.formats.stories.json_text import JsonNode, last_members
+from ralph_ls.core.plan.formats.stories.story_file import (
+    FEEDBACK,
+    PASSES,
+    STATUS,
+    ReviewStatus,
+    Story,
+    StoryFile,
+    StoryFinding,
+    dependencies_key,
+    read_stories,
+)
+from ralph_ls.core.plan.lint.remarks import LineSpan
+from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.queries import next_task
+from ralph_ls.protocol.plan import PlanProblem, TaskState
+from ralph_ls.protocol.run.values import Mode
+
+
+def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[StoryFinding, ...]:
+    """Tell what does not hold, by story."""
+    by_id = stories.by_id()
+    rings = {ring[0]: ring for ring in story_cycles(by_id)}
+    found: list[StoryFinding] = []
+    for story in stories.stories:
+        found += _check_review(story, skip_review=skip_review)
+        for name in story.depends_on:
+            if name not in by_id:
+                message = f"{story.id} depends on {name}, and there is no such story"
+                found.append(_at(story, "story-dependency-unknown", message, _key_of(story)))
+        if story.id in rings:
+            way = " → ".join([*rings[story.id], story.id])
+            message = f"these wait for each other: {way}; take one of the dependencies out"
+            found.append(_at(story, "story-dependency-cycle", message, _key_of(story)))
+    return tuple(found)
+
+
+def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[StoryFinding, ...]:
+    """Tell what files of other tools may lack, so that no agent is kept at work for it.
+
+    - ``stories-branch-missing``: the file has no field ``branchName``; an empty one will do;
+    - ``story-passes-unreviewed``: a story passes that nobody has reviewed; not where reviews are
+      skipped.
+    """
+    found: list[StoryFinding] = []
+    root = stories.root
+    has_stories = root.members is not None and stories.array.items is not None
+    if has_stories and "branchName" not in last_members(root):
+        message = "the file has no branchName; name the branch that the stories are done on"
+        found.append(StoryFinding("stories-branch-missing", message, root.start, root.start + 1))
+    for story in stories.stories:
+        if story.passes and story.status is None and not skip_review:
+            message = f"{story.id} passes, but its {STATUS} is null; only a review lets it"
+            found.append(_at(story, "story-passes-unreviewed", message, PASSES))
+    return tuple(found)
+
+
+def story_cycles(by_id: Mapping[str, Story]) -> Iterator[tuple[str, ...]]:
+    """Rings of stories that wait for each other, from the first in the file on.
+
+    A story is told in one ring at most; what else it is in is told when that one is mended.
+    """
+    done: set[str] = set()
+    for first in by_id:
+        way = {} if first in done else {first: iter(by_id[first].depends_on)}
+        while way:
+            last = next(reversed(way))
+            target = next(way[last], None)
+            if target is None:
+                way.popitem()
+                done.add(last)
+            elif target in done or target not in by_id:
+                continue
+            elif target in way:
+                ring = list(way)[list(way).index(target) :]
+                done.update(ring)
+                yield _from_first(ring, by_id)
+            else:
+                way[target] = iter(by_id[target].depends_on)
+
+
+def _from_first(ring: list[str], by_id: Mapping[str, Story]) -> tuple[str, ...]:
+    order = {name: nth for nth, name in enumerate(by_id)}
+    at = ring.index(min(ring, key=order.__getitem__))
+    return (*ring[at:], *ring[:at])
+
+
+def _check_review(story: Story, *, skip_review: bool) -> Iterator[StoryFinding]:
+    is_open = story.status in {ReviewStatus.NEEDS_REVIEW, ReviewStatus.CHANGES_REQUESTED}
+    if story.passes and is_open and not skip_review:
+        message = f"{story.id} passes, but its {STATUS} is {story.status}; only a review lets it"
+        yield _at(story, "story-passes-unreviewed", message, PASSES)
+    if story.status is ReviewStatus.APPROVED and not story.passes:
+        message = f"{story.id} is approved, but {PASSES} is not true"
+        yield _at(story, "story-approved-not-passing", message, STATUS)
+    if story.status is ReviewStatus.CHANGES_REQUESTED and not story.feedback:
+        message = f"{story.id} has changes requested; write into {FEEDBACK} which"
+        yield _at(story, "story-feedback-missing", message, STATUS)
+
+
+def _key_of(story: Story) -> str:
+    return dependencies_key(story.fields)
+
+
+def _at(story: Story, code: str, message: str, key: str) -> StoryFinding:
+    """A finding at a field of a story; each that is told here is in the file."""
+    place = story.fields[key].node
+    return StoryFinding(code, message, place.start, place.end, story.id)
+
+
+def parse_stories(text: str, *, skip_review: bool = False) -> ParsedPlan:
+    """Read a plan and its problems from a file of stories; never raises."""
+    known = read_stories(text)
+    found = [
+        *known.findings,
+        *check_invariants(known.stories, skip_review=skip_review),
+        *check_missing(known.stories, skip_review=skip_review),
+    ]
+    lines = LineIndex(text)
+    problems: list[PlanProblem] = []
+    spans: list[tuple[int, int]] = []
+    for one in sorted(found, key=lambda finding: finding.start):
+        number, span = lines.place(one.start, one.end)
+        message = escape_surrogates(one.message)
+        problems.append(PlanProblem(code=one.code, message=message, line=number + 1))
+        spans.append(span)
+    return ParsedPlan(
+        plan=stories_to_plan(known.stories),
+        problems=tuple(problems),
+        spans=tuple(spans),
+        source=known,
+    )
+
+
+def stories_to_plan(stories: StoryFile) -> Plan:
+    """The stories as tasks, in the order of the file; a task stands where its object begins."""
+    lines = LineIndex(stories.text)
+    return Plan(tasks=tuple(_to_task(story, stories, lines) for story in stories.stories))
+
+
+def story_field_span(stories: StoryFile, story_id: str, key: str | None = None) -> LineSpan | None:
+    """Where a field of a story stands, or what its object begins with; None where it is not there.
+
+    Of a value of several lines it is what stands in the first one.
+    """
+    story = stories.by_id().get(story_id)
+    if story is None or (key is not None and key not in story.fields):
+        return None
+    start, end = story.node.start, story.node.start + 1
+    if key is not None:
+        start, end = story.fields[key].node.start, story.fields[key].node.end
+    number, (first, last) = LineIndex(stories.text).place(start, end)
+    return LineSpan(line=number, start=first, end=last)
+
+
+def story_task_state(story: Story) -> TaskState:
+    """How a story stands, in the words of SPEC §1."""
+    if story.passes:
+        return TaskState.DONE
+    return TaskState.TODO if story.status is None else TaskState.IN_PROGRESS
+
+
+class LineIndex:
+    """The lines of one text, to look places up in."""
+
+    def __init__(self, text: str) -> None:
+        found = list(lines_of(text))
+        self._starts = [start for start, _ in found]
+        self._lengths = [len(line) for _, line in found]
+
+    def number(self, place: int) -> int:
+        """The line, from 0, that a place is in."""
+        return bisect_right(self._starts, place) - 1
+
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Where a line begins and ends, without its ending."""
+        start = self._starts[number]
+        return start, start + self._lengths[number]
+
+    def place(self, start: int, end: int) -> tuple[int, tuple[int, int]]:
+        """The line that a part begins in, and from where to where in it that part goes."""
+        number = self.number(start)
+        begin, line_end = self.bounds(number)
+        first = min(start, line_end) - begin
+        return number, (first, max(first, min(end, line_end) - begin))
+
+    def words(self, node: JsonNode) -> tuple[int, int, int]:
+        """The same of a value, flat and without the quotes of a text."""
+        inset = 1 if isinstance(node.scalar, str) and node.end > node.start + 2 else 0
+        number, (first, last) = self.place(node.start + inset, node.end - inset)
+        return number, first, last
+
+
+def _to_task(story: Story, stories: StoryFile, lines: LineIndex) -> Task:
+    line = lines.number(story.node.start)
+    start, end = lines.bounds(line)
+    passes, title = story.fields.get(PASSES), story.fields.get("title")
+    return Task(
+        id=story.id,
+        title=story.title,
+        state=story_task_state(story),
+        priority=story.priority,
+        section=fold_whitespace(stories.project),
+        optional=False,
+        line=line,
+        start=start,
+        end=end,
+        end_line=lines.number(story.node.end),
+        depth=0,
+        parent=None,
+        blocked_by=None,
+        criteria=story.criteria,
+        kind=TaskKind.STORY,
+        mark=None if passes is None else (passes.node.start, passes.node.end),
+        words=None if title is None else lines.words(title.node),
+    )
+
+
+class StoryChoice(NamedTuple):
+    """The next iteration."""
+
+    mode: Mode
+    story: Story | None
+    """None where nothing is left that could be taken."""
+
+
+def choose_story(
+    stories: StoryFile,
+    *,
+    skip_review: bool = False,
+    left_out: Collection[str] = (),
+    only: str | None = None,
+) -> StoryChoice:
+    """Choose mode and story; ``left_out`` are ids that are not to be taken, set aside or skipped.
+
+    ``only`` is the one story that the run is for. With ``skip_review`` every iteration implements,
+    and takes up what an earlier run left in review.
+    """
+    may_take = [
+        story
+        for story in stories.stories
+        if story.id not in left_out and only in {None, story.id} and not story.passes
+    ]
+    mode = _mode_of(may_take, skip_review=skip_review)
+    wanted = {story.id: story for story in may_take if skip_review or story.status in _TAKEN[mode]}
+    needs = {} if mode is not Mode.BUILD else waits_for(stories)
+    tasks = {task.id: task for task in stories_to_plan(stories).tasks}
+    ranked = sorted(wanted.values(), key=_rank)
+    # In the order of rank: no priority of its own may come between, nor what is in progress.
+    plan = Plan(
+        tasks=tuple(
+            tasks[story.id]._replace(priority=None, state=TaskState.TODO) for story in ranked
+        )
+    )
+    taken = next_task(plan, waits_for=needs)
+    return StoryChoice(mode, None if taken is None else wanted[taken.id])
+
+
+def waits_for(stories: StoryFile) -> Mapping[str, tuple[str, ...]]:
+    """The unfinished stories that each story waits for, by id; unknown ids hold nobody up."""
+    unfinished = {story.id for story in stories.stories if not story.passes}
+    return {
+        story.id: needed
+        for story in stories.stories
+        if (needed := tuple(name for name in story.depends_on if name in unfinished))
+    }
+
+
+def mode_word(mode: Mode) -> str:
+    """What a mode is called in the files of this profile: R writes ``implement``."""
+    return "implement" if mode is Mode.BUILD else mode.value
+
+
+def mode_named(word: str) -> Mode | None:
+    """The mode that such a word means; None for any other word."""
+    known = {mode_word(mode): mode for mode in Mode} | {mode.value: mode for mode in Mode}
+    return known.get(word)
+
+
+_TAKEN: Mapping[Mode, Collection[ReviewStatus | None]] = {
+    # An approved story that does not pass breaks an invariant; a person can only begin it anew.
+    Mode.BUILD: {None, ReviewStatus.APPROVED},
+    Mode.REVIEW: {ReviewStatus.NEEDS_REVIEW},
+    Mode.REVIEW_FIX: {ReviewStatus.CHANGES_REQUESTED},
+}
+
+
+def _mode_of(stories: Collection[Story], *, skip_review: bool) -> Mode:
+    statuses = set() if skip_review else {story.status for story in stories}
+    if ReviewStatus.CHANGES_REQUESTED in statuses:
+        return Mode.REVIEW_FIX
+    return Mode.REVIEW if ReviewStatus.NEEDS_REVIEW in statuses else Mode.BUILD
+
+
+def _rank(story: Story) -> tuple[bool, float]:
+    return (story.rank is None, story.rank or 0.0)

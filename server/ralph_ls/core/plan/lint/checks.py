@@ -1,0 +1,174 @@
+"""What is wrong with what a plan says, although all of it can be read.
+
+The checks, by code:
+
+- ``duplicate-task``: two tasks with the same words, and the later one is still to be done. Nested
+  ones are compared inside the task around them, since "Write tests" may well stand below each of
+  several tasks. Below different headings only titles of some length are compared, for the same
+  reason. Where one of them is finished, the unfinished ones are told.
+- ``criteria-vague``, ``criteria-missing``: see ``criteria``.
+- ``close-without-evidence``: see ``closing``.
+- ``marker-with-open-tasks``: the plan says that all is complete (``marker``), and tasks that are
+  not optional are open. A run does not believe such a marker (SPEC §7), so it never ends by it.
+- ``unknown-dependency``, ``dependency-cycle``: see ``dependencies``.
+- ``blocked-without-reason``: a task is marked as blocked, and neither ``Blocked by:`` nor
+  ``Needs:`` nor its tag says why.
+- ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
+  that it is not; the box counts.
+
+``tick-without-change`` and others about what an agent did need a run, and are no checks of a plan.
+A check tells and never changes anything; ``repairs`` does, when a person asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ralph_ls.core.plan.completion import find_completion_marker
+from ralph_ls.core.plan.lint.criteria import check_close_reasons, check_criteria
+from ralph_ls.core.plan.lint.dependencies import (
+    check_dependencies,
+    normalise_title,
+    read_dependencies,
+)
+from ralph_ls.core.plan.lint.remarks import (
+    UNFINISHED,
+    CheckCode,
+    LineSpan,
+    LintRemark,
+    QuickFix,
+    RelatedSpan,
+    display_title,
+    title_span,
+)
+from ralph_ls.core.plan.model import ParsedPlan, Task
+from ralph_ls.core.plan.parse.lines import find_marks, lines_of
+from ralph_ls.core.plan.parse.task_body import TaskBodies
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.protocol.plan import PlanProblem, TaskState
+
+COMPLETION_MARKER = "PROJECT_COMPLETE"
+"""Where no settings say another."""
+
+SHORTEST_OWN_TITLE = 20
+"""Characters from which on a title that stands below two headings is taken for the same task."""
+
+
+def check_markdown(
+    parsed: ParsedPlan, text: str, *, marker: str = COMPLETION_MARKER
+) -> tuple[LintRemark, ...]:
+    """Check a plan that was read from ``text``; by line. Total, and linear in the text."""
+    tasks = tuple(parsed.plan.tasks)
+    below = TaskBodies(tasks, text)
+    found = [
+        *_duplicates(tasks, text),
+        *_states(tasks, text),
+        *_marker(tasks, text, marker),
+        *check_criteria(tasks, text, below),
+        *check_close_reasons(tasks, below),
+        *check_dependencies(read_dependencies(tasks, below), tasks),
+    ]
+    return tuple(sorted(found, key=lambda one: (one.place.line, one.place.start)))
+
+
+def plan_problems(remarks: Sequence[LintRemark]) -> tuple[PlanProblem, ...]:
+    """The remarks beside what could not be read, for viewers that show both alike."""
+    return tuple(
+        PlanProblem(code=one.code, message=one.message, line=one.place.line + 1) for one in remarks
+    )
+
+
+_OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
+_COMPLETED = re.compile(
+    r"\W*(?:recently |already )?(?:completed?|done|finished)(?: (?:tasks?|items?|work))?\W*",
+    re.IGNORECASE,
+)
+
+
+def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
+    groups: dict[tuple[str, str], list[Task]] = {}
+    for task in tasks:
+        around = task.parent
+        if around is None:
+            around = "" if len(task.title) >= SHORTEST_OWN_TITLE else f"#{task.section}"
+        groups.setdefault((around, normalise_title(task.title)), []).append(task)
+    for group in groups.values():
+        if len(group) > 1:
+            finished = (task for task in group if task.state not in UNFINISHED)
+            first = next(finished, group[0])
+            for task in group:
+                if task is not first and task.state in UNFINISHED:
+                    yield _duplicate(task, first, text)
+
+
+def _duplicate(task: Task, first: Task, text: str) -> LintRemark:
+    is_finished = first.state not in UNFINISHED
+    told = f"is {first.state} already" if is_finished else "stands in the plan already"
+    message = (
+        f"{display_title(task.title)} {told}, on line {first.line + 1}; "
+        "remove one of them, or say in the title what is still to be done"
+    )
+    # More than one line says more than the title, and nobody but a person can throw it away.
+    is_alone = task.end_line == task.line and find_marks(text[task.start : task.end]) is not None
+    return LintRemark(
+        code=CheckCode.DUPLICATE_TASK,
+        message=message,
+        place=title_span(task, text),
+        related=(RelatedSpan(place=title_span(first, text), message="the other one"),),
+        task=task.id,
+        repair=QuickFix.REMOVE_LINE if is_alone else None,
+    )
+
+
+def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
+    completed = {
+        section for section in {task.section for task in tasks} if _COMPLETED.fullmatch(section)
+    }
+    for task in tasks:
+        if task.state is TaskState.BLOCKED and task.blocked_by is None:
+            message = (
+                f"{display_title(task.title)} is blocked, and nothing says by what; "
+                "add a line below it: - Blocked by: …"
+            )
+            yield LintRemark(
+                code=CheckCode.BLOCKED_WITHOUT_REASON,
+                message=message,
+                place=title_span(task, text),
+                task=task.id,
+                repair=QuickFix.ADD_REASON,
+            )
+        elif task.state in _OPEN and task.section in completed:
+            message = (
+                f"{display_title(task.title)} stands below {display_title(task.section)} and is open; "
+                "tick it, or move it back to the tasks"
+            )
+            yield LintRemark(
+                code=CheckCode.OPEN_UNDER_COMPLETED,
+                message=message,
+                place=title_span(task, text),
+                task=task.id,
+                repair=QuickFix.TICK,
+            )
+
+
+def _marker(tasks: Sequence[Task], text: str, marker: str) -> Iterator[LintRemark]:
+    still_open = [task for task in tasks if task.state in _OPEN and not task.optional]
+    number = find_completion_marker(text, marker) if still_open else None
+    if number is None:
+        return
+    line = next(line for nth, (_, line) in enumerate(lines_of(text)) if nth == number)
+    n_open, first = len(still_open), still_open[0]
+    are_open = "a task is open" if n_open == 1 else f"{n_open} tasks are open"
+    message = (
+        f"the plan says {escape_surrogates(marker)}, and {are_open}, the first on line "
+        f"{first.line + 1}; remove this line until they are done"
+    )
+    start = len(line) - len(line.lstrip("\ufeff \t"))
+    yield LintRemark(
+        code=CheckCode.MARKER_WITH_OPEN_TASKS,
+        message=message,
+        place=LineSpan(line=number, start=start, end=max(start, len(line.rstrip()))),
+        related=(RelatedSpan(place=title_span(first, text), message="the first open task"),),
+        repair=QuickFix.REMOVE_LINE,
+    )

@@ -1,0 +1,284 @@
+"""Which task of a plan waits for which, as people and agents write it, and what is wrong with that.
+
+Read is a line of its own below a task, as a note or as a nested item, that begins with one of
+``Depends on:``, ``Depends:``, ``dependsOn:``, ``depends_on:``, ``Dependencies:``, ``Dependency:``,
+``After:`` (bold or not, in any case), or with ``Depends on`` right before an id; and the same in
+round or square brackets in a task's title, as in ``Pay by card (after: US-001)``. What follows are
+references, parted by ``,``, ``;``, ``&``, ``+`` or ``and``, in brackets or not. A reference is the
+id of a task or its title, both in any case. What looks like an id (``US-007``, ``1a2b3c4d``) and is
+none in this plan is told; other words (``Dependencies: the API of the shop, auth.md``) are taken
+for prose, which nobody can check. ``Blocked by:`` is a reason (SPEC §8) and no dependency.
+
+What an unfinished task waits for decides whose turn it is (``core.plan.select``). It must never
+change a plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ralph_ls.core.plan.lint.remarks import (
+    UNFINISHED,
+    CheckCode,
+    LineSpan,
+    LintRemark,
+    QuickFix,
+    RelatedSpan,
+    display_title,
+)
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDependency:
+    """One reference of a task to another."""
+
+    task: Task
+    """The one that waits."""
+    target: Task | None
+    """None where the plan has no such task."""
+    name: str
+    """As it is written."""
+    place: LineSpan
+
+
+def read_dependencies(tasks: Sequence[Task], below: TaskBodies) -> tuple[TaskDependency, ...]:
+    """All references to tasks, and to ids that no task has, in the order of the text."""
+    lines = list(below.lines_with(_KEYWORDS, _SHAPE))
+    found = [(line, written) for line in lines for written in _references(line)]
+    if not found:
+        return ()
+    known = _names_of(tasks)
+    result: list[TaskDependency] = []
+    for line, written in found:
+        name = _word_of(written.text)
+        target = known.get(name.casefold())
+        if target is None and not _looks_like_id(name):
+            name = written.text
+            target = known.get(normalise_title(fold_whitespace(name)))
+            if target is None:
+                continue
+        end = written.start + len(name)
+        place = LineSpan(line=line.number, start=written.start, end=end)
+        result.append(TaskDependency(task=line.task, target=target, name=name, place=place))
+    return tuple(result)
+
+
+def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple[Task, ...]]:
+    """The tasks that each unfinished task waits for, by its id.
+
+    ``tasks`` were read from ``text``. An id that no task has holds nobody up.
+    """
+    needs: dict[str, dict[str, Task]] = {}
+    for one in read_dependencies(tasks, TaskBodies(tasks, text)):
+        if (
+            one.target is not None
+            and one.target.id != one.task.id
+            and one.task.state in UNFINISHED
+            and one.target.state in UNFINISHED
+        ):
+            needs.setdefault(one.task.id, {})[one.target.id] = one.target
+    return {waiting: tuple(targets.values()) for waiting, targets in needs.items()}
+
+
+def check_dependencies(
+    dependencies: Sequence[TaskDependency], tasks: Sequence[Task]
+) -> Iterator[LintRemark]:
+    """Tell what cannot be met: references to no task, and tasks that wait for each other.
+
+    A task that is done or skipped waits for nothing, and holds nobody up. Where an id differs from
+    that of one task in case or in zeros alone, the remark can be repaired.
+    """
+    waiting = [one for one in dependencies if one.task.state in UNFINISHED]
+    unknown = [one for one in waiting if one.target is None]
+    alike: dict[str, list[str]] = {}
+    for task in tasks if unknown else ():
+        alike.setdefault(_loose(task.id), []).append(task.id)
+    for one in unknown:
+        yield _unknown(one, alike.get(_loose(one.name), ()))
+    for cycle in _cycles(waiting):
+        yield _in_cycle(cycle)
+
+
+def normalise_title(title: str) -> str:
+    """A title as two are compared: without case, and marks for bold, code and strike.
+
+    White space is folded in every title already; what a mark leaves behind is folded here.
+    """
+    lowered = title.lower()
+    if "*" in lowered or "`" in lowered or "~" in lowered:
+        return fold_whitespace(lowered.translate(_MARKS))
+    return lowered
+
+
+SHOWN_OF_CYCLE = 6
+"""Tasks of one ring that a remark names, and places that it points to."""
+
+
+class _Written(NamedTuple):
+    text: str
+    start: int
+    """In characters of the line."""
+
+
+_MARKS = str.maketrans("", "", "*`~")
+_KEYWORDS = ("epend", "EPEND", "fter", "FTER")
+"""What stands in every line that can say something; searching for it is quick."""
+_NAMES = r"(?:depends[ \t_-]?on|depends|dependenc(?:y|ies)|after)"
+_FIELD = re.compile(rf"[*_]{{0,3}}{_NAMES}[*_]{{0,3}}[ \t]*:[*_]{{0,3}}", re.IGNORECASE)
+_BEFORE_ID = re.compile(r"depends[ \t]on[ \t]+(?=[A-Z][A-Z0-9]*-[0-9])", re.IGNORECASE)
+_IN_BRACKETS = re.compile(
+    rf"[(\[][*_]{{0,3}}{_NAMES}(?:[ \t]*:|[ \t])([^()\[\]]+)[)\]]", re.IGNORECASE
+)
+_SHAPE = re.compile(
+    rf"{_FIELD.pattern}|{_BEFORE_ID.pattern}|[(\[][*_]{{0,3}}{_NAMES}", re.IGNORECASE
+)
+"""What stands in a line that any of these may fit."""
+_PARTED = re.compile(r"[,;&+]|\band\b", re.IGNORECASE)
+_AROUND = " \t\r\"'`*_.()[]{}\u201c\u201d\u2018\u2019"
+_WORD = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+_EXPLICIT = re.compile(r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-[0-9]+(?:-[0-9]+)?")
+_DERIVED = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8}(?:-[0-9]+)?")
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def _references(line: BodyLine) -> Iterator[_Written]:
+    """The pieces of a line that may name a task."""
+    if line.number == line.task.line:
+        for found in _IN_BRACKETS.finditer(line.text, line.start):
+            yield from _pieces(line.text, found.start(1), found.end(1))
+        return
+    begins = _FIELD.match(line.text, line.start) or _BEFORE_ID.match(line.text, line.start)
+    if begins is not None:
+        yield from _pieces(line.text, begins.end(), len(line.text))
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[_Written]:
+    for separator in (*_PARTED.finditer(text, start, end), None):
+        upto = end if separator is None else separator.start()
+        bare = text[start:upto].lstrip(_AROUND)
+        begin = upto - len(bare)
+        bare = bare.rstrip(_AROUND)
+        if bare:
+            yield _Written(bare, begin)
+        start = upto if separator is None else separator.end()
+
+
+def _word_of(text: str) -> str:
+    """The id that a piece begins with, as in ``US-001 (the login)``; the piece, if it has none."""
+    found = _WORD.match(text)
+    return text if found is None else found[0]
+
+
+def _looks_like_id(word: str) -> bool:
+    return _EXPLICIT.fullmatch(word) is not None or _DERIVED.fullmatch(word) is not None
+
+
+def _names_of(tasks: Sequence[Task]) -> Mapping[str, Task]:
+    """Every task under its id and, where no other has it, under its title; the first counts."""
+    known = {task.id.casefold(): task for task in tasks}
+    for task in tasks:
+        known.setdefault(normalise_title(task.title), task)
+    return known
+
+
+def _unknown(one: TaskDependency, alike: Sequence[str]) -> LintRemark:
+    message = (
+        f"{display_title(one.task.title)} depends on {escape_surrogates(one.name)}, and no task of this plan "
+        "has that id; write the id or the title of one, or say in words what it waits for"
+    )
+    return LintRemark(
+        code=CheckCode.UNKNOWN_DEPENDENCY,
+        message=message,
+        place=one.place,
+        task=one.task.id,
+        repair=QuickFix.REPLACE if len(alike) == 1 else None,
+        replacement=alike[0] if len(alike) == 1 else "",
+    )
+
+
+def _loose(task_id: str) -> str:
+    """An id without what is often mistyped: case, and zeros before a number."""
+    return _NUMBER.sub(lambda found: found[0].lstrip("0"), task_id).casefold()
+
+
+def _cycles(waiting: Sequence[TaskDependency]) -> Iterator[list[TaskDependency]]:
+    """Rings of tasks that wait for each other, each edge looked at a few times at most.
+
+    First everything goes that waits for nothing in a ring. What is left has somewhere to go on, so
+    a walk from each task along its first dependency ends in a ring. Rings that share a task are
+    told one after the other, as the first of them is broken.
+    """
+    edges: dict[str, list[TaskDependency]] = {}
+    into: dict[str, list[str]] = {}
+    for one in waiting:
+        if one.target is not None and one.target.state in UNFINISHED:
+            edges.setdefault(one.task.id, []).append(one)
+            into.setdefault(one.target.id, []).append(one.task.id)
+    n_left = {task_id: len(out) for task_id, out in edges.items()}
+    free = [task_id for task_id in into if task_id not in edges]
+    gone = set(free)
+    while free:
+        for waiter in into.get(free.pop(), ()):
+            n_left[waiter] -= 1
+            if n_left[waiter] == 0:
+                gone.add(waiter)
+                free.append(waiter)
+    seen: dict[str, str] = {}
+    for begin in edges:
+        ring = _walk(begin, edges, gone, seen)
+        if ring:
+            yield ring
+
+
+def _walk(
+    begin: str, edges: Mapping[str, list[TaskDependency]], gone: set[str], seen: dict[str, str]
+) -> list[TaskDependency]:
+    """Go on from a task until a place comes again; the ring, if it is one of this walk."""
+    path: list[TaskDependency] = []
+    at = begin
+    while at not in gone and at not in seen:
+        seen[at] = begin
+        step = next(one for one in edges[at] if _target_id(one) not in gone)
+        path.append(step)
+        at = _target_id(step)
+    if seen.get(at) != begin or at in gone:
+        return []
+    first = next(index for index, one in enumerate(path) if one.task.id == at)
+    return path[first:]
+
+
+def _target_id(one: TaskDependency) -> str:
+    return "" if one.target is None else one.target.id
+
+
+def _in_cycle(ring: Sequence[TaskDependency]) -> LintRemark:
+    """Told once, at the first line of the ring, with the others beside it."""
+    start = min(range(len(ring)), key=lambda index: ring[index].place.line)
+    ordered = [*ring[start:], *ring[:start]]
+    first, others = ordered[0], ordered[1:]
+    if not others:
+        message = f"{display_title(first.task.title)} depends on itself; take that out"
+    else:
+        names = [display_title(one.task.title) for one in ordered[:SHOWN_OF_CYCLE]]
+        names.append("…" if len(ordered) > SHOWN_OF_CYCLE else names[0])
+        message = (
+            f"these wait for each other, so that none of them can begin: {' → '.join(names)}; "
+            "take one of the dependencies out"
+        )
+    related = tuple(
+        RelatedSpan(place=one.place, message=f"{display_title(one.task.title)} waits here")
+        for one in others[:SHOWN_OF_CYCLE]
+    )
+    return LintRemark(
+        code=CheckCode.DEPENDENCY_CYCLE,
+        message=message,
+        place=first.place,
+        related=related,
+        task=first.task.id,
+    )

@@ -1,0 +1,98 @@
+"""What a check of a plan has to say, and where: values, for any viewer to show.
+
+It must never know how bad a remark is, nor who shows it: that is for the views to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.lines import find_marks
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.protocol.plan import TaskState
+
+UNFINISHED = frozenset({TaskState.TODO, TaskState.IN_PROGRESS, TaskState.BLOCKED})
+"""Of these tasks something is still to be done or decided; the rest is not checked."""
+
+LONGEST_NAME = 60
+"""Characters of a title that a message repeats."""
+
+
+class CheckCode(StrEnum):
+    """The codes of the checks; they are stable, since people filter and search by them."""
+
+    DUPLICATE_TASK = "duplicate-task"
+    CRITERIA_VAGUE = "criteria-vague"
+    CRITERIA_MISSING = "criteria-missing"
+    CLOSE_WITHOUT_EVIDENCE = "close-without-evidence"
+    MARKER_WITH_OPEN_TASKS = "marker-with-open-tasks"
+    UNKNOWN_DEPENDENCY = "unknown-dependency"
+    DEPENDENCY_CYCLE = "dependency-cycle"
+    BLOCKED_WITHOUT_REASON = "blocked-without-reason"
+    OPEN_UNDER_COMPLETED = "open-under-completed"
+
+
+class QuickFix(StrEnum):
+    """What ``repairs`` can do about a remark."""
+
+    REMOVE_LINE = "remove-line"
+    """The remark's own line goes."""
+    ADD_REASON = "add-reason"
+    """A line for a person to say what blocks the task."""
+    TICK = "tick"
+    REPLACE = "replace"
+    """What the remark marks is replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineSpan:
+    """A part of one line: ``line`` from 0, ``start`` and ``end`` in characters of that line."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedSpan:
+    """Another place that a remark is about."""
+
+    place: LineSpan
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRemark:
+    """One thing that is wrong with what a plan says, though it can be read."""
+
+    code: CheckCode
+    message: str
+    """For a person: what it is, and what to do."""
+    place: LineSpan
+    related: tuple[RelatedSpan, ...] = ()
+    task: str | None = None
+    """The id of the task that it is about, where it is about one."""
+    repair: QuickFix | None = None
+    """None where only a person can know what was meant."""
+    replacement: str = ""
+    """What ``QuickFix.REPLACE`` puts in place."""
+
+
+def title_span(task: Task, text: str) -> LineSpan:
+    """The words of a task's title: of its first line they are those without marker and box."""
+    if task.words is not None:
+        number, first, last = task.words
+        return LineSpan(line=number, start=first, end=last)
+    line = text[task.start : task.end]
+    marks = find_marks(line)
+    end = len(line.rstrip())
+    start = len(line) - len(line.lstrip()) if marks is None else marks.text
+    return LineSpan(line=task.line, start=min(start, end), end=end)
+
+
+def display_title(title: str) -> str:
+    """A title as messages name it: short, and fit for any output."""
+    shown = title if len(title) <= LONGEST_NAME else f"{title[: LONGEST_NAME - 1]}…"
+    return f"“{escape_surrogates(shown)}”"

@@ -1,0 +1,382 @@
+"""Plain lines: items with a box and what is indented below them, as most of a long plan is.
+
+One compiled pattern says for sure that lines are plain. Of such the boxes alone tell the states,
+so they are counted without being read; what is said here of their tasks is what ``scanner`` and
+``rules`` would say, only sooner. Whether a block of them may end here is not known here.
+
+The blocks that a plan is cut into, and what each says without its tasks being made.
+
+Most of a long plan is ``plain``: such lines are taken by the dozen, and their tasks are counted
+and not read. Anything else is scanned line by line. Both give the same tasks, which the tests hold
+against each other.
+
+A block keeps no place in the text, so it stays as it is when the text before it grows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ralph_ls.core.plan.model import Tally, Task, TaskKind
+from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.items import PlanItemDraft
+from ralph_ls.core.plan.parse.lines import BlockFinding
+from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
+from ralph_ls.core.plan.parse.task_rules import (
+    ParsedRow,
+    PlanContext,
+    counts_with_box,
+    numbered_sections,
+    select_tasks,
+)
+from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, is_bare, read_title
+from ralph_ls.protocol.plan import TaskState
+
+
+def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRow]:
+    """Read the tasks of plain lines; ``sections`` are the headings that are open there."""
+    section = sections[-1]
+    rows: list[ParsedRow] = []
+    line = 0
+    for item in _ITEM.finditer(text):
+        start = item.start()
+        if item[3]:
+            rows += _rows_with_lines(text, item, sections, line=line, n_rows=len(rows))
+        else:
+            place = (line, start, item.end(2), line)
+            rows.append(_to_row(item[2], item[1], section, place=place, mark=item.span(1)))
+        line += text.count("\n", start, item.end())
+    return rows
+
+
+# What the pattern is made of. No line opens a fence or a comment, or holds what looks like a box
+# but is none; no title is empty or says a state, so the boxes alone tell the states.
+# Everything but ``[ ` ~ <`` and line endings; said so, it is matched faster than by what it is not.
+_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
+_PLAIN_MARK = r"(?:`(?!``)|~(?!~)|<(?!!--))"
+_NO_BOX = r"\[(?![\s\W_xX]{0,3}\])"
+_NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
+_MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
+_BOX = r"\[[ xX]\] "
+_END = r"(?:\n|\r\n|\Z)"
+_INDENT = r"(?:  |\t)[ \t]*+"
+_STATUS = r"[*_]{0,3}(?i:status)"
+_LABEL = r"[*_]{0,3}(?i:acceptance criteria|criteria|done when|status)"
+_NO_LABEL = rf"(?:(?![*_AaCcDdSs\u017f])|(?!{_LABEL}))"
+_TITLE = (
+    rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
+    rf"(?:{_END}|(?:(?:{_NO_STATE}|{_PLAIN_MARK}){_PLAIN_CHARACTERS})++(?<=[\w.,;!?)\"'`]){_END})"
+)
+_NOTE = (
+    rf"{_INDENT}(?=\S){_PLAIN_CHARACTERS}"
+    rf"(?:(?:{_NO_BOX}|{_PLAIN_MARK}){_PLAIN_CHARACTERS})*+{_END}"
+)
+_MARKERS = rf"{_INDENT}(?:{_MARKER}[ \t]+)*+"
+_NOTES = rf"(?:(?!{_MARKERS}{_STATUS}){_NOTE})*+(?![ \t]+[^ \t\r\n])"
+_CHILDREN = (
+    rf"(?:(?!{_MARKERS}{_LABEL})(?:{_INDENT}{_MARKER} {_BOX}{_TITLE}|{_NOTE}))*+"
+    r"(?![ \t]+[^ \t\r\n])"
+)
+_MOST_TASKS = 64
+"""In a plain block, so that what a keystroke reads anew stays small."""
+PLAIN_LINES = re.compile(
+    rf"(?:(?P<last>)(?:[-*+]|(?P<number>[0-9]){{1,9}}[.)]) {_BOX}{_TITLE}"
+    rf"(?:(?![ \t])|{_NOTES}|{_CHILDREN})(?:[ \t]*\r?\n)*+){{1,{_MOST_TASKS}}}+"
+)
+_ITEM = re.compile(
+    rf"{_MARKER} \[([ xX])\] [ \t]*+([^\r\n]*+)\r?\n?"
+    rf"((?:[ \t]+[^ \t\r\n][^\n]*+\n?)*+)(?:[ \t]*\r?\n)*+"
+)
+_WORDS = r"[*_]{0,3}(?i:acceptance|criteria|done|blocked|needs|severity|status)"
+_SIMPLE_LINE = re.compile(
+    # An item with a box and any text, else an item or more text that begins with a letter.
+    rf"([ ]{{2,}}+)([-*+][ ])?(?(2)(?:\[([ xX])\] )?+)(?!{_WORDS})(?(3)(?=\S)|(?=[^\W\d_]))"
+    rf"([^\r\n]*+)(?<![:\s])(?:\r?\n|\Z)"
+)
+_STATES = {" ": TaskState.TODO, "x": TaskState.DONE, "X": TaskState.DONE}
+_CONTEXT = PlanContext(has_box=True, has_states=False, numbered=frozenset(), headings=frozenset())
+
+
+def _to_row(
+    text: str,
+    box: str,
+    section: HeadingSection,
+    *,
+    place: tuple[int, int, int, int],
+    mark: tuple[int, int],
+    depth: int = 0,
+    parent: int | None = None,
+) -> ParsedRow:
+    """By position, since it is done for each task of a long plan; ``place`` as it is in a row."""
+    text, state = fold_whitespace(text), _STATES[box]
+    explicit_id, priority, reason = None, section.priority, None
+    if not is_bare(text):
+        parts = read_title(text)
+        text, explicit_id, reason = parts.title, parts.explicit_id, parts.blocked_reason
+        priority = parts.priority or priority
+    return ParsedRow(
+        explicit_id, text, state, priority, section,
+        *place, depth, parent, reason, (), TaskKind.ITEM, mark,
+    )  # fmt: skip
+
+
+def _rows_with_lines(
+    text: str, item: re.Match[str], sections: tuple[HeadingSection, ...], *, line: int, n_rows: int
+) -> list[ParsedRow]:
+    """Read an item with lines below it: here if they are simple, else as any other is read."""
+    lines: list[re.Match[str]] = []
+    at, end = item.span(3)
+    while at < end:
+        found = _SIMPLE_LINE.match(text, at, end)
+        if found is None:
+            scanned = scan_block(text, item.start(), sections=sections, end=item.end())
+            rows, _ = select_tasks(scanned.items, _CONTEXT)
+            return [_shift(row, line, item.start(), n_rows) for row in rows]
+        lines.append(found)
+        at = found.end()
+    return _simple_rows(item, lines, sections[-1], line=line, n_rows=n_rows)
+
+
+def _shift(row: ParsedRow, line: int, start: int, n_rows: int) -> ParsedRow:
+    """Count the places of a row from further up."""
+    return row._replace(
+        line=row.line + line,
+        start=row.start + start,
+        end=row.end + start,
+        end_line=row.end_line + line,
+        parent=None if row.parent is None else row.parent + n_rows,
+        mark=None if row.mark is None else (row.mark[0] + start, row.mark[1] + start),
+    )
+
+
+def _simple_rows(
+    item: re.Match[str],
+    lines: list[re.Match[str]],
+    section: HeadingSection,
+    *,
+    line: int,
+    n_rows: int,
+) -> list[ParsedRow]:
+    """Read an item whose lines are items, or go on with the text of the one before.
+
+    An item ends before the next one that does not stand two columns deeper than its marker.
+    """
+    last = line + len(lines)
+    place = (line, item.start(), item.end(2), last)
+    rows = [_to_row(item[2], item[1], section, place=place, mark=item.span(1))]
+    frames = [(2, 0, False)]
+    for number, found in enumerate(lines, line + 1):
+        if found[2] is None:
+            continue
+        column, box = len(found[1]), found[3]
+        while frames[-1][0] > column:
+            _, holder, is_task = frames.pop()
+            if is_task:
+                rows[holder] = rows[holder]._replace(end_line=number - 1)
+        holder = frames[-1][1]
+        if box is not None:
+            row = _to_row(
+                found[4],
+                box,
+                section,
+                place=(number, found.start(), found.end(4), last),
+                mark=found.span(3),
+                depth=rows[holder].depth + 1,
+                parent=n_rows + holder,
+            )
+            rows.append(row)
+            holder = len(rows) - 1
+        frames.append((column + 2, holder, box is not None))
+    return rows
+
+
+OpenSections = tuple[HeadingSection, ...]
+
+
+class BlockReading:
+    """What a block says when it is judged as part of one whole plan."""
+
+    __slots__ = ("_explicit", "_ids", "_rows", "block", "findings", "made", "tally")
+
+    def __init__(
+        self,
+        block: PlanBlock,
+        rows: list[ParsedRow] | None,
+        *,
+        tally: Tally,
+        findings: tuple[BlockFinding, ...] = (),
+    ) -> None:
+        self.block = block
+        self._rows = rows
+        self._ids: list[str] | None = None
+        self._explicit: tuple[str, ...] | None = None
+        self.tally = tally
+        self.findings = findings
+        self.made: tuple[tuple[int, int], tuple[Task, ...]] = ((-1, -1), ())
+        """The line and the offset that its tasks were last made for, and those tasks."""
+
+    def rows(self) -> list[ParsedRow]:
+        """Its tasks; those of plain lines are read when they are asked for."""
+        if self._rows is None:
+            has_tasks = self.block.leave[-1].kind is not SectionKind.NOTES
+            self._rows = plain_rows(self.block.text, self.block.enter) if has_tasks else []
+        return self._rows
+
+    def ids(self) -> list[str]:
+        """The ids of its tasks, one for each row; alone, since a plan numbers those that repeat."""
+        if self._ids is None:
+            self._ids = [row.explicit_id or folded_title_id(row.title) for row in self.rows()]
+        return self._ids
+
+    def explicit(self) -> tuple[str, ...]:
+        """What may be explicit ids of its tasks; more than there are, never fewer."""
+        if self._explicit is None:
+            rows = self._rows
+            self._explicit = (
+                tuple(_ID_LIKE.findall(self.block.text) if self.tally else ())
+                if rows is None
+                else tuple(row.explicit_id for row in rows if row.explicit_id is not None)
+            )
+        return self._explicit
+
+    def occupied(self) -> Iterator[HeadingSection]:
+        """The sections that its tasks stand in, but for those of tasks that are headings."""
+        if self._rows is not None:
+            yield from (row.section for row in self._rows if row.kind is not TaskKind.HEADING)
+        elif self.tally:
+            yield self.block.leave[-1]
+
+
+class PlanBlock:
+    """A part of a plan that is read by itself, between two lines that begin blocks."""
+
+    __slots__ = (
+        "_items",
+        "_odd",
+        "_own",
+        "_read_as",
+        "_reading",
+        "enter",
+        "leave",
+        "level",
+        "n_boxes",
+        "numbered",
+        "states",
+        "text",
+    )
+
+    def __init__(self, text: str, enter: OpenSections, leave: OpenSections) -> None:
+        self.text = text
+        self.enter, self.leave = enter, leave
+        """The headings that are open where it begins, and where it ends."""
+        self.level = len(text) - len(text.lstrip("#"))
+        """Of the heading that it begins with, else 0."""
+        self.n_boxes = 0
+        """How many items are tasks for their box."""
+        self.numbered: frozenset[HeadingSection] = frozenset()
+        """The sections in which a numbered item has a box."""
+        self.states: tuple[HeadingSection, ...] = ()
+        """The sections whose headings have a state, in the order of the text."""
+        self._items: tuple[PlanItemDraft, ...] = ()
+        self._odd: tuple[BlockFinding, ...] = ()
+        self._own: frozenset[HeadingSection] = frozenset()
+        self._reading: BlockReading | None = None
+        self._read_as: PlanContext | None = None
+
+    def read_in(self, context: PlanContext) -> BlockReading:
+        """Judge it as part of a plan; the same again where nothing has changed for it."""
+        reading = self._reading
+        if reading is not None and self._read_as is None:
+            return reading
+        mine = self._narrow(context)
+        if reading is not None and self._read_as == mine:
+            return reading
+        rows, odd = select_tasks(self._items, mine)
+        self._read_as = mine
+        self._reading = BlockReading(
+            self,
+            rows,
+            tally=Counter((row.state, row.section.optional) for row in rows),
+            findings=(*self._odd, *odd),
+        )
+        return self._reading
+
+    def _narrow(self, context: PlanContext) -> PlanContext:
+        """What of the context its own items are judged by."""
+        return context._replace(
+            numbered=context.numbered & self._own, headings=context.headings & self._own
+        )
+
+    def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:
+        """Keep what was scanned, and note what the whole plan is judged by."""
+        self._items, self._odd = items, odd
+        self._own = frozenset(item.section for item in items)
+        self.n_boxes = sum(map(counts_with_box, items))
+        self.numbered = frozenset(numbered_sections(items))
+        self.states = tuple(
+            item.section
+            for item in items
+            if item.kind is TaskKind.HEADING
+            and item.section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+        )
+
+    def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
+        """Keep what plain lines were counted to; nothing else in a plan changes that."""
+        section = self.leave[-1]
+        tally = {}
+        if section.kind is not SectionKind.NOTES:
+            states = ((TaskState.TODO, n_open), (TaskState.DONE, n_done))
+            tally = {(state, section.optional): n for state, n in states if n}
+            self.n_boxes = n_open + n_done
+            self.numbered = frozenset({section} if is_numbered else ())
+        self._reading = BlockReading(self, None, tally=tally)
+
+
+def read_block(
+    text: str, start: int, end: int, sections: OpenSections, optional_sections: Sequence[str]
+) -> PlanBlock:
+    """Read the block that begins at ``start``; plain lines are taken up to ``end`` at most."""
+    plain = _read_plain(text, start, end, sections)
+    if plain is not None:
+        return plain
+    scanned = scan_block(text, start, sections=sections, optional_sections=optional_sections)
+    part = text[start : start + scanned.length]
+    block = PlanBlock(part, sections, scanned.sections)
+    block.keep_items(scanned.items, scanned.findings)
+    return block
+
+
+def move_block(
+    block: PlanBlock, sections: OpenSections, optional_sections: Sequence[str]
+) -> Iterator[PlanBlock]:
+    """Give the same text below other headings."""
+    position, text = 0, block.text
+    while position < len(text):
+        moved = read_block(text, position, len(text), sections, optional_sections)
+        yield moved
+        position += len(moved.text)
+        sections = moved.leave
+
+
+_ID_LIKE = re.compile(r"\](?:\*\*)?:?\s*(?:\*\*)?([A-Z][A-Z0-9]*-\d+)")
+
+
+def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> PlanBlock | None:
+    """Take plain lines, up to where a block begins; None where there are none."""
+    found = PLAIN_LINES.match(text, start, end)
+    if found is None:
+        return None
+    stop = found.end()
+    if stop < len(text) and not begins_block(text, stop):
+        stop = found.start("last")
+        if stop == start:
+            return None
+    part = text[start:stop]
+    block = PlanBlock(part, sections, sections)
+    n_open, n_done = part.count("[ ]"), part.count("[x]")
+    if n_open + n_done != part.count("["):
+        n_done += part.count("[X]")
+    block.keep_counts(n_open, n_done, is_numbered=found["number"] is not None)
+    return block

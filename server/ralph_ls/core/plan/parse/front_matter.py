@@ -1,0 +1,167 @@
+"""The front matter of a document: the flat part of YAML that specifications use, and no more.
+
+Keys with a text or a list of texts; quotes and comments as YAML has them. Anything deeper is a
+problem with its place, never an error, and what can be read beside it is read (S, Spec Metadata
+Headers). This module must never know what a key means.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ralph_ls.core.plan.parse.lines import lines_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontMatterProblem:
+    """Something in a document that is not as it should be, and where."""
+
+    code: str
+    message: str
+    line: int
+    """From 0."""
+    start: int
+    """Offsets in the text, in characters."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontMatterField:
+    """One key with what it says."""
+
+    key: str
+    """In lower case."""
+    values: tuple[str, ...]
+    """One for a text, any number for a list; none where nothing stands there."""
+    line: int
+    """From 0."""
+    start: int
+    """Of the key's line, without what indents it."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontMatter:
+    """What stands between the two fences."""
+
+    fields: tuple[FrontMatterField, ...] = ()
+    remarks: tuple[FrontMatterProblem, ...] = ()
+    is_there: bool = False
+    end_line: int = -1
+    """The line of the closing fence, from 0; -1 where there is no front matter."""
+
+    def find(self, key: str) -> FrontMatterField | None:
+        """The first field with that key."""
+        return next((field for field in self.fields if field.key == key), None)
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """What that key says; nothing where it is not there."""
+        field = self.find(key)
+        return () if field is None else field.values
+
+
+def read_front_matter(text: str) -> FrontMatter:
+    """Read it; total, and linear in its length."""
+    lines = list(lines_of(text))
+    if lines[0][1].removeprefix("\ufeff").rstrip() != "---":
+        return FrontMatter()
+    closing = next(
+        (n for n, (_, line) in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), None
+    )
+    if closing is None:
+        message = "the front matter is not closed; put a line of three dashes below its last key"
+        start, line = lines[0]
+        end = start + len(line)
+        remark = FrontMatterProblem(
+            code="front-matter-open", message=message, line=0, start=start, end=end
+        )
+        return FrontMatter(remarks=(remark,))
+    reading = _Reading()
+    for number, (start, line) in enumerate(lines[1:closing], 1):
+        reading.take(number, start, line.rstrip())
+    return FrontMatter(
+        fields=tuple(reading.fields),
+        remarks=tuple(reading.remarks),
+        is_there=True,
+        end_line=closing,
+    )
+
+
+_KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
+_ITEM = re.compile(r"[ \t]*-(?:[ \t]+(.*))?")
+_LIST = re.compile(r"\[([^\[\]]*)\](?:[ \t]+#.*)?")
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?:[ \t]+#.*)?""")
+_COMMENT = re.compile(r"[ \t]#")
+_NOT_PLAIN = ("{", "[", "|", ">", "&", "*", "!", "%", "@", "`", '"', "'")
+"""What no plain text of YAML begins with."""
+
+
+class _Reading:
+    """Fields and remarks of the lines so far."""
+
+    def __init__(self) -> None:
+        self.fields: list[FrontMatterField] = []
+        self.remarks: list[FrontMatterProblem] = []
+        self._takes_items = False
+        """The last key had no text, so that items below it are its list."""
+
+    def take(self, number: int, start: int, line: str) -> None:
+        if not line or line.lstrip().startswith("#"):
+            return
+        key, item = _KEY.fullmatch(line), _ITEM.fullmatch(line)
+        said = key or (item if self._takes_items else None)
+        values = None if said is None else _read_value(said[said.re.groups] or "")
+        if values is None:
+            message = "this line is neither a key with a text nor one with a list; use key: value"
+            self._remark("front-matter-line", message, number, start, line)
+        elif key is not None:
+            self._add(key[1].lower(), values, number, start, line)
+        else:
+            end = start + len(line)
+            self.fields[-1] = replace(
+                self.fields[-1], values=self.fields[-1].values + values, end=end
+            )
+
+    def _add(self, key: str, values: tuple[str, ...], number: int, start: int, line: str) -> None:
+        # An empty list in brackets is a value, below which no items stand.
+        is_first = all(field.key != key for field in self.fields)
+        self._takes_items = is_first and not values and not line.endswith("]")
+        if not is_first:
+            message = f"the key {key} stands here a second time; the first one holds"
+            self._remark("front-matter-key-twice", message, number, start, line)
+            return
+        end = start + len(line)
+        self.fields.append(
+            FrontMatterField(key=key, values=values, line=number, start=start, end=end)
+        )
+
+    def _remark(self, code: str, message: str, number: int, start: int, line: str) -> None:
+        self.remarks.append(
+            FrontMatterProblem(
+                code=code, message=message, line=number, start=start, end=start + len(line)
+            )
+        )
+
+
+def _read_value(text: str) -> tuple[str, ...] | None:
+    """The texts of a value; None where it is none that we read."""
+    text = text.strip()
+    if listed := _LIST.fullmatch(text):
+        parts = [_read_text(part.strip()) for part in listed[1].split(",") if part.strip()]
+        texts = tuple(part for part in parts if part is not None)
+        return texts if len(texts) == len(parts) else None
+    if not text or text.startswith("#"):
+        return ()
+    read = _read_text(text)
+    return None if read is None else (read,)
+
+
+def _read_text(text: str) -> str | None:
+    if quoted := _QUOTED.fullmatch(text):
+        if text.startswith('"'):
+            return re.sub(r"\\(.)", r"\1", quoted[1][1:-1])
+        return quoted[1][1:-1].replace("''", "'")
+    if text.startswith(_NOT_PLAIN):
+        return None
+    return _COMMENT.split(text, maxsplit=1)[0].rstrip()

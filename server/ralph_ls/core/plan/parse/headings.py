@@ -1,0 +1,263 @@
+"""What a heading says of the items below it: tasks or notes, how urgent, finished, optional.
+
+A heading is judged by its words alone, and by whole headings rather than single words:
+``# Notes App`` is no notes section. This module must never look at items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import lru_cache
+
+from ralph_ls.protocol.plan import Priority
+
+
+class SectionKind(Enum):
+    """How the list items of a section are read."""
+
+    PLAIN = auto()
+    """The heading says nothing: items with a box are tasks."""
+    TASKS = auto()
+    """Numbered items are tasks without a box, too."""
+    DONE = auto()
+    """Every item is a task, and done unless its box says otherwise."""
+    ISSUES = auto()
+    """``[BUG]`` items are tasks without a box, too (S, Error Documentation Format)."""
+    PROSE = auto()
+    """Guidelines and the like: only a box makes a task."""
+    NOTES = auto()
+    """Never tasks, not even with a box (SPEC §8)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeadingSection:
+    """The part of a plan below one heading; compared by identity, since titles repeat."""
+
+    title: str
+    level: int
+    """1 to 6; 0 for what stands before the first heading."""
+    kind: SectionKind
+    priority: Priority | None
+    optional: bool
+    may_be_task: bool = False
+    """True for a sub-heading whose words say nothing: with a state it is a task (SPEC §8)."""
+    parent: HeadingSection | None = field(default=None, repr=False)
+    """The section around this one."""
+
+
+def open_document() -> HeadingSection:
+    """Give the section of everything before the first heading."""
+    return HeadingSection(title="", level=0, kind=SectionKind.PLAIN, priority=None, optional=False)
+
+
+def open_section(
+    title: str, level: int, *, parent: HeadingSection, optional_sections: Sequence[str]
+) -> HeadingSection:
+    """Open the section of a heading inside its parent (the last heading of a higher level).
+
+    Kind, priority and being optional hold for sub-headings (I, "@fix_plan.md Structure"): a
+    sub-heading may say something of its own, except that notes stay notes, and that finished
+    things stay finished whatever priority they once had.
+    """
+    own_kind, own_priority, is_optional = _judge_title(title, tuple(optional_sections))
+    return HeadingSection(
+        title=title,
+        level=level,
+        kind=_combine(own_kind, parent.kind),
+        priority=own_priority or parent.priority,
+        optional=parent.optional or is_optional,
+        may_be_task=level > 1 and own_kind is SectionKind.PLAIN,
+        parent=parent,
+    )
+
+
+_LONGEST_HEADING_JUDGED = 200
+_MARKS = str.maketrans("", "", "*`~")
+_NUMBERING = re.compile(r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+")
+_SEPARATORS = re.compile(r":| [-\u2013\u2014|/] ")
+_ASIDE = re.compile(r":| (?:--?|\u2013) | ?\u2014 ?")
+_LIST = re.compile(r" *(?:[/|,;:&+\u2014]| (?:--?|\u2013) |\b(?:and|or)\b) *")
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]] *")
+_AFTER_REMARK = ("", "(", "[", ":", "-", "\u2013", "\u2014")
+_OPTIONAL_THINGS = r"(?:work|tasks?|items?|ideas?|features?|improvements?|enhancements?)"
+_P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
+_P_NUMBER = re.compile(r"\bp([0-9])\b")
+_PRIORITY_PHRASE = re.compile(
+    r"\b(high(?:est)?|critical|medium|standard|normal|low(?:est)?) priority\b"
+)
+_PRIORITY_NAMED = re.compile(r"^priority (high|critical|medium|standard|normal|low)\b")
+
+_PRIORITY_WORDS = {
+    Priority.P0: ("high", "highest", "critical", "urgent", "blocker", "blockers", "must have"),
+    Priority.P1: ("standard", "medium", "normal", "should have"),
+    Priority.P2: ("low", "lowest", "nice to have", "nice to haves", "could have"),
+}
+_PRIORITY_OF_WORD = {word: level for level, words in _PRIORITY_WORDS.items() for word in words}
+
+_THINGS = r"(?: (?:tasks?|items?|work|features?|issues?|bugs?|stories|steps?|phases?))?"
+_THINGS_AT_END = re.compile(_THINGS.removesuffix("?") + "$")
+_DONE = re.compile(rf"(?:recently |already )?(?:completed?|done|finished|archived?){_THINGS}")
+_NOTES = re.compile(
+    r"(?:(?:implementation|additional|session|agent|developer|technical|general|other|important) )?"
+    r"notes?(?: (?:for|from|on|to) .*)?"
+)
+_ISSUES = frozenset(
+    {"issues discovered", "discovered issues", "bugs discovered", "discovered bugs"}
+)
+_TASKS = frozenset({
+    "action items", "active tasks", "backlog", "checklist", "current task", "current tasks",
+    "implementation tasks", "in progress", "next", "next steps", "next tasks", "next up",
+    "open", "open tasks", "outstanding", "outstanding tasks", "pending", "pending tasks",
+    "prioritised tasks", "prioritized tasks", "remaining", "remaining tasks", "remaining work",
+    "task breakdown", "task list", "tasks", "to do", "to do list", "todo", "todo list", "todos",
+    "up next", "upcoming", "upcoming tasks", "work items",
+})  # fmt: skip
+_PROSE = frozenset({
+    "about", "acceptance criteria", "appendix", "architecture", "assumptions", "background",
+    "changelog", "constraints", "context", "decisions", "definition of done", "design",
+    "discoveries", "environment", "example", "examples", "file structure", "glossary", "goal",
+    "goals", "history", "how it works", "how to use", "how to use this plan", "important",
+    "instructions", "introduction", "key decisions", "learnings", "legend", "lessons learned",
+    "links", "non goals", "objective", "objectives", "open questions", "out of scope", "overview",
+    "prerequisites", "process", "project structure", "purpose", "quality gates", "questions",
+    "references", "requirements", "resources", "risks", "rules", "scope", "status legend",
+    "success criteria", "summary", "tech stack", "template", "testing strategy", "tips", "usage",
+    "warnings", "workflow",
+})  # fmt: skip
+_PROSE_LAST_WORDS = ("guideline", "guidelines", "conventions", "principles", "references")
+
+
+@lru_cache(maxsize=1024)
+def _judge_title(
+    title: str, optional_sections: tuple[str, ...]
+) -> tuple[SectionKind, Priority | None, bool]:
+    """Judge a heading by its words; the same few are read again with every change of a plan."""
+    words = _normalise(title)
+    priority, kind = _read_priority(title, words), _read_kind(words)
+    if kind is SectionKind.PLAIN and priority is not None:
+        kind = SectionKind.TASKS
+    return kind, priority, _is_optional(title, optional_sections)
+
+
+def _normalise(title: str) -> str:
+    """Reduce a heading to its words: lower case, no marks, numbers, emoji, brackets, remarks."""
+    if len(title) > _LONGEST_HEADING_JUDGED:
+        return ""
+    words = _without_numbering(title)
+    words = words.partition("(")[0].partition("[")[0]
+    words = _SEPARATORS.split(words, maxsplit=1)[0]
+    return " ".join(_strip_symbols(words).replace("-", " ").split())
+
+
+def _strip_symbols(text: str) -> str:
+    """Cut everything that is neither letter nor digit nor bracket from both ends."""
+    first = next((at for at, mark in enumerate(text) if mark.isalnum() or mark in "(["), len(text))
+    last = next(
+        (
+            at
+            for at in range(len(text), first, -1)
+            if text[at - 1].isalnum() or text[at - 1] in ")]"
+        ),
+        first,
+    )
+    return text[first:last]
+
+
+def _read_priority(title: str, words: str) -> Priority | None:
+    """Read what the heading says; a number such as P3 or beyond is nice to have."""
+    if len(title) > _LONGEST_HEADING_JUDGED:
+        return None
+    whole = title.translate(_MARKS).lower().replace("-", " ")
+    numbered = _P_NUMBER.search(whole)
+    if numbered is not None:
+        return (Priority.P0, Priority.P1, Priority.P2)[min(int(numbered[1]), 2)]
+    folded = " ".join(whole.replace(":", " ").split())
+    named = _PRIORITY_PHRASE.search(folded) or _PRIORITY_NAMED.search(folded)
+    if named is not None:
+        return _PRIORITY_OF_WORD[named[1]]
+    return _PRIORITY_OF_WORD.get(_THINGS_AT_END.sub("", words))
+
+
+def _read_kind(words: str) -> SectionKind:
+    if words in _TASKS:
+        return SectionKind.TASKS
+    if _DONE.fullmatch(words):
+        return SectionKind.DONE
+    if _NOTES.fullmatch(words):
+        return SectionKind.NOTES
+    if words in _ISSUES:
+        return SectionKind.ISSUES
+    if words in _PROSE or words.endswith(_PROSE_LAST_WORDS):
+        return SectionKind.PROSE
+    return SectionKind.PLAIN
+
+
+def _combine(own: SectionKind, inherited: SectionKind) -> SectionKind:
+    if inherited is SectionKind.NOTES:
+        return inherited
+    if inherited is SectionKind.DONE:
+        return own if own in {SectionKind.NOTES, SectionKind.PROSE} else inherited
+    return inherited if own is SectionKind.PLAIN else own
+
+
+def _is_optional(title: str, optional_sections: tuple[str, ...]) -> bool:
+    """Say whether the heading is an optional section's name, or has one in brackets.
+
+    ``Future`` fits ``## Future``, ``## Future work``, ``## Future / Later`` and ``## P2 (future)``,
+    but not ``## Future-proof the API`` nor ``## Optional parameters``.
+    """
+    names = tuple(filter(None, map(_normalise, optional_sections)))
+    if not names or len(title) > _LONGEST_HEADING_JUDGED:
+        return False
+    is_name = _optional_phrase(names)
+    text = _P_PREFIX.sub("", _without_numbering(title))
+    bare = _outside_brackets(text)
+    parts = [part for part in _LIST.split(bare) if part]
+    if is_name(bare) or (
+        any(map(is_name, parts)) and all(is_name(part) or _goes_with(part) for part in parts)
+    ):
+        return True
+    return any(is_name(one) for remark in _remarks(text) for one in _LIST.split(remark))
+
+
+def _without_numbering(title: str) -> str:
+    """Reduce a heading to lower case without marks and numbering."""
+    words = _strip_symbols(title.translate(_MARKS).lower())
+    numbering = _NUMBERING.match(words)
+    return words if numbering is None else words[numbering.end() :]
+
+
+def _remarks(text: str) -> Iterator[str]:
+    """What stands in brackets before or behind a heading, not within its words."""
+    for found in _BRACKETS.finditer(text):
+        if not found.start() or text[found.end() : found.end() + 1] in _AFTER_REMARK:
+            yield found[1]
+
+
+def _outside_brackets(text: str) -> str:
+    """What stands before a colon or a dash, without what is in brackets; the rest is a remark."""
+    bare = _BRACKETS.sub(" ", text).partition("(")[0].partition("[")[0]
+    return _ASIDE.split(bare, maxsplit=1)[0]
+
+
+@lru_cache(maxsize=64)
+def _optional_phrase(names: tuple[str, ...]) -> Callable[[str], bool]:
+    """A test for a name of an optional section, alone or with what such a section holds."""
+    name = f"(?:{'|'.join(map(re.escape, names))})"
+    phrase = re.compile(rf"{name}(?: {name})*(?: {_OPTIONAL_THINGS})?")
+
+    def is_name(text: str) -> bool:
+        words = " ".join(_strip_symbols(text).replace("-", " ").split())
+        return phrase.fullmatch(words) is not None
+
+    return is_name
+
+
+def _goes_with(part: str) -> bool:
+    """Say whether a part of a heading may stand beside the name of an optional section."""
+    words = " ".join(part.replace("-", " ").split())
+    is_low = _PRIORITY_OF_WORD.get(words) is Priority.P2 or words == "low priority"
+    return is_low or re.fullmatch(_OPTIONAL_THINGS, words) is not None

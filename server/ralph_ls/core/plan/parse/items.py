@@ -1,0 +1,230 @@
+"""Which state a word or an emoji says, where a plan has no box to say it.
+
+``Status:`` lines, columns of tables, and the signs in headings such as ``### 1.1 🟢 Parser``.
+A word goes before an emoji; what nobody knows says nothing. Where a sign has two meanings it is
+read as the one that leaves work to do, because a task overlooked ends a run too early.
+
+List items as the scan finds them, and what nested items and lines tell about them.
+
+Reasons (``Blocked by:``), criteria and severities stand below the item that they are about; this
+module knows their words. It must never decide whether an item is a task.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NamedTuple
+
+from ralph_ls.core.plan.model import TaskKind
+from ralph_ls.core.plan.parse.headings import HeadingSection
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.protocol.plan import TaskState
+
+
+def read_state(text: str) -> TaskState | None:
+    """Read ``In progress (80 %)``, ``✅ Done``, ``**Blocked** on a key``; None for the rest."""
+    words = _WORDS.match(text.translate(_MARKS).lower())
+    if words is not None:
+        state = _STATE_OF_WORD[" ".join(re.split(r"[\s_-]+", words[1]))]
+        share = _SHARE.search(text)
+        is_partly = share is not None and share[1] != "100"
+        return TaskState.IN_PROGRESS if state is TaskState.DONE and is_partly else state
+    found = _SIGN.search(text)
+    return None if found is None else _STATE_OF_SIGN[found[1]]
+
+
+def find_sign(text: str) -> tuple[int, int] | None:
+    """Find the first emoji that says a state, wherever it stands in a heading."""
+    found = _SIGN.search(text)
+    return None if found is None else found.span()
+
+
+def find_remark(text: str) -> tuple[int, int] | None:
+    """Find a remark in brackets that begins with such an emoji: ``(✅ Complete)``."""
+    found = _REMARK.search(text)
+    return None if found is None else found.span()
+
+
+def opening_sign(text: str) -> tuple[int, int] | None:
+    """Find an emoji that says a state at the beginning of an item."""
+    found = _SIGN.match(text)
+    return None if found is None else found.span()
+
+
+_SIGNS = {
+    TaskState.DONE: "✅✔☑✓🟢",
+    TaskState.IN_PROGRESS: "🟡🔄🚧⏳🔵🟠",
+    TaskState.TODO: "⬜◻☐🔲⚪🔴⭕❌",
+    TaskState.BLOCKED: "🚫⛔🛑",
+    TaskState.SKIPPED: "⏭",
+}
+_STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}
+_SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
+_REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
+_NAMES = {
+    TaskState.DONE: "complete|completed|done|finished|implemented|closed|merged|shipped",
+    TaskState.IN_PROGRESS: "in progress|wip|started|ongoing|partial|partially",
+    TaskState.TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog",
+    TaskState.BLOCKED: "blocked|on hold|waiting",
+    TaskState.SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do",
+}
+_STATE_OF_WORD = {name: state for state, names in _NAMES.items() for name in names.split("|")}
+_WORDS = re.compile(
+    r"[^\w]*("
+    + "|".join(
+        name.replace(" ", r"[\s_-]+") for name in sorted(_STATE_OF_WORD, key=len, reverse=True)
+    )
+    + r")(?!\w)"
+)
+_MARKS = str.maketrans("", "", "*`'\u2019")
+_SHARE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)? ?%")
+
+
+class ItemRole(Enum):
+    """What an item is in the item around it."""
+
+    ITEM = auto()
+    LABEL = auto()
+    """``Acceptance criteria:``: what is nested in it are criteria."""
+    CRITERION = auto()
+    DETAIL = auto()
+    """Nested in a criterion."""
+    NOTE = auto()
+    """``Blocked by: …`` or ``Needs: …`` in no task: it was left over when its task was removed."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class PlanItemDraft:
+    """What may be a task, filled in while the scan stands inside it; nobody changes it afterwards.
+
+    A heading or a row of a table is one like a list item that nothing is nested in.
+    """
+
+    line: int
+    start: int
+    end: int
+    column: int
+    """Of the marker, tabs counted to the next multiple of four."""
+    content: int
+    """The column where the item's text, or its box, begins."""
+    is_numbered: bool
+    box: str | None
+    """What stands in the box, without spaces; None without a box."""
+    text: str
+    """What follows marker and box."""
+    section: HeadingSection
+    parent: PlanItemDraft | None = field(repr=False)
+    kind: TaskKind = TaskKind.ITEM
+    mark: tuple[int, int] | None = None
+    """Where in its line the state stands: inside the box, or the emoji."""
+    said: TaskState | None = None
+    """The state that an emoji or a ``Status:`` line says."""
+    role: ItemRole = ItemRole.ITEM
+    end_line: int = 0
+    criteria: list[str] = field(default_factory=list)
+    blocked_by: str | None = None
+    needs: str | None = None
+    severity: str | None = None
+    takes_criteria: bool = False
+    """True while nested items are criteria, after a label that has no nested items of its own."""
+    is_bare_label: bool = False
+    """True for a label that neither a text nor a nested item has followed yet."""
+
+    @property
+    def threshold(self) -> int:
+        """The least column of what is nested in this item."""
+        return self.column + 2
+
+
+class ItemField(NamedTuple):
+    """A line such as ``Blocked by: no key``."""
+
+    name: str
+    """In lower case: one of the names of ``_FIELD``."""
+    value: str
+    """May be empty."""
+
+
+def read_field(text: str) -> ItemField | None:
+    """Read a line such as ``Needs: …`` or ``**Acceptance criteria:**``; None for any other."""
+    if ":" not in text:
+        return None
+    found = _FIELD.match(text)
+    return None if found is None else ItemField(found[1].lower(), fold_whitespace(found[2]))
+
+
+def note_field(owner: PlanItemDraft, found: ItemField) -> None:
+    """Note at an item what a line inside it says; the first of a kind counts."""
+    if found.name == "blocked by":
+        owner.blocked_by = owner.blocked_by or found.value or None
+    elif found.name == "needs":
+        owner.needs = owner.needs or found.value or None
+    elif found.name == "severity":
+        owner.severity = owner.severity or found.value.lower() or None
+    elif found.name == "status":
+        owner.said = owner.said or read_state(found.value)
+    elif found.value:
+        owner.criteria.append(found.value)
+    else:
+        owner.takes_criteria = True
+
+
+def add_criterion(owner: PlanItemDraft | None, item: PlanItemDraft) -> None:
+    """Make an item a criterion of what it stands below."""
+    item.role = ItemRole.CRITERION
+    text = fold_whitespace(item.text)
+    if owner is not None and text:
+        owner.criteria.append(text)
+
+
+def attach_item(item: PlanItemDraft) -> None:
+    """Say what a new item is in the item around it, and give that one what it learns from it."""
+    around = item.parent
+    found = read_field(item.text)
+    is_label = found is not None and found.name in _LABELS
+    if found is not None and item.box is not None and not (is_label and not found.value):
+        found, is_label = None, False
+    if around is None:
+        if is_label and found is not None and not found.value:
+            item.role = ItemRole.LABEL
+        elif found is not None and found.name == "status":
+            item.role = ItemRole.DETAIL
+        elif found is not None and found.name in _REASONS and found.value:
+            item.role = ItemRole.NOTE
+        return
+    around.is_bare_label = False
+    if around.role is ItemRole.NOTE and item.box is None:
+        item.role = ItemRole.DETAIL
+        return
+    if around.role in {ItemRole.CRITERION, ItemRole.DETAIL}:
+        item.role = ItemRole.DETAIL
+    elif around.role is ItemRole.LABEL:
+        add_criterion(around.parent, item)
+    elif around.takes_criteria and found is None and not _announces(item):
+        add_criterion(around, item)
+    else:
+        around.takes_criteria = False
+        if is_label:
+            item.role = ItemRole.LABEL
+            item.is_bare_label = found is not None and not found.value
+        if found is not None and (found.value or not is_label):
+            note_field(around, found)
+
+
+_FIELD = re.compile(
+    r"[*_]{0,3}(acceptance criteria|criteria|done when|blocked by|needs|severity|status)"
+    r"[*_]{0,3}[ \t]*:[*_]{0,3}(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_REASONS = frozenset({"blocked by", "needs"})
+_LABELS = frozenset({"acceptance criteria", "criteria", "done when"})
+_LONGEST_LABEL = 40
+
+
+def _announces(item: PlanItemDraft) -> bool:
+    """Say whether an item such as ``Files:`` announces something other than criteria."""
+    if item.box is not None or len(item.text) > _LONGEST_LABEL:
+        return False
+    return item.text.rstrip(" \t*_").endswith(":") and len(item.text.split()) == 1

@@ -1,0 +1,204 @@
+"""What one line of a plan is made of: its ending, its columns, and the marks of a list item.
+
+Reading and editing both go by what is found here, so an edit can never touch a mark that the
+reading did not see. Nothing here knows what came before the line.
+
+What kind of line a line is by itself, and what ends a fence or a comment.
+
+The scan knows where it stands in the plan; nothing here does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class ListMarks(NamedTuple):
+    """The parts of a line that holds a list item, as positions in the line.
+
+    A named tuple, as elsewhere in reading where one is made for every line.
+    """
+
+    starts: tuple[int, ...]
+    """Where each marker begins; there are several when items begin inside items (``- 1. a``)."""
+    contents: tuple[int, ...]
+    """Where the content of each marker begins, after its spaces."""
+    box: tuple[int, int] | None
+    """What stands between the brackets of the innermost item's box."""
+    text: int
+    """Where the innermost item's text begins, after the spaces that follow marker or box."""
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Give each line without its ending (LF, CRLF or CR) and the offset where it begins.
+
+    A text that ends with a line ending has an empty last line, as editors count them.
+    """
+    start = 0
+    if "\r" in text:
+        for ending in _LINE_ENDING.finditer(text):
+            yield start, text[start : ending.start()]
+            start = ending.end()
+        yield start, text[start:]
+        return
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def advance_column(column: int, passed: str) -> int:
+    """Count the columns on from one; a tab goes to the next multiple of four."""
+    if "\t" not in passed:
+        return column + len(passed)
+    into_stop = column % _TAB
+    return column - into_stop + len((" " * into_stop + passed).expandtabs(_TAB))
+
+
+def find_marks(line: str) -> ListMarks | None:
+    """Find marker, box and text of a line that holds a list item; None for any other line."""
+    found = _MARKER.match(line)
+    if found is None:
+        return None
+    if line[found.end() : found.end() + 1] == found[1] and is_thematic_break(line):
+        return None
+    starts = [found.start(1)]
+    contents = [found.end()]
+    box = _find_box(line, found.end())
+    while box is None and (inner := _MARKER.match(line, contents[-1])) is not None:
+        if len(starts) == _MOST_MARKERS:
+            # What is deeper is text: nobody writes so, and each item costs time and memory.
+            break
+        starts.append(inner.start(1))
+        contents.append(inner.end())
+        box = _find_box(line, inner.end())
+    text = contents[-1]
+    if box is not None:
+        text = box[1] + 1
+        while line[text : text + 1].isspace():
+            text += 1
+    return ListMarks(starts=tuple(starts), contents=tuple(contents), box=box, text=text)
+
+
+def is_thematic_break(line: str) -> bool:
+    """Say whether the line is a rule such as ``---`` or ``* * *``."""
+    bare = line.strip(" \t")
+    mark = bare[:1]
+    if mark not in {"-", "*", "_"} or bare[-1] != mark:
+        return False
+    return bare.count(mark) >= _RULE_LENGTH and not bare.strip(f"{mark} \t")
+
+
+_LINE_ENDING = re.compile(r"\r\n|\r|\n")
+_TAB = 4
+_MOST_MARKERS = 20
+_RULE_LENGTH = 3
+_MARKER = re.compile(r"\ufeff?[ \t]*([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)")
+_BOX = re.compile(r"\[([^\[\]]{0,3})\]")
+
+
+def _find_box(line: str, at: int) -> tuple[int, int] | None:
+    """Find a box at a position: ``[ ]``, ``[x]``, ``[-]``, ``[]``; never ``[1]`` or ``[x](url)``.
+
+    A forgotten space after it is forgiven for ``[ ]`` and ``[x]``, because nothing else is written
+    so, and a task that is overlooked ends a run too early.
+    """
+    found = _BOX.match(line, at)
+    if found is None:
+        return None
+    mark = found[1].strip()
+    follows = line[found.end() : found.end() + 1]
+    if follows and not follows.isspace():
+        is_box = found[1] != "" and mark in {"", "x", "X"} and follows not in "([:"
+    else:
+        is_box = mark in {"", "x", "X"} or (len(mark) == 1 and not mark.isalnum())
+    return found.span(1) if is_box else None
+
+
+class BlockFinding(NamedTuple):
+    """What could not be read as meant, by a line counted from the beginning of the block."""
+
+    code: str
+    line: int
+    message: str
+    """In an ``unclosed-…`` one ``{line}`` stands for the line from 1, as people count it."""
+    span: tuple[int, int] | None = None
+    """Where in its line it stands; None for the words of that line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBlock:
+    """A fence or a comment whose end has not come yet."""
+
+    line: int
+    fence: str
+    """The run of marks that opened it; empty for a comment."""
+    column: int
+    threshold: int
+    """A line left of this column ends the item around the block, and so the block."""
+
+
+class MarkdownLine(NamedTuple):
+    """A line that is not blank."""
+
+    number: int
+    start: int
+    text: str
+    column: int
+    """Where its text begins, tabs counted."""
+    stripped: str
+    """Without the white space before it."""
+
+
+def open_block(stripped: str, *, line: int, column: int, threshold: int) -> OpenBlock | None:
+    """Open the fence or comment that a text begins; None for a comment that ends on its line."""
+    is_comment = stripped[0] == "<"
+    if is_comment and "-->" in stripped:
+        return None
+    fence = "" if is_comment else stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
+    return OpenBlock(line=line, fence=fence, column=column, threshold=threshold)
+
+
+def unclosed_finding(block: OpenBlock) -> BlockFinding:
+    """Say that nothing ended the block."""
+    if block.fence:
+        code, name, end = "unclosed-fence", "code fence", block.fence
+    else:
+        code, name, end = "unclosed-comment", "comment", "-->"
+    message = (
+        f"the {name} opened on line {{line}} has no end of its own, and nothing in it "
+        f"is read as a task; close it with {end[:_LONGEST_FENCE_SHOWN]}"
+    )
+    return BlockFinding(code, block.line, message)
+
+
+def heading_level(stripped: str) -> int:
+    """Count the ``#`` of a heading; 0 for what is none."""
+    level = len(stripped) - len(stripped.lstrip("#"))
+    is_heading = level <= _LAST_HEADING_LEVEL and stripped[level : level + 1] in {"", " ", "\t"}
+    return level if is_heading else 0
+
+
+def opens_block(stripped: str) -> bool:
+    """Say whether a fence or a comment begins; backticks after backticks are inline code."""
+    if stripped.startswith("```"):
+        return "`" not in stripped.lstrip("`")
+    return stripped.startswith(("~~~", "<!--"))
+
+
+def ends_block(block: OpenBlock, line: MarkdownLine) -> bool:
+    """Say whether the line ends the block."""
+    if not block.fence:
+        is_outside = line.column < block.threshold
+        return line.stripped.startswith("-->") if is_outside else "-->" in line.stripped
+    bare = line.stripped.rstrip(" \t")
+    is_fence = bare.startswith(block.fence) and not bare.strip(block.fence[0])
+    return is_fence and line.column < block.column + CODE_INDENT
+
+
+CODE_INDENT = 4
+"""From how many columns further in a line is indented code, and no end of a fence."""
+_LAST_HEADING_LEVEL = 6
+_LONGEST_FENCE_SHOWN = 20

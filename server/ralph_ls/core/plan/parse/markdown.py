@@ -1,0 +1,385 @@
+"""The tasks of a plan that has been read in blocks: made when somebody asks, and no more of them.
+
+Most who look at a long plan ask for its counts, or for the few tasks that are blocked or in work.
+A block keeps the tasks that were made of it, so after a keystroke those above it are the same.
+
+Read a plan from markdown (SPEC §8), whole or after a keystroke.
+
+The text is cut into ``blocks``, which are read each by itself. What the whole plan has to say to
+each of them (is there any box, which headings hold tasks) is put together here, and so are the
+places in the text, the ids and the problems, when somebody asks for them.
+
+Reading is total and linear; it never raises, whatever the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
+
+from ralph_ls.core.plan.model import LazyTuple, ParsedPlan, Plan, Tally, Task, TaskKind
+from ralph_ls.core.plan.parse.blocks import (
+    BlockReading,
+    OpenSections,
+    PlanBlock,
+    move_block,
+    read_block,
+)
+from ralph_ls.core.plan.parse.headings import HeadingSection, open_document
+from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
+from ralph_ls.core.plan.parse.scanner import begins_block
+from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
+from ralph_ls.protocol.plan import PlanProblem, TaskState
+
+
+def make_tasks(readings: Iterable[BlockReading]) -> tuple[Task, ...]:
+    """Give every task its place and its id."""
+    tasks: list[Task] = []
+    seen_ids: Counter[str] = Counter()
+    for reading, line, start in block_positions(readings):
+        tasks += _tasks_of(reading, line, start, seen_ids)
+    return tuple(tasks)
+
+
+def pick_tasks(
+    readings: Iterable[BlockReading], states: Collection[TaskState], ids: Collection[str]
+) -> tuple[Task, ...]:
+    """Make the tasks with one of these states or ids; those of other blocks are not made."""
+    # A number behind an id tells only which of its tasks is meant.
+    names = {*ids, *(_NUMBER.sub("", task_id) for task_id in ids)}
+    picked: list[Task] = []
+    seen_ids: Counter[str] = Counter()
+    for reading, line, start in block_positions(readings):
+        is_wanted = any(
+            n_tasks and state in states for (state, _), n_tasks in reading.tally.items()
+        )
+        if is_wanted or not names.isdisjoint(reading.ids()):
+            tasks = _tasks_of(reading, line, start, seen_ids)
+            picked += (task for task in tasks if task.state in states or task.id in ids)
+        else:
+            seen_ids.update(reading.ids())
+    return tuple(picked)
+
+
+def block_positions(readings: Iterable[BlockReading]) -> Iterator[tuple[BlockReading, int, int]]:
+    """Each block with the line and the offset where it begins."""
+    line = start = 0
+    for reading in readings:
+        yield reading, line, start
+        text = reading.block.text
+        n_endings = text.count("\n")
+        if "\r" in text:
+            n_endings += text.count("\r") - text.count("\r\n")
+        line += n_endings
+        start += len(text)
+
+
+_NUMBER = re.compile(r"-[0-9]+\Z")
+
+
+def _tasks_of(
+    reading: BlockReading, line: int, start: int, seen_ids: Counter[str]
+) -> tuple[Task, ...]:
+    """Make the tasks of one block, and count their ids; ``seen_ids`` are those before it."""
+    ids = reading.ids()
+    is_first = seen_ids.keys().isdisjoint(ids)
+    place, made = reading.made
+    if not is_first or place != (line, start):
+        names = ids if is_first and len(set(ids)) == len(ids) else _number(ids, seen_ids)
+        tasks: list[Task] = []
+        for row, name in zip(reading.rows(), names, strict=True):
+            parent = None if row.parent is None else tasks[row.parent].id
+            tasks.append(_to_task(row, name, parent, line, start))
+        made = tuple(tasks)
+        if is_first:
+            reading.made = ((line, start), made)
+    seen_ids.update(ids)
+    return made
+
+
+def _number(ids: Iterable[str], seen_ids: Counter[str]) -> list[str]:
+    """Put ``-2``, ``-3`` behind ids that repeat."""
+    names: list[str] = []
+    counted: Counter[str] = Counter()
+    for task_id in ids:
+        counted[task_id] += 1
+        number = seen_ids[task_id] + counted[task_id]
+        names.append(task_id if number == 1 else f"{task_id}-{number}")
+    return names
+
+
+def _to_task(row: ParsedRow, task_id: str, parent: str | None, line: int, start: int) -> Task:
+    """By position, since it is done for each task of a long plan."""
+    (
+        _, title, state, priority, section, row_line, row_start, row_end, end_line,
+        depth, _, blocked_by, criteria, kind, mark,
+    ) = row  # fmt: skip
+    # A heading that is a task stands below the heading around it.
+    around = section.parent if kind is TaskKind.HEADING and section.parent is not None else section
+    return Task(
+        task_id, title, state, priority, around.title, section.optional,
+        line + row_line, start + row_start, start + row_end, line + end_line,
+        depth, parent, blocked_by, criteria, kind,
+        None if mark is None else (start + mark[0], start + mark[1]),
+    )  # fmt: skip
+
+
+def parse_markdown(text: str, *, optional_sections: Sequence[str] = ()) -> ParsedPlan:
+    """Read a plan and what is wrong with it.
+
+    Boxes: ``[ ]`` todo, ``[x]`` done, ``[~]`` inProgress, ``[!]`` blocked, ``[-]`` skipped; any
+    other mark is told and read as todo. A title struck through is done. ``optional_sections``
+    names the headings whose tasks are optional (SPEC §7), with their sub-headings.
+    """
+    names = tuple(optional_sections)
+    blocks: list[PlanBlock] = []
+    sections: OpenSections = (open_document(),)
+    position = 0
+    while position < len(text):
+        block = read_block(text, position, len(text), sections, names)
+        blocks.append(block)
+        position += len(block.text)
+        sections = block.leave
+    known = _Known(0, 0, Counter()).step(blocks, ())
+    return _show_all(text, names, blocks, known)
+
+
+def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> ParsedPlan:
+    """Read the plan again after a change of its text; equal to parsing the new text.
+
+    Only the blocks that the change touches are read, and those below a heading that it touches.
+    ``previous`` is what ``parse`` or ``reparse`` gave, else it counts as the empty plan; places
+    beyond the text are those of its end.
+    """
+    source = previous.source
+    if not isinstance(source, _Source):
+        return reparse_markdown(parse_markdown(""), change)
+    start = min(max(change[0], 0), len(source.text))
+    end = min(max(change[1], start), len(source.text))
+    text = source.text[:start] + change[2] + source.text[end:]
+    readings, names = source.readings, source.optional_sections
+    begins = [0, *accumulate(source.lengths)]
+    first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
+    if first > 0 and not begins_block(text, begins[first]):
+        # What began a block is part of the one before it now.
+        first -= 1
+    sections: OpenSections = readings[first].block.enter if readings else (open_document(),)
+    fresh: list[PlanBlock] = []
+    position, shift = begins[first], len(text) - len(source.text)
+    # Where an old block begins beyond the change a new one may: from there on the text is known.
+    last = bisect_right(begins, end, hi=len(readings))
+    while position < len(text) and (last == len(readings) or position != begins[last] + shift):
+        block = read_block(text, position, begins[last] + shift, sections, names)
+        fresh.append(block)
+        position += len(block.text)
+        sections = block.leave
+        while last < len(readings) and begins[last] + shift < position:
+            last += 1
+    while last < len(readings) and not _is_below(readings[last].block, sections):
+        for block in move_block(readings[last].block, sections, names):
+            fresh.append(block)
+            sections = block.leave
+        last += 1
+    return _replace(source, text, fresh, first, last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Source:
+    """What a plan was read from, and what is known of the whole of it."""
+
+    text: str
+    optional_sections: tuple[str, ...]
+    readings: list[BlockReading]
+    """Nobody changes the list afterwards."""
+    lengths: list[int]
+    context: PlanContext
+    tally: Counter[tuple[TaskState, bool]]
+    known: _Known
+
+
+class _Known(NamedTuple):
+    """What the blocks say for the whole plan, added up."""
+
+    n_boxes: int
+    n_states: int
+    numbered: Counter[HeadingSection]
+
+    def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
+        """Add the blocks that came, and take away those that went."""
+        numbered = self.numbered.copy()
+        for block in fresh:
+            numbered.update(block.numbered)
+        for block in gone:
+            numbered.subtract(block.numbered)
+        came = sum(block.n_boxes for block in fresh), sum(len(block.states) for block in fresh)
+        went = sum(block.n_boxes for block in gone), sum(len(block.states) for block in gone)
+        return _Known(
+            self.n_boxes + came[0] - went[0], self.n_states + came[1] - went[1], +numbered
+        )
+
+
+def _is_below(block: PlanBlock, sections: OpenSections) -> bool:
+    """Say whether a block stands below these headings; one that it begins with closes some."""
+    if block.level == 0:
+        return block.enter == sections
+    around = [section for section in sections if section.level < block.level]
+    return around == [section for section in block.enter if section.level < block.level]
+
+
+def _show_all(
+    text: str, names: tuple[str, ...], blocks: Sequence[PlanBlock], known: _Known
+) -> ParsedPlan:
+    context = _context_of(known, blocks)
+    readings = [block.read_in(context) for block in blocks]
+    tally: Counter[tuple[TaskState, bool]] = Counter()
+    for reading in readings:
+        tally.update(reading.tally)
+    lengths = [len(block.text) for block in blocks]
+    source = _Source(
+        text=text,
+        optional_sections=names,
+        readings=readings,
+        lengths=lengths,
+        context=context,
+        tally=tally,
+        known=known,
+    )
+    return _show(source)
+
+
+def _replace(
+    before: _Source, text: str, fresh: Sequence[PlanBlock], first: int, last: int
+) -> ParsedPlan:
+    """Put fresh blocks in the place of some, and judge again only what has to be."""
+    gone = before.readings[first:last]
+    known = before.known.step(fresh, [reading.block for reading in gone])
+    names, context = before.optional_sections, before.context
+    if known.n_states or context != _context_of(known, ()):
+        kept = [reading.block for reading in before.readings]
+        return _show_all(text, names, [*kept[:first], *fresh, *kept[last:]], known)
+    came = [block.read_in(context) for block in fresh]
+    tally = before.tally.copy()
+    for reading in gone:
+        tally.subtract(reading.tally)
+    for reading in came:
+        tally.update(reading.tally)
+    readings = [*before.readings[:first], *came, *before.readings[last:]]
+    lengths = before.lengths.copy()
+    lengths[first:last] = [len(block.text) for block in fresh]
+    source = replace(
+        before,
+        text=text,
+        readings=readings,
+        lengths=lengths,
+        tally=+tally,
+        known=known,
+    )
+    return _show(source)
+
+
+def _context_of(known: _Known, blocks: Sequence[PlanBlock]) -> PlanContext:
+    """Tell which headings are tasks: those with a state and no other task below them."""
+    context = PlanContext(
+        has_box=known.n_boxes > 0,
+        has_states=known.n_states > 0,
+        numbered=frozenset(known.numbered),
+        headings=frozenset(),
+    )
+    if not known.n_states:
+        return context
+    occupied: set[HeadingSection | None] = set()
+    for block in blocks:
+        for section in block.read_in(context).occupied():
+            _occupy(section, occupied)
+    headings: set[HeadingSection] = set()
+    for block in reversed(blocks):
+        for section in reversed(block.states):
+            if section not in occupied:
+                headings.add(section)
+                _occupy(section.parent, occupied)
+    return context._replace(headings=frozenset(headings))
+
+
+def _occupy(section: HeadingSection | None, occupied: set[HeadingSection | None]) -> None:
+    while section is not None and section not in occupied:
+        occupied.add(section)
+        section = section.parent
+
+
+def _show(source: _Source) -> ParsedPlan:
+    readings, tally = source.readings, source.tally
+    tasks = LazyTuple(lambda: make_tasks(readings), tally.total())
+    plan = Plan(tasks=tasks, known_tally=tally, pick=partial(pick_tasks, readings))
+    found = LazyTuple(lambda: _make_problems(readings, tally))
+    problems = LazyTuple(lambda: tuple(problem for problem, _ in found))
+    spans = LazyTuple(lambda: tuple(span for _, span in found))
+    return ParsedPlan(plan=plan, problems=problems, spans=spans, source=source)
+
+
+_Problem = tuple[PlanProblem, tuple[int, int]]
+"""With its place in its line."""
+
+
+def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Problem, ...]:
+    """Give every problem its place, in the order of the text."""
+    ids = Counter(task_id for reading in readings for task_id in reading.explicit())
+    repeated = {task_id for task_id, n_tasks in ids.items() if n_tasks > 1}
+    seen_ids: Counter[str] = Counter()
+    problems: list[_Problem] = []
+    is_odd = bool(repeated) or any(reading.findings for reading in readings)
+    for reading, line, _ in block_positions(readings if is_odd else ()):
+        found = list(reading.findings)
+        if repeated and not repeated.isdisjoint(reading.explicit()):
+            found += _repeats(reading, repeated, seen_ids)
+        if found:
+            problems += _place(found, reading.block.text, line)
+    if not any(tally.values()):
+        message = "no task was found in the plan; add one such as: - [ ] Describe the first task"
+        first = next(lines_of(readings[0].block.text))[1] if readings else ""
+        problem = PlanProblem(code="no-tasks", message=message, line=1)
+        problems.append((problem, _words_of(first)))
+        problems.sort(key=lambda found: found[0].line)
+    return tuple(problems)
+
+
+def _place(found: Iterable[BlockFinding], text: str, first: int) -> Iterator[_Problem]:
+    """Give what was found in a block its places in the whole text, in their order."""
+    lines = [line for _, line in lines_of(text)]
+    for finding in sorted(found, key=lambda finding: finding.line):
+        number = first + finding.line + 1
+        message = finding.message
+        if finding.code.startswith("unclosed-"):
+            message = message.replace("{line}", str(number))
+        problem = PlanProblem(code=finding.code, message=message, line=number)
+        yield problem, finding.span or _words_of(lines[finding.line])
+
+
+def _words_of(line: str) -> tuple[int, int]:
+    """Where the words of a line stand, without the marks of an item and without its box."""
+    marks = find_marks(line)
+    begin = len(line) - len(line.lstrip("\ufeff \t")) if marks is None else marks.text
+    end = len(line.rstrip())
+    return min(begin, end), end
+
+
+def _repeats(
+    reading: BlockReading, repeated: set[str], seen_ids: Counter[str]
+) -> Iterator[BlockFinding]:
+    for row in reading.rows():
+        task_id = row.explicit_id
+        if task_id is None or task_id not in repeated:
+            continue
+        seen_ids[task_id] += 1
+        if seen_ids[task_id] > 1:
+            message = (
+                f"the id {task_id} stands at more than one task; this one is called "
+                f"{task_id}-{seen_ids[task_id]} until it gets an id of its own"
+            )
+            at = reading.block.text.find(task_id, row.start, row.end) - row.start
+            yield BlockFinding("duplicate-id", row.line, message, (at, at + len(task_id)))

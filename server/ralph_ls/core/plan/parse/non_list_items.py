@@ -1,0 +1,193 @@
+"""Rows of a table as what may be tasks: a box in any column, or a state in the one for states.
+
+A table is read a line at a time, by what its head says of the columns. Where in a plan the table
+stands is not known here.
+
+Headings and rows of tables as items that may be tasks; whether they are is for ``rules``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ralph_ls.core.plan.model import TaskKind
+from ralph_ls.core.plan.parse.headings import HeadingSection
+from ralph_ls.core.plan.parse.items import PlanItemDraft, find_remark, find_sign, read_state
+from ralph_ls.core.plan.parse.lines import MarkdownLine
+from ralph_ls.core.plan.parse.titles import is_explicit_id
+from ralph_ls.protocol.plan import TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumns:
+    """Which column of a table holds what; None where the head does not say so."""
+
+    title: int | None
+    state: int | None
+    priority: int | None
+
+
+class TableRow(NamedTuple):
+    """A row that may be a task."""
+
+    text: str
+    """As the text of a list item is written, with the id in front."""
+    box: str | None
+    said: TaskState | None
+    """Only where there is no box."""
+    mark: tuple[int, int]
+    """Inside the box, or the cell that says the state; positions in the line."""
+    priority: str | None
+    """The cell of the column for priorities, in lower case."""
+
+
+def read_columns(head: str, rule: str) -> TableColumns | None:
+    """Read the head of a table from its two lines; None where the second is no such rule."""
+    if "|" not in head or _RULE.fullmatch(rule) is None:
+        return None
+    names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
+    return TableColumns(
+        title=_first(names, _TITLE_NAMES),
+        state=_first(names, _STATE_NAMES),
+        priority=_first(names, _PRIORITY_NAMES),
+    )
+
+
+def read_row(line: str, columns: TableColumns) -> TableRow | None:
+    """Read one line of a table; None where it has no state or nothing to be named by."""
+    cells = list(cells_of(line))
+    texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
+    box, mark, said = None, None, None
+    for index, (begin, end) in enumerate(cells):
+        found = _CELL_BOX.fullmatch(line, begin, end)
+        if found is not None:
+            box, mark = found[1].strip(), found.span(1)
+            texts[index] = ""
+            break
+    if mark is None and columns.state is not None and columns.state < len(cells):
+        begin, end = cells[columns.state]
+        said = read_state(texts[columns.state])
+        mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
+    if mark is None or (box is None and said is None):
+        return None
+    priority = None
+    if columns.priority is not None and columns.priority < len(texts):
+        priority = texts[columns.priority].lower() or None
+    text = _text_of(texts, columns)
+    if not text:
+        return None
+    return TableRow(text=text, box=box, said=said, mark=mark, priority=priority)
+
+
+_RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
+_CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
+_EDGE = re.compile(r"(?<!\\)\|")
+_TITLE_NAMES = frozenset(
+    {"task", "title", "name", "description", "story", "item", "feature", "what", "step", "work"}
+)
+_STATE_NAMES = frozenset({"status", "state", "done", "done?", "complete", "completed", "progress"})
+_PRIORITY_NAMES = frozenset({"priority", "prio", "severity"})
+
+
+def cells_of(line: str) -> list[tuple[int, int]]:
+    """Where the cells of a line begin and end; an edge at the very ends opens no cell."""
+    edges = [found.start() for found in _EDGE.finditer(line)]
+    begins = [0, *(edge + 1 for edge in edges)]
+    ends = [*edges, len(line)]
+    cells = list(zip(begins, ends, strict=True))
+    if not line[slice(*cells[0])].strip(" \t\ufeff"):
+        cells = cells[1:]
+    if cells and not line[slice(*cells[-1])].strip():
+        cells = cells[:-1]
+    return cells
+
+
+def _first(names: list[str], wanted: frozenset[str]) -> int | None:
+    return next((index for index, name in enumerate(names) if name in wanted), None)
+
+
+def _text_of(texts: list[str], columns: TableColumns) -> str:
+    """Name the row: by the column for it, else by the longest cell that says no state."""
+    named = columns.title
+    title = texts[named] if named is not None and named < len(texts) else ""
+    if not title:
+        others = (
+            text
+            for index, text in enumerate(texts)
+            if index not in (columns.state, columns.priority) and not text.isdecimal()
+        )
+        title = max(others, key=len, default="")
+    given = next((text for text in texts if is_explicit_id(text.strip("*`"))), "").strip("*`")
+    if title.strip("*`") == given:
+        return given
+    return f"{given}: {title}" if given else title
+
+
+def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> PlanItemDraft:
+    """Take a box or an emoji for a state out of a heading; one without may get a state later."""
+    begin = line.text.find(title)
+    found = _BOX.match(title)
+    box, mark, said = None, None, None
+    if found is not None:
+        box, mark = found[2].strip(), found.span(2)
+        title = f"{found[1]}{title[found.end() :]}"
+    elif (mark := find_sign(title)) is not None:
+        begins, ends = find_remark(title) or mark
+        said = read_state(title[begins:ends])
+        title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
+    return PlanItemDraft(
+        line=line.number,
+        start=line.start,
+        end=line.start + len(line.text),
+        column=line.column,
+        content=line.column,
+        is_numbered=False,
+        box=box,
+        text=title,
+        section=section,
+        parent=None,
+        kind=TaskKind.HEADING,
+        mark=None if mark is None else (begin + mark[0], begin + mark[1]),
+        said=said,
+    )
+
+
+def has_state(heading: PlanItemDraft) -> bool:
+    """Say whether a heading has a state by its own line."""
+    if heading.box is not None or heading.said is not None:
+        return True
+    return _TAG.search(heading.text) is not None
+
+
+def row_item(
+    line: MarkdownLine, columns: TableColumns, section: HeadingSection
+) -> PlanItemDraft | None:
+    """Read a line of a table; None where it has no state or no name."""
+    row = read_row(line.text, columns)
+    if row is None:
+        return None
+    return PlanItemDraft(
+        line=line.number,
+        start=line.start,
+        end=line.start + len(line.text),
+        column=line.column,
+        content=line.column,
+        is_numbered=False,
+        box=row.box,
+        text=row.text,
+        section=section,
+        parent=None,
+        kind=TaskKind.ROW,
+        mark=row.mark,
+        said=row.said,
+        severity=row.priority,
+        end_line=line.number,
+    )
+
+
+_BOX = re.compile(r"((?:[0-9.]+\s+)?)\[([ xX~!-]?)\]\s+(?=\S)")
+_TAG = re.compile(
+    r"~~\S.*~~|\[\s*(?:done|completed?|wip|in[ -]progress|blocked\b[^\[\]]*)\s*\]", re.IGNORECASE
+)

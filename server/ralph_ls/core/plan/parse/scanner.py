@@ -1,0 +1,415 @@
+"""Find the list items of a markdown text: by hand, line by line, each character looked at once.
+
+This is the part of markdown that plans are made of: headings, list items and how they nest, boxes,
+and the fences and comments in which boxes do not count. The blocks are those of CommonMark, with
+three liberties, because a task overlooked ends a run too early:
+
+- an item is nested when it stands two columns deeper than its parent's marker, also below ``1.``;
+- an item far too deep is nested all the same, unless a blank line makes it indented code;
+- a line such as ``Blocked by:`` begins a paragraph of its own.
+
+A fence or a comment ends with the item that it stands in, so that one forgotten end cannot hide
+the rest of the plan. Whether an item is a task is for ``rules`` to say, not for this module.
+
+A text is scanned a block at a time. A block begins where what came before is of no matter but for
+the headings: at an item with a box that is not indented, or at a heading, outside fences and
+comments. So each is scanned alone, places are counted from its beginning, and after a keystroke
+only the blocks that it touched are scanned again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.parse.headings import HeadingSection, open_document, open_section
+from ralph_ls.core.plan.parse.items import (
+    PlanItemDraft,
+    add_criterion,
+    attach_item,
+    note_field,
+    read_field,
+)
+from ralph_ls.core.plan.parse.lines import (
+    CODE_INDENT,
+    BlockFinding,
+    ListMarks,
+    MarkdownLine,
+    OpenBlock,
+    advance_column,
+    ends_block,
+    find_marks,
+    heading_level,
+    is_thematic_break,
+    open_block,
+    opens_block,
+    unclosed_finding,
+)
+from ralph_ls.core.plan.parse.non_list_items import (
+    TableColumns,
+    has_state,
+    heading_item,
+    read_columns,
+    row_item,
+)
+from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannedBlock:
+    """What a block holds outside fences and comments, in text order, and what was left open."""
+
+    items: tuple[PlanItemDraft, ...]
+    findings: tuple[BlockFinding, ...]
+    sections: tuple[HeadingSection, ...]
+    """The headings that are open at its end, outermost first."""
+    length: int
+
+
+def scan_block(
+    text: str,
+    start: int = 0,
+    *,
+    sections: tuple[HeadingSection, ...] = (),
+    optional_sections: Sequence[str] = (),
+    end: int | None = None,
+) -> ScannedBlock:
+    """Scan from the beginning of a block to where the next one begins, or to ``end``.
+
+    Total, and linear in the length of what is scanned. ``sections`` are the headings open there.
+    """
+    state = _Scan(sections or (open_document(),), optional_sections)
+    stop = len(text) if end is None else end
+    position = start
+    for number, found in enumerate(_LINE.finditer(text, start, stop)):
+        position = found.start()
+        if end is None and position > start and state.may_end and begins_block(text, position):
+            break
+        state.take(number, position - start, found[1], is_first=position == 0)
+        position = found.end()
+    items, findings = state.finish()
+    return ScannedBlock(
+        items=items,
+        findings=findings,
+        sections=tuple(state.sections),
+        length=position - start,
+    )
+
+
+def begins_block(text: str, position: int) -> bool:
+    """Say whether the line that begins here begins a block, if it is in no fence or comment."""
+    return _BLOCK_START.match(text, position) is not None
+
+
+_LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|)")
+_BLOCK_START = re.compile(
+    r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX~!-]\][ \t]|#{1,6}(?:[ \t]|[\r\n]|\Z)"
+)
+_ITEM_FIRST = frozenset("-*+0123456789")
+_MARKS = str.maketrans("", "", "*`~")
+
+
+class _Scan:
+    """Where the scan stands: open items, open headings, and what kind of line came last."""
+
+    __slots__ = (
+        "before_lone",
+        "block",
+        "code_column",
+        "columns",
+        "findings",
+        "frames",
+        "heading",
+        "heading_at",
+        "items",
+        "last_line",
+        "lone_line",
+        "optional_sections",
+        "paragraph",
+        "paragraph_line",
+        "sections",
+    )
+
+    def __init__(
+        self, sections: Sequence[HeadingSection], optional_sections: Sequence[str]
+    ) -> None:
+        self.optional_sections = optional_sections
+        self.items: list[PlanItemDraft] = []
+        self.findings: list[BlockFinding] = []
+        self.frames: list[PlanItemDraft] = []
+        """The items that are still open, outermost first."""
+        self.sections = list(sections)
+        """The open headings, outermost first, each of a deeper level."""
+        self.block: OpenBlock | None = None
+        self.code_column: int | None = None
+        """The column from which lines are indented code, while they are."""
+        self.last_line = -1
+        """The last line that was not blank."""
+        self.paragraph_line = -2
+        """The last line that the line after it could go on from."""
+        self.lone_line: MarkdownLine | None = None
+        """The last paragraph of one line outside lists: a rule below it makes it a heading."""
+        self.before_lone = -1
+        """The last line before that one that was not blank."""
+        self.paragraph = ""
+        """The last line of prose outside lists."""
+        self.columns: TableColumns | None = None
+        """Those of the table that is open."""
+        self.heading: PlanItemDraft | None = None
+        """The heading that the lines stand below, if its words leave room for its being a task."""
+        self.heading_at = 0
+        """Where it stands among the items, or would."""
+
+    @property
+    def may_end(self) -> bool:
+        """Whether a block may begin here: a fence or a comment goes on only outside items."""
+        return self.block is None or self.block.threshold > 0
+
+    def take(self, number: int, start: int, text: str, *, is_first: bool) -> None:
+        """Take the next line."""
+        bom = 1 if is_first and text.startswith("\ufeff") else 0
+        stripped = text[bom:].lstrip(" \t")
+        if not stripped:
+            return
+        column = advance_column(0, text[bom : len(text) - len(stripped)])
+        line = MarkdownLine(number, start, text, column, stripped)
+        if not self._goes_on_in_block(line) and not self._is_code(line):
+            self._take_text(line)
+        self.last_line = number
+
+    def finish(self) -> tuple[tuple[PlanItemDraft, ...], tuple[BlockFinding, ...]]:
+        """Close what is still open."""
+        if self.block is not None:
+            self.findings.append(unclosed_finding(self.block))
+        self._close_items(-2)
+        self._close_heading(self.last_line)
+        return tuple(self.items), tuple(self.findings)
+
+    def _goes_on_in_block(self, line: MarkdownLine) -> bool:
+        """Say whether the line belongs to the open fence or comment, and close that if it ends.
+
+        An end may stand further left than the item it was opened in; any other line there ends
+        the item, and the block with it.
+        """
+        block = self.block
+        if block is None:
+            return False
+        if ends_block(block, line):
+            self.block = None
+        elif line.column < block.threshold:
+            self.findings.append(unclosed_finding(block))
+            self.block = None
+            return False
+        return True
+
+    def _is_code(self, line: MarkdownLine) -> bool:
+        """Say whether the line is indented code, in which boxes do not count."""
+        if self.code_column is not None:
+            if line.column >= self.code_column:
+                return True
+            self.code_column = None
+        if self.frames:
+            if self.last_line == line.number - 1:
+                return False
+            self._close_items(line.column)
+            content = self.frames[-1].content if self.frames else line.column
+        else:
+            content = line.column if self.paragraph_line == line.number - 1 else 0
+        if line.column < content + CODE_INDENT:
+            return False
+        self.code_column = content + CODE_INDENT
+        return True
+
+    def _take_text(self, line: MarkdownLine) -> None:
+        """Take a line outside blocks by the kind that its first character tells."""
+        first = line.stripped[0]
+        goes_on = self.paragraph_line == line.number - 1
+        if goes_on and not self.frames and line.column >= CODE_INDENT:
+            self._take_paragraph(line, goes_on=True)
+        elif first in _ITEM_FIRST and (marks := self._find_item(line, goes_on=goes_on)):
+            self._take_item(line, marks)
+        elif first == "#" and (level := heading_level(line.stripped)):
+            self._take_heading(line, level)
+        elif first in "`~<" and opens_block(line.stripped):
+            self._close_items(line.column)
+            self._open_block(line, line.stripped, line.column)
+        elif first == ">":
+            self._close_items(line.column)
+        elif first in "=-" and goes_on and self._turns_heading(line):
+            pass
+        elif is_thematic_break(line.stripped):
+            self._close_items(line.column)
+        else:
+            self._take_paragraph(line, goes_on=goes_on)
+
+    def _find_item(self, line: MarkdownLine, *, goes_on: bool) -> ListMarks | None:
+        """Find an item; as in CommonMark, only ``1.`` or a box interrupts a paragraph of prose."""
+        marks = find_marks(line.text)
+        if marks is None or self.frames or not goes_on or marks.box is not None:
+            return marks
+        is_prose = line.stripped[0].isdigit() and not line.stripped.startswith(("1.", "1)"))
+        return None if is_prose else marks
+
+    def _take_item(self, line: MarkdownLine, marks: ListMarks) -> None:
+        """Take the item of a line; there are several where items begin inside items."""
+        sibling = self.frames[-1] if self.frames else None
+        self._close_items(line.column)
+        if sibling is not None and sibling.is_bare_label and sibling.column == line.column:
+            self.frames[-1].takes_criteria = True
+        content = line.column
+        for begin, after in zip(marks.starts[:-1], marks.contents[:-1], strict=True):
+            column, content = content, advance_column(content, line.text[begin:after])
+            self._open_item(line, begin, column=column, content=content)
+        column, begin = content, marks.starts[-1]
+        content = advance_column(content, line.text[begin : marks.contents[-1]])
+        box = None if marks.box is None else line.text[slice(*marks.box)].strip()
+        text = line.text[marks.text :]
+        self._open_item(
+            line, begin, column=column, content=content, box=box, mark=marks.box, text=text
+        )
+        if box is None and len(self.frames) == 1:
+            self._tell_heading(text, item=self.frames[0])
+        if box is None and opens_block(text):
+            self._open_block(line, text, content)
+        elif text or box is not None:
+            self.paragraph_line = line.number
+
+    def _open_item(
+        self,
+        line: MarkdownLine,
+        begin: int,
+        *,
+        column: int,
+        content: int,
+        box: str | None = None,
+        mark: tuple[int, int] | None = None,
+        text: str = "",
+    ) -> None:
+        item = PlanItemDraft(
+            line=line.number,
+            start=line.start,
+            end=line.start + len(line.text),
+            column=column,
+            content=content,
+            is_numbered=line.text[begin].isdigit(),
+            box=box,
+            mark=mark,
+            text=text,
+            section=self.sections[-1],
+            parent=self.frames[-1] if self.frames else None,
+        )
+        attach_item(item)
+        self.items.append(item)
+        self.frames.append(item)
+
+    def _take_heading(self, line: MarkdownLine, level: int) -> None:
+        """Take a heading; one that is indented into an item is part of that item."""
+        self._close_items(line.column)
+        if not self.frames:
+            title = line.stripped[level:].strip(" \t")
+            bare = title.rstrip("#")
+            has_closing = not bare or bare.endswith((" ", "\t"))
+            self._close_heading(self.last_line)
+            self._enter_section(level=level, title=bare.rstrip(" \t") if has_closing else title)
+            if self.sections[-1].may_be_task:
+                self._open_heading(line, bare.rstrip(" \t") if has_closing else title)
+
+    def _open_heading(self, line: MarkdownLine, title: str) -> None:
+        """Note a heading that is a task if it has a state; it may come from a line below."""
+        self.heading = heading_item(line, title, self.sections[-1])
+        self.heading_at = len(self.items)
+        if has_state(self.heading):
+            self.items.append(self.heading)
+
+    def _tell_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
+        """Tell the heading what a line or an item below it says of it: its state, its criteria."""
+        heading = self.heading
+        found = None if heading is None else read_field(text)
+        if heading is None:
+            return
+        is_known = self.items[self.heading_at : self.heading_at + 1] == [heading]
+        if found is None:
+            heading.takes_criteria = heading.takes_criteria and item is not None
+            if item is not None and heading.takes_criteria and is_known:
+                add_criterion(heading, item)
+            return
+        had_state = heading.said is not None
+        heading.takes_criteria = False
+        note_field(heading, found)
+        if heading.said is not None and not had_state and not is_known:
+            self.items.insert(self.heading_at, heading)
+
+    def _close_heading(self, last_line: int) -> None:
+        if self.heading is not None:
+            self.heading.end_line = last_line
+            self.heading = None
+
+    def _turns_heading(self, line: MarkdownLine) -> bool:
+        """Take a line of ``=`` or ``-`` below a paragraph of one line: that was a heading."""
+        bare = line.stripped.rstrip(" \t")
+        if bare.strip(bare[0]) or self.frames or self.lone_line is None:
+            return False
+        self._close_heading(self.before_lone)
+        self._enter_section(level=1 if bare[0] == "=" else 2, title=self.lone_line.stripped)
+        return True
+
+    def _take_paragraph(self, line: MarkdownLine, *, goes_on: bool) -> None:
+        """Take a line of prose; fields and labels begin anew, other lines may go on."""
+        found = read_field(line.stripped)
+        begins = not goes_on or found is not None or line.stripped.rstrip().endswith(":")
+        if begins:
+            self._close_items(line.column)
+        self.paragraph_line = line.number
+        if not self.frames:
+            self._take_prose(line, goes_on=goes_on)
+            return
+        owner = self.frames[-1]
+        owner.is_bare_label = False
+        if begins:
+            owner.takes_criteria = False
+        if found is not None:
+            note_field(owner, found)
+
+    def _take_prose(self, line: MarkdownLine, *, goes_on: bool) -> None:
+        """Take a line outside lists: of a table, of a heading's fields, or of neither."""
+        if not goes_on:
+            self.lone_line, self.before_lone, self.columns = line, self.last_line, None
+        else:
+            self.lone_line = None
+        if self.columns is not None:
+            self._take_row(line, self.columns)
+        elif goes_on:
+            self.columns = read_columns(self.paragraph, line.text)
+        self.paragraph = line.text
+        self._tell_heading(line.stripped)
+
+    def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
+        row = row_item(line, columns, self.sections[-1])
+        if row is not None:
+            self.items.append(row)
+
+    def _enter_section(self, *, level: int, title: str) -> None:
+        while self.sections[-1].level >= level:
+            self.sections.pop()
+        section = open_section(
+            fold_whitespace(strip_comments(title).translate(_MARKS)),
+            level,
+            parent=self.sections[-1],
+            optional_sections=self.optional_sections,
+        )
+        self.sections.append(section)
+
+    def _open_block(self, line: MarkdownLine, stripped: str, column: int) -> None:
+        inner = self.frames[-1] if self.frames else None
+        self.block = open_block(
+            stripped,
+            line=line.number,
+            column=max(column, inner.content if inner else 0),
+            threshold=inner.threshold if inner else 0,
+        )
+
+    def _close_items(self, column: int) -> None:
+        """Close the items that a line at this column does not belong to."""
+        while self.frames and self.frames[-1].threshold > column:
+            self.frames.pop().end_line = self.last_line

@@ -1,0 +1,235 @@
+"""Which of the items of a block are tasks, and what state each is in (SPEC §8).
+
+The rules, in the order in which they decide:
+
+1. Nothing below a ``Notes`` heading is a task, nor is anything in a fence, a comment or a quote,
+   nor a criterion (``scanner`` and ``items`` know those).
+2. An item with a box is a task, nested ones too; a parent is done when its own box is ticked. So
+   is a row of a table with a box in any column, but for legends and the like.
+3. An item without a box is one only outside other tasks, and only where the heading says so:
+   below ``Completed`` every item (done), below ``Issues Discovered`` each ``[BUG]``, below
+   ``Tasks`` or a priority heading each numbered one. In a plan without any box, also each bullet
+   there, and below a heading that says nothing each numbered item and each that begins with an
+   emoji for a state. A numbered item beside numbered ones with a box counts as they do.
+4. Guidelines and the like, dates, notes, versions, issue numbers and links are no tasks without a
+   box.
+5. A sub-heading is a task when it has a state (an emoji, a box, a tag, a ``Status:`` line), its
+   words say nothing else, and there is no other task below it. A row of a table with a state but
+   no box is one only in a plan with neither boxes nor such headings: elsewhere it sums up.
+
+An item is judged by what its block holds and by what is known of the whole plan (``PlanContext``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ralph_ls.core.plan.model import TaskKind
+from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, opening_sign, read_state
+from ralph_ls.core.plan.parse.lines import BlockFinding
+from ralph_ls.core.plan.parse.titles import TitleParts, escape_surrogates, is_no_task, read_title
+from ralph_ls.protocol.plan import Priority, TaskState
+
+
+class PlanContext(NamedTuple):
+    """What of the whole plan an item is judged by."""
+
+    has_box: bool
+    has_states: bool
+    """Some heading has a state."""
+    numbered: frozenset[HeadingSection]
+    """The sections in which a numbered item has a box."""
+    headings: frozenset[HeadingSection]
+    """The sections whose headings are tasks."""
+
+
+class ParsedRow(NamedTuple):
+    """A task with its places counted from the beginning of its block; ids come later."""
+
+    explicit_id: str | None
+    title: str
+    state: TaskState
+    priority: Priority | None
+    section: HeadingSection
+    line: int
+    start: int
+    end: int
+    end_line: int
+    depth: int
+    parent: int | None
+    """Its index in the block."""
+    blocked_by: str | None
+    criteria: tuple[str, ...]
+    kind: TaskKind
+    mark: tuple[int, int] | None
+
+
+def select_tasks(
+    items: Iterable[PlanItemDraft], context: PlanContext
+) -> tuple[list[ParsedRow], list[BlockFinding]]:
+    """Give the tasks among the items of a block, in the order of the text, and what is odd."""
+    rows: list[ParsedRow] = []
+    findings: list[BlockFinding] = []
+    row_of: dict[PlanItemDraft, int] = {}
+    for item in items:
+        around = row_of.get(item.parent) if item.parent is not None else None
+        holder = around
+        if _may_be_task(item, context, is_in_task=around is not None):
+            said, text = _read_sign(item)
+            parts = read_title(text)
+            findings.extend(_check(item, parts))
+            if parts.title and _is_task(item, parts):
+                holder = len(rows)
+                depth = 0 if around is None else rows[around].depth + 1
+                rows.append(_to_row(item, parts, said, depth=depth, parent=around))
+        if holder is not None:
+            row_of[item] = holder
+    return rows, findings
+
+
+def counts_with_box(item: PlanItemDraft) -> bool:
+    """Say whether the item is a task for its box."""
+    if item.box is None or item.role is not ItemRole.ITEM or item.kind is TaskKind.HEADING:
+        return False
+    if item.kind is TaskKind.ROW and item.section.kind is SectionKind.PROSE:
+        return False
+    return item.section.kind is not SectionKind.NOTES
+
+
+def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection]:
+    """The sections in which a numbered item has a box, one for each such item."""
+    for item in items:
+        if item.is_numbered and item.parent is None and counts_with_box(item):
+            yield item.section
+
+
+_TITLE_SHOWN = 60
+_KNOWN_BOXES = frozenset({"", "x", "X", "-", "~", "!"})
+_SEVERITIES = {
+    "critical": Priority.P0,
+    "high": Priority.P0,
+    "medium": Priority.P1,
+    "low": Priority.P2,
+}
+_PRIORITIES = {**_SEVERITIES, "p0": Priority.P0, "p1": Priority.P1, "p2": Priority.P2}
+
+
+def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool) -> bool:
+    """Judge an item by where it stands, before its text is looked at."""
+    if item.kind is TaskKind.HEADING:
+        return item.section in context.headings
+    if item.box is not None:
+        return counts_with_box(item)
+    if item.role is not ItemRole.ITEM or is_in_task or not item.text:
+        return False
+    kind = item.section.kind
+    if item.kind is TaskKind.ROW:
+        is_list = kind not in {SectionKind.NOTES, SectionKind.PROSE}
+        return is_list and not context.has_box and not context.has_states
+    match kind:
+        case SectionKind.DONE | SectionKind.ISSUES:
+            return True
+        case SectionKind.TASKS:
+            return item.is_numbered or (item.parent is None and not context.has_box)
+        case SectionKind.PLAIN:
+            if not item.is_numbered:
+                return not context.has_box and opening_sign(item.text) is not None
+            return item.section in context.numbered or not context.has_box
+        case _:
+            return False
+
+
+def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
+    """Split the emoji off that an item without a box begins with; a heading's is gone by now."""
+    if item.box is not None or item.kind is not TaskKind.ITEM:
+        return item.said, item.text
+    sign = opening_sign(item.text)
+    if sign is None:
+        return item.said, item.text
+    said = read_state(item.text[: sign[1]])
+    return item.said or said, item.text[sign[1] :].lstrip()
+
+
+def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
+    """Judge an item by its text."""
+    if item.box is not None or item.kind is TaskKind.HEADING:
+        return True
+    if item.section.kind is SectionKind.ISSUES and item.kind is TaskKind.ITEM:
+        return parts.is_bug
+    return not is_no_task(parts.title)
+
+
+def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
+    if item.box is None or item.mark is None:
+        return
+    box = (item.mark[0] - 1, item.mark[1] + 1)
+    if item.box not in _KNOWN_BOXES:
+        message = (
+            f"the box [{escape_surrogates(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is not known "
+            "and is read as open; use [ ], [x], [~], [!] or [-]"
+        )
+        yield BlockFinding("unknown-box", item.line, message, box)
+    if not parts.title:
+        message = "the item has a box but no text, so it is no task; describe it or remove it"
+        yield BlockFinding("empty-task", item.line, message, box)
+
+
+def _to_row(
+    item: PlanItemDraft,
+    parts: TitleParts,
+    said: TaskState | None,
+    *,
+    depth: int,
+    parent: int | None,
+) -> ParsedRow:
+    state = _state_of(item, parts, said)
+    reason = item.blocked_by or parts.blocked_reason
+    if reason is None and state is TaskState.BLOCKED:
+        reason = item.needs
+    return ParsedRow(
+        explicit_id=parts.explicit_id,
+        title=parts.title,
+        state=state,
+        priority=_priority_of(item, parts),
+        section=item.section,
+        line=item.line,
+        start=item.start,
+        end=item.end,
+        end_line=item.end_line,
+        depth=depth,
+        parent=parent,
+        blocked_by=reason,
+        criteria=tuple(item.criteria),
+        kind=item.kind,
+        mark=None if item.mark is None else (item.start + item.mark[0], item.start + item.mark[1]),
+    )
+
+
+def _state_of(item: PlanItemDraft, parts: TitleParts, said: TaskState | None) -> TaskState:
+    """Tell the state; what says that a task is settled goes before what says that it is not."""
+    is_finished = item.section.kind is SectionKind.DONE or parts.is_done
+    if item.box in {"x", "X"} or (item.box is None and is_finished):
+        return TaskState.DONE
+    if item.box == "-":
+        return TaskState.SKIPPED
+    if parts.is_struck:
+        return TaskState.DONE
+    if item.box == "!" or parts.is_blocked:
+        return TaskState.BLOCKED
+    if item.box == "~" or parts.is_in_progress:
+        return TaskState.IN_PROGRESS
+    if said is None or (said is TaskState.DONE and item.box is not None):
+        return TaskState.TODO
+    return said
+
+
+def _priority_of(item: PlanItemDraft, parts: TitleParts) -> Priority | None:
+    """A tag goes before a bug's severity or a table's column, and those before the heading."""
+    if parts.priority is not None:
+        return parts.priority
+    if item.severity is not None and (parts.is_bug or item.kind is TaskKind.ROW):
+        word = item.severity.strip("*_` ").partition(" ")[0].rstrip(".,;:)")
+        return _PRIORITIES.get(word, item.section.priority)
+    return item.section.priority

@@ -1,0 +1,248 @@
+"""What the text of one item says: its title, its tags, its id, whether it is struck through.
+
+It sees one text at a time, so it must never need to know where in a plan the text stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import NamedTuple
+
+from ralph_ls.protocol.plan import Priority
+
+
+class TitleParts(NamedTuple):
+    """The text of an item, taken apart; a named tuple, since one is made for every task."""
+
+    title: str
+    """Without comments, tags, explicit id and bold marks; white space is folded."""
+    explicit_id: str | None = None
+    priority: Priority | None = None
+    """From a tag such as ``[HIGH PRIORITY]`` or ``[P0]``."""
+    is_struck: bool = False
+    """The whole title stands between ``~~``."""
+    is_done: bool = False
+    """``[DONE]``; it counts only where there is no box."""
+    is_blocked: bool = False
+    """``[BLOCKED]``."""
+    blocked_reason: str | None = None
+    """From ``[BLOCKED: reason]``."""
+    is_in_progress: bool = False
+    """``[IN PROGRESS]``, ``[WIP]``."""
+    is_bug: bool = False
+    """``[BUG]`` (S, Error Documentation Format)."""
+
+
+def read_title(text: str) -> TitleParts:
+    """Take the text after marker and box apart; total, and linear in its length."""
+    rest = fold_whitespace(strip_comments(text))
+    if is_bare(rest):
+        return TitleParts(title=rest)
+    rest, was_struck = _strip_strike(rest)
+    rest, first_tags = _split_tags(_unwrap_bold(rest))
+    explicit_id, rest = _split_explicit_id(rest)
+    rest, later_tags = _split_tags(rest)
+    rest, is_struck = _strip_strike(rest)
+    tags = first_tags + later_tags
+    names = [tag.upper() for tag in tags]
+    return TitleParts(
+        title=strip_bold(rest).strip() or explicit_id or "",
+        explicit_id=explicit_id,
+        priority=next((_PRIORITY_TAGS[name] for name in names if name in _PRIORITY_TAGS), None),
+        is_struck=was_struck or is_struck,
+        is_done=any(name in _DONE_TAGS for name in names),
+        is_blocked=any(_BLOCKED_TAG.match(tag) for tag in tags),
+        blocked_reason=next(filter(None, map(_read_reason, tags)), None),
+        is_in_progress=any(name in _IN_PROGRESS_TAGS for name in names),
+        is_bug="BUG" in names,
+    )
+
+
+def is_bare(text: str) -> bool:
+    """Say whether a text, folded and without comments, is the title as it stands."""
+    return not (
+        text.startswith(("[", "*", "~"))
+        or text.endswith("]")
+        or "**" in text
+        or _EXPLICIT_ID.match(text) is not None
+    )
+
+
+def title_id(title: str) -> str:
+    """Derive the id of a task without an explicit one (SPEC §8): 8 hex digits.
+
+    Case, white space and the marks for bold, code and strike do not change it, and tags and the
+    box are no part of a title, so a task keeps its id when it is ticked, blocked or moved.
+    """
+    return folded_title_id(fold_whitespace(title))
+
+
+def folded_title_id(title: str) -> str:
+    """The same for a title in which white space is folded, as in every one that was read."""
+    normalised = title.lower()
+    if "*" in normalised or "`" in normalised or "~" in normalised:
+        normalised = fold_whitespace(normalised.translate(_MARKS))
+    return hashlib.sha256(normalised.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def is_no_task(text: str) -> bool:
+    """Say whether an item without a box is surely none: a date, a note, a link, "none yet".
+
+    ``[2026-01-29]``, ``[NOTE]``, ``[v1.0]``, ``[#123]``, ``[link](url)`` open log lines and
+    references, which must never be counted as work.
+    """
+    if text.strip("_*()[]. \t").lower() in _PLACEHOLDERS:
+        return True
+    opening = _OPENING_BRACKET.match(text)
+    if opening is None:
+        return False
+    if text[opening.end() : opening.end() + 1] in {"(", "[", ":"}:
+        return True
+    return _REFERENCE.match(opening[1].strip()) is not None
+
+
+def is_explicit_id(text: str) -> bool:
+    """Say whether the text is an id such as ``US-001``, and nothing else."""
+    return _ONLY_ID.fullmatch(text) is not None
+
+
+def fold_whitespace(text: str) -> str:
+    """Make every run of white space one space, so that a text fits on a line."""
+    return " ".join(text.split())
+
+
+def escape_surrogates(text: str) -> str:
+    """Put ``?`` for lone surrogates, which neither JSON nor a terminal can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def strip_comments(text: str) -> str:
+    """Cut closed HTML comments out of one line, but not out of inline code."""
+    opening = text.find("<!--")
+    if opening < 0:
+        return text
+    kept: list[str] = []
+    at = n_ticks = counted_to = 0
+    while opening >= 0:
+        n_ticks += text.count("`", counted_to, opening)
+        counted_to = opening
+        closing = text.find("-->", opening + 4)
+        if closing < 0:
+            break
+        if n_ticks % 2 == 0:
+            kept.append(text[at:opening])
+            at = counted_to = closing + 3
+        opening = text.find("<!--", max(at, opening + 4))
+    kept.append(text[at:])
+    return "".join(kept)
+
+
+def strip_bold(text: str) -> str:
+    """Take the bold marks from the words they enclose; other stars are left alone."""
+    return _BOLD.sub(r"\1", text) if "**" in text else text
+
+
+_MARKS = str.maketrans("", "", "*`~")
+_BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
+_TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
+_ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
+_EXPLICIT_ID = re.compile(
+    rf"(?:\*\*({_ID})(?:\*\*:?|:\*\*)|({_ID})(?::|\Z)|\*\*({_ID}):(?=\s))\s*(?:[-\u2013\u2014]\s+)?"
+)
+_ONLY_ID = re.compile(_ID)
+_STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
+_STRUCK_THEN_WORDS = frozenset({"", "done", "completed", "complete", "fixed"})
+
+_PRIORITY_TAGS = {
+    "HIGH PRIORITY": Priority.P0,
+    "HIGH": Priority.P0,
+    "CRITICAL": Priority.P0,
+    "URGENT": Priority.P0,
+    "P0": Priority.P0,
+    "MEDIUM PRIORITY": Priority.P1,
+    "MEDIUM": Priority.P1,
+    "STANDARD": Priority.P1,
+    "P1": Priority.P1,
+    "LOW PRIORITY": Priority.P2,
+    "LOW": Priority.P2,
+    "NICE TO HAVE": Priority.P2,
+    "P2": Priority.P2,
+}
+_DONE_TAGS = frozenset({"DONE", "COMPLETE", "COMPLETED"})
+_IN_PROGRESS_TAGS = frozenset({"IN PROGRESS", "IN-PROGRESS", "WIP"})
+_BLOCKED_TAG = re.compile(r"blocked(?:[ :\u2013\u2014-]+(?:by\b[ :]*)?(.*))?\Z", re.IGNORECASE)
+
+_OPENING_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_REFERENCE = re.compile(
+    r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
+)
+_PLACEHOLDERS = frozenset({"", "none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "empty"})
+
+
+def _strip_strike(text: str) -> tuple[str, bool]:
+    """Unwrap ``~~title~~``; what follows may only say that it is done, or remark in brackets.
+
+    ``~~Use Redis~~ Use Postgres`` is a correction, not a finished task.
+    """
+    closing = text.find("~~", 2) if text.startswith("~~") else -1
+    struck = text[2:closing].strip()
+    if closing < 0 or not struck:
+        return text, False
+    follows = text[closing + 2 :].strip(_STRUCK_THEN)
+    is_remark = follows.startswith("(") and follows.endswith(")")
+    if not is_remark and follows.lower() not in _STRUCK_THEN_WORDS:
+        return text, False
+    return struck, True
+
+
+def _unwrap_bold(text: str) -> str:
+    """Unwrap a text that is bold as a whole."""
+    wrapped = _BOLD.fullmatch(text)
+    return text if wrapped is None else wrapped[1]
+
+
+def _split_tags(text: str) -> tuple[str, list[str]]:
+    """Split known tags off both ends; an unknown one is part of the title."""
+    tags: list[str] = []
+    start, end = 0, len(text)
+    while (found := _TAG.match(text, start)) is not None and _is_known(found[1].strip()):
+        tags.append(found[1].strip())
+        start = found.end()
+    while end > start and text[end - 1] == "]":
+        opening = text.rfind("[", start, end)
+        tag = text[opening + 1 : end - 1].strip()
+        if opening < 0 or not _is_known(tag):
+            break
+        tags.append(tag)
+        end = opening
+        while end > start and text[end - 1] == " ":
+            end -= 1
+    return text[start:end], tags
+
+
+def _is_known(tag: str) -> bool:
+    name = tag.upper()
+    return (
+        name == "BUG"
+        or name in _PRIORITY_TAGS
+        or name in _DONE_TAGS
+        or name in _IN_PROGRESS_TAGS
+        or _BLOCKED_TAG.match(tag) is not None
+    )
+
+
+def _read_reason(tag: str) -> str | None:
+    found = _BLOCKED_TAG.match(tag)
+    return None if found is None else found[1]
+
+
+def _split_explicit_id(text: str) -> tuple[str | None, str]:
+    """Split ``**US-001**``, ``US-001:`` or the id of ``**US-001: title**`` off the text."""
+    found = _EXPLICIT_ID.match(text)
+    if found is None:
+        return None, text
+    rest = text[found.end() :]
+    if found[3] is not None:
+        return found[3], "**" + rest
+    return found[1] or found[2], rest

@@ -1,0 +1,308 @@
+"""Which task of a plan is which after somebody has edited it (SPEC §8).
+
+A task without an explicit id is called by its title, so a reworded one looks like one that is gone
+and another that is new. Within a run it keeps the id that it had: attempts, notes and "done in
+iteration n" hang on that. Ids that both plans know stay; the rest are matched by how alike their
+titles are and by what stands around them.
+
+Count a plan, choose what comes next, and tell what was finished between two readings.
+
+These are questions to a plan that has been read; how it was written is of no matter here.
+
+What sorts a task beside its place in the plan: its priority, and the tags in its text.
+
+A tag is ``[word]`` or ``#word``. Which of them mean something is for others to know.
+
+Show a plan in the words that viewers know (SPEC §12); they count lines from 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.protocol.plan import Priority, TaskState, TaskView
+
+
+def renamed_tasks(before: Plan, after: Plan) -> Mapping[str, str]:
+    """Tell for each task of the later plan that had another id which one that was.
+
+    A task is taken for another when their titles share at least half of their words or letters, or
+    when nothing else is left between the same two neighbours and the titles share something; of
+    several the likest wins, then the nearest. A split task is followed by its likest part. Each id
+    is given once, and an explicit id that changed counts like a title. Ids that stay are not told.
+    """
+    old, new = before.by_id(), after.by_id()
+    gone = [task for task in before.tasks if task.id not in new]
+    came = [task for task in after.tasks if task.id not in old]
+    if not gone or not came:
+        return {}
+    places_before, places_after = _gaps(before, new), _gaps(after, old)
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for pair in sorted(_pairs(gone, came, places_before, places_after)):
+        if pair.new not in found and pair.old not in taken:
+            found[pair.new] = pair.old
+            taken.add(pair.old)
+    return found
+
+
+_ALIKE = 0.5
+_ALIKE_IN_PLACE = 0.2
+_MOST_COMPARED = 200
+"""Of a plan rewritten as a whole only so many are compared, so that following stays quick."""
+
+
+class _Pair(NamedTuple):
+    """Two tasks that may be one; the best sorts first."""
+
+    unlikeness: float
+    distance: int
+    place: int
+    new: str
+    old: str
+
+
+class _Place(NamedTuple):
+    """Where a task stands: between which tasks that both plans have, and as which."""
+
+    gap: tuple[str, str]
+    nth: int
+
+
+def _gaps(plan: Plan, kept: Mapping[str, Task]) -> Mapping[str, _Place]:
+    """Place the tasks that only this plan has."""
+    edges = ["", *(task.id for task in plan.tasks if task.id in kept), ""]
+    gaps = pairwise(edges)
+    gap = next(gaps)
+    places: dict[str, _Place] = {}
+    for index, task in enumerate(plan.tasks):
+        if task.id in kept:
+            gap = next(gaps)
+        else:
+            places[task.id] = _Place(gap, index)
+    return places
+
+
+def _pairs(
+    gone: Iterable[Task],
+    came: Iterable[Task],
+    before: Mapping[str, _Place],
+    after: Mapping[str, _Place],
+) -> Iterable[_Pair]:
+    candidates = [(task, _traits(task.title)) for task in gone][:_MOST_COMPARED]
+    for new in list(came)[:_MOST_COMPARED]:
+        place, traits = after[new.id], _traits(new.title)
+        for old, old_traits in candidates:
+            was = before[old.id]
+            likeness = _likeness(traits, old_traits)
+            is_in_place = place.gap == was.gap
+            if likeness >= (_ALIKE_IN_PLACE if is_in_place else _ALIKE):
+                distance = abs(place.nth - was.nth)
+                yield _Pair(1 - likeness, distance, place.nth, new.id, old.id)
+
+
+def _traits(title: str) -> Counter[str]:
+    """What likeness goes by: words, and pairs of letters for what has no spaces or is misspelt."""
+    lowered = title.lower()
+    letters = "".join(mark for mark in lowered if mark.isalnum())
+    return Counter(lowered.split()) + Counter(map("".join, pairwise(letters)))
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """From 0 to 1; a title that is a part of the other counts as alike, as after a split."""
+    common = (one & other).total()
+    shorter, longer = sorted((one.total(), other.total()))
+    return max(2 * common / (shorter + longer), 0.75 * common / shorter if common > 2 else 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCounts:
+    """How a plan stands. Required is what is not optional; open is todo or inProgress."""
+
+    total: int
+    """Every task, also skipped and optional ones."""
+    done: int
+    """Every task that is done, also optional ones."""
+    required: int
+    """Required tasks, whatever their state, but for skipped ones: somebody decided on those."""
+    done_required: int
+    open_required: int
+    """Required and open; a completion is refused while there is one."""
+    blocked_required: int
+    """Required and blocked; not counted as open."""
+    open_optional: int
+
+
+def count_tasks(plan: Plan) -> PlanCounts:
+    """Count the tasks of a plan by state, and apart by whether they are required."""
+    states = Counter(plan.tally())
+    n_open = {
+        optional: states[TaskState.TODO, optional] + states[TaskState.IN_PROGRESS, optional]
+        for optional in (False, True)
+    }
+    done_required = states[TaskState.DONE, False]
+    blocked_required = states[TaskState.BLOCKED, False]
+    return PlanCounts(
+        total=states.total(),
+        done=done_required + states[TaskState.DONE, True],
+        required=n_open[False] + done_required + blocked_required,
+        done_required=done_required,
+        open_required=n_open[False],
+        blocked_required=blocked_required,
+        open_optional=n_open[True],
+    )
+
+
+def next_task(
+    plan: Plan,
+    *,
+    set_aside: Collection[str] = (),
+    only: str | None = None,
+    waits_for: Mapping[str, Collection[str]] = MappingProxyType({}),
+    takes_optional: bool = True,
+) -> Task | None:
+    """Choose the task to work on, or None when nothing is left that could be.
+
+    Required ones go before optional ones; then those in progress; then by priority, where none
+    counts as P1 (Standard); then by position. Done, blocked and skipped ones are never chosen, nor
+    those in ``set_aside``; ``only`` leaves the choice between one id and nothing. Optional ones are
+    chosen only with ``takes_optional``, and last.
+
+    ``waits_for`` has the unfinished tasks that a task says it needs (S, Future: task dependencies):
+    such a task is chosen only where all that are left wait for each other, since no order would
+    please them. One that waits for a task which nobody will take is never chosen.
+    """
+    open_states = {TaskState.TODO, TaskState.IN_PROGRESS}
+    candidates = [
+        task
+        for task in plan.tasks
+        if task.state in open_states
+        and task.id not in set_aside
+        and (only is None or task.id == only)
+        and (takes_optional or not task.optional)
+    ]
+    ready = [task for task in candidates if not waits_for.get(task.id)]
+    if not ready and waits_for:
+        taken = {task.id for task in candidates}
+        ready = [task for task in candidates if _all_needed(task.id, waits_for) <= taken]
+    return min(ready, key=_urgency, default=None)
+
+
+def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
+    """What a task waits for, and all that those wait for."""
+    needed: set[str] = set()
+    left = [task_id]
+    while left:
+        fresh = set(waits_for.get(left.pop(), ())) - needed
+        needed |= fresh
+        left.extend(fresh)
+    return needed
+
+
+def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
+    """Tell the ids of the tasks that became done, in the order of the later plan.
+
+    A task counts when it is done now and was not done before: it was ticked, or it is new and came
+    in done. One that was done already is none for being reworded (``follow``). Tasks of the same
+    title differ in their number only (``-2``), and the numbers shift when one is added or moved;
+    so for each title as many are left out as were done before. A task that is gone is never
+    counted.
+    """
+    done_before = {task.id for task in before.tasks if task.state is TaskState.DONE}
+    done_after = [task.id for task in after.tasks if task.state is TaskState.DONE]
+    was = renamed_tasks(before, after)
+    known = Counter(_without_number(task_id) for task_id in done_before)
+    known.subtract(_without_number(task_id) for task_id in done_after if task_id in done_before)
+    result: list[str] = []
+    for task_id in done_after:
+        if task_id in done_before or was.get(task_id) in done_before:
+            continue
+        name = _without_number(task_id)
+        if known[name] > 0:
+            known[name] -= 1
+        else:
+            result.append(task_id)
+    return tuple(result)
+
+
+_PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
+_NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+)-[0-9]+")
+
+
+def _urgency(task: Task) -> tuple[bool, bool, int]:
+    is_waiting = task.state is not TaskState.IN_PROGRESS
+    return (task.optional, is_waiting, _PRIORITY_ORDER[task.priority])
+
+
+def _without_number(task_id: str) -> str:
+    """Cut the ``-2`` that a repeated title or id has got."""
+    numbered = _NUMBERED.fullmatch(task_id)
+    return task_id if numbered is None else numbered[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTraits:
+    """By what an iteration on a task may be given to one model or another."""
+
+    task: str
+    """The id of the task that it is about."""
+    priority: Priority | None = None
+    tags: tuple[str, ...] = ()
+    """Folded to small letters, each once, in the order of the text."""
+
+
+def traits_of(task: Task, *, text: str = "", labels: Iterable[str] = ()) -> TaskTraits:
+    """The traits of a task; ``text`` is what it was read from, ``labels`` are tags besides."""
+    # Tags such as [BUG] are in the line, but not in the title; a title may have several lines.
+    found = [*labels, *tags_in(text[task.start : task.end]), *tags_in(task.title)]
+    tags = tuple(dict.fromkeys(tag.casefold() for tag in found))
+    return TaskTraits(task=task.id, priority=task.priority, tags=tags)
+
+
+def tags_in(line: str) -> list[str]:
+    """The tags of a text, as they are written; none in code, in a link, or of an issue's number."""
+    bare = _CODE.sub(" ", line)
+    return [" ".join((found[1] or found[2]).split()) for found in _TAG.finditer(bare)]
+
+
+_CODE = re.compile(r"`[^`]*`")
+_TAG = re.compile(
+    r"(?<!\])\[(?!\s*\])(?![xX~!/>-]\])([^\[\]]{1,60})\](?![(\[])|(?<![^\s(,])#([^\W\d_][\w-]*)"
+)
+"""A box is none, whatever stands in it."""
+
+
+def task_view(task: Task) -> TaskView:
+    """Show one task; its place in the text is reduced to the line.
+
+    Half characters, which a file that is no UTF-8 may leave in a text, are shown as ``?``.
+    """
+    return TaskView(
+        id=task.id,
+        title=escape_surrogates(task.title),
+        state=task.state,
+        priority=task.shown_priority,
+        section=escape_surrogates(task.section),
+        line=task.line + 1,
+        optional=task.optional,
+        blocked_by=None if task.blocked_by is None else escape_surrogates(task.blocked_by),
+        criteria=tuple(escape_surrogates(criterion) for criterion in task.criteria),
+    )
+
+
+def parsed_plan_to_json(parsed: ParsedPlan) -> dict[str, object]:
+    """Show a plan as ``ralph plan --json`` prints it: plain values, ready for any JSON writer."""
+    return {
+        "tasks": [
+            task_view(task).model_dump(mode="json", by_alias=True) for task in parsed.plan.tasks
+        ],
+        "problems": [problem.model_dump(mode="json", by_alias=True) for problem in parsed.problems],
+    }

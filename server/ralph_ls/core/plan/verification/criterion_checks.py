@@ -1,0 +1,187 @@
+"""What has to be run before a task counts as done, and what came of it (SPEC §8, Closing).
+
+A criterion that names a command is verified by running it: "run the command, check the exit code"
+(B, Criteria Reference Specific Commands). What a plan names may come from anybody, so it is run as
+words and never by a shell, and only what was allowed. Nothing is run here, and nothing here may
+know how a plan is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.verification.commands import words_of_command
+from ralph_ls.core.plan.verification.criteria import (
+    SUCCESS,
+    CommandRun,
+    EvidenceLine,
+    command_of,
+    criterion_key,
+    exit_code_word,
+    is_wanted,
+    without_run,
+)
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.run.values import TaskRef
+
+NOT_ALLOWED = "it was never allowed: ralph allow"
+NEEDS_SHELL = "only a shell could run it, and none gets what a plan says"
+STOPPED = "the run was stopped"
+
+NOT_FOUND = 127
+"""The exit code of a program that is not there, as shells give it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionCheck:
+    """One criterion of a task, and the command that it names."""
+
+    criterion: str
+    command: str
+    """As the plan has it; white space is folded."""
+    argv: tuple[str, ...] = ()
+    """Its words; none where only a shell could run it."""
+    wanted: int = SUCCESS
+    """The exit code that the criterion names, or ``ANY_FAILURE``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskClosing:
+    """A task that an iteration closed, with what is to be run for it."""
+
+    task: TaskRef
+    checks: tuple[CriterionCheck, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """What came of one check."""
+
+    check: CriterionCheck
+    exit_code: int | None = None
+    """None where it was not run, or did not come to its end."""
+    timed_out: bool = False
+    seconds: float = 0.0
+    tail: str = ""
+    """The end of what it printed."""
+    not_run: str = ""
+    """Why nothing ran, in words; empty where something did."""
+
+    @property
+    def ok(self) -> bool:
+        return is_wanted(self.exit_code, self.check.wanted)
+
+    @property
+    def failed(self) -> bool:
+        """It ran, and did not end with the exit code that is wanted."""
+        return not self.ok and not self.not_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskVerification:
+    """What came of all the checks of one task."""
+
+    task: TaskRef
+    checked: tuple[CheckOutcome, ...]
+    reopened: bool = False
+    """The plan has the task open again."""
+
+    @property
+    def ok(self) -> bool:
+        """All of them were run, and ended as they should."""
+        return all(one.ok for one in self.checked)
+
+    @property
+    def failed(self) -> tuple[CheckOutcome, ...]:
+        """Those that refute the task; one that nobody has allowed refutes nothing."""
+        return tuple(one for one in self.checked if one.failed)
+
+
+def checks_of(
+    criteria: Iterable[str], commands: Iterable[str] = (), *, on_path: Container[str] = ()
+) -> tuple[CriterionCheck, ...]:
+    """What criteria and commands ask to be run; ``commands`` are those for the whole plan.
+
+    ``on_path`` are the names of the programs that can be started.
+    """
+    named = [(fold_whitespace(one), command_of(one, on_path=on_path)) for one in criteria]
+    asked = [(criterion, run) for criterion, run in named if run is not None]
+    asked += [(fold_whitespace(one), CommandRun(one, SUCCESS)) for one in commands if one.strip()]
+    found = {}
+    for criterion, run in asked:
+        folded = fold_whitespace(run.command)
+        check = CriterionCheck(
+            criterion=escape_surrogates(criterion),
+            command=escape_surrogates(folded),
+            argv=words_of_command(folded) or (),
+            wanted=run.exit_code,
+        )
+        found[check.criterion, check.command] = check
+    return tuple(found.values())
+
+
+def runnable_commands(checks: Iterable[CriterionCheck]) -> tuple[str, ...]:
+    """The commands that could be run, each once, in their order: what ``ralph allow`` shows."""
+    return tuple(dict.fromkeys(one.command for one in checks if one.argv))
+
+
+def evidence_of(verification: TaskVerification) -> tuple[EvidenceLine, ...]:
+    """What was run for a task, as lines of evidence."""
+    return tuple(evidence_line(one) for one in verification.checked if one.exit_code is not None)
+
+
+def evidence_line(checked: CheckOutcome) -> EvidenceLine:
+    """One line of evidence, without the remark that the criterion may have had before."""
+    check = checked.check
+    return EvidenceLine(
+        criterion=bare_criterion(check.criterion),
+        is_ticked=checked.ok,
+        command=check.command,
+        exit_code=checked.exit_code,
+    )
+
+
+def bare_criterion(criterion: str) -> str:
+    """A criterion without the command and exit code that stand in brackets behind it."""
+    return without_run(criterion) or criterion
+
+
+def is_same_criterion(one: str, other: str) -> bool:
+    """Whether two texts are the same criterion, however its evidence is written."""
+    return criterion_key(one) == criterion_key(other)
+
+
+def describe_check_failures(verification: TaskVerification) -> str:
+    """Why a task is open again, as its note says it; empty where nothing failed."""
+    if not verification.failed:
+        return ""
+    return f"Verification failed: {'; '.join(map(describe_check_failure, verification.failed))}"
+
+
+def describe_check_failure(checked: CheckOutcome) -> str:
+    """What became of one criterion, in one line."""
+    check = checked.check
+    if checked.timed_out:
+        how = "ran out of time"
+    elif checked.exit_code is None:
+        how = "was ended by a signal"
+    elif checked.exit_code == NOT_FOUND and not checked.tail:
+        how = "exit 127, no such program"
+    else:
+        how = f"exit {checked.exit_code}"
+        how += f", wanted {exit_code_word(check.wanted)}" if check.wanted else ""
+    return f"{bare_criterion(check.criterion)} ({check.command} - {how})"
+
+
+def describe_not_run(verification: TaskVerification) -> tuple[tuple[str, str], ...]:
+    """Each reason why something was not run, and a text that says what and why."""
+    why: dict[str, list[str]] = {}
+    for one in verification.checked:
+        if one.not_run:
+            why.setdefault(one.not_run, []).append(one.check.command)
+    return tuple(
+        (reason, f"{count_of(len(commands), 'command')} not run ({', '.join(commands)}): {reason}")
+        for reason, commands in why.items()
+    )
