@@ -11,8 +11,8 @@ from datetime import UTC
 from pathlib import Path
 
 from ralph_ls.core.loop.fold import apply, fold
-from ralph_ls.core.views.lines import header_lines, line_of
-from ralph_ls.core.views.summary import next_step, summary_lines
+from ralph_ls.core.views.text.event_lines import event_line, header_lines
+from ralph_ls.core.views.text.summary import next_step, summary_lines
 from ralph_ls.protocol.config.config import LogForm, ProfileName
 from ralph_ls.protocol.run.events import Event, RunEnded, RunStarted, UnknownEvent
 from ralph_ls.protocol.run.state import RunState
@@ -42,7 +42,7 @@ def _terminal(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         if isinstance(event, RunStarted):
             yield from (f"▸ {text}" for text in header_lines(apply(RunState(), event)))
-        elif (line := line_of(event, zone=UTC)) is not None:
+        elif (line := event_line(event, zone=UTC)) is not None:
             yield f"▸ {line.text}"
     state = fold(events)
     yield ""

@@ -21,8 +21,8 @@ from pytest_lsp import client_capabilities
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.model.document_context import FileKind
+from ralph_ls.core.views.model.history import history
 from ralph_ls.editor import mended
 from ralph_ls.editor.codec import make_converter
 from ralph_ls.editor.documents import Documents

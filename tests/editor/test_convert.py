@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pytest_lsp import client_capabilities
 
-from ralph_ls.core.views.diagnostic import Diagnostic, Severity
+from ralph_ls.core.views.model.diagnostic import Diagnostic, Severity
 from ralph_ls.editor.convert import (
     Abilities,
     Columns,

@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind
 from ralph_ls.core.plan.parse import markdown
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.editor.documents import SMALL_TEXT, Edit
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.sights import KEPT_PARSES, Parses, Reading, Sight, uri_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
-from ralph_ls.core.views import diagnostics as views
+from ralph_ls.core.views.document import diagnostics as views
 from ralph_ls.protocol.run.events import QuestionAsked
 from ralph_ls.protocol.run.values import Phase
 from tests.editor.desk import Desk, View, Views, picture_of, run_files

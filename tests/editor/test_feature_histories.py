@@ -17,7 +17,7 @@ from lsprotocol import types
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.editor.convert import Abilities
 from ralph_ls.editor.features import diagnostics, hints, lenses
 from ralph_ls.editor.picture import Picture

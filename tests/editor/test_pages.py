@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.views.pages import Page
+from ralph_ls.core.views.document.page import Page
 from ralph_ls.editor.pages import KEPT_PAGES, Around, Pages, Shown
 from tests.editor.desk import Desk, View
 from tests.editor.texts import desk_on, open_file, work_tree

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from watchdog.observers.api import BaseObserver
 
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.editor import follow
 from ralph_ls.editor.follow import Follower, Watch
 from ralph_ls.editor.frames import (

@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.two_writers import CODE
+from ralph_ls.core.views.document.quick_fixes import EDIT_CONFLICT_CODE
 from ralph_ls.editor.open_document import OpenDocument
 from ralph_ls.editor.sights import text_of
 from ralph_ls.editor.text_edits import edits_between
@@ -140,7 +140,7 @@ async def both_write(plan: Path, client: str | None) -> tuple[Desk, str]:
 def remarks(desk: Desk) -> list[Message]:
     told = [m for m in desk.sent if m.get("method") == "textDocument/publishDiagnostics"]
     found = told[-1]["params"]["diagnostics"] if told else []
-    return [one for one in found if one["code"] == CODE]
+    return [one for one in found if one["code"] == EDIT_CONFLICT_CODE]
 
 
 @pytest.mark.asyncio

@@ -11,7 +11,7 @@ import typer
 from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profile_named
 from ralph_ls.cli.output import emit_json
 from ralph_ls.core.plurals import count_of
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.json_output import CheckResult, CheckStatus, DoctorReport
 
 MARKS = {
@@ -60,12 +60,12 @@ def _show(report: DoctorReport) -> None:
         line = Text.assemble((mark, style), f" {check.code:<16} ", _message(check))
         console.print(line)
         if check.remedy:
-            console.print(Text(f"  {'':16} → {tame(check.remedy)}", style="dim"))
+            console.print(Text(f"  {'':16} → {escape_control_chars(check.remedy)}", style="dim"))
     console.print(Text(f"\n{_in_all(report)}"))
 
 
 def _message(check: CheckResult) -> str:
-    lines = [tame(line) for line in check.message.splitlines()]
+    lines = [escape_control_chars(line) for line in check.message.splitlines()]
     return f"\n{'':19}".join(lines)
 
 

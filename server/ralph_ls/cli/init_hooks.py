@@ -15,7 +15,7 @@ import typer
 from ralph_ls.cli.context import Place
 from ralph_ls.cli.output import say
 from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES, HookPlace, with_stop_hook
-from ralph_ls.core.views.visible import uncover
+from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import SetupFileAction
@@ -118,4 +118,4 @@ def _show(agent: str, file: FileToWrite, difference: list[str]) -> None:
     if not difference:
         say(f"{file.path} has the stop hook of {agent} already")
     for line in difference:
-        say(uncover(line))
+        say(escape_nonprintable(line))

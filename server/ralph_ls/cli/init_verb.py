@@ -27,7 +27,7 @@ from ralph_ls.cli.flags import (
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.core.setup.documents import SPEC_NAME
-from ralph_ls.core.views.visible import uncover
+from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams
 from ralph_ls.store.project.config_file import load_settings
@@ -172,7 +172,7 @@ def _show(planned: SetupPlan) -> None:
     for file in planned.files:
         say(f"── {file.path} ({words[file.action]})")
         if file.action is not SetupFileAction.KEEP:
-            for line in uncover(file.to_wire().text).splitlines():
+            for line in escape_nonprintable(file.to_wire().text).splitlines():
                 say(f"   {line}")
 
 

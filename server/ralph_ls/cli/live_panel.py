@@ -13,18 +13,18 @@ from ralph_ls.cli.renderers import decoders, lines_of
 from ralph_ls.core.loop.fold import active_seconds, apply
 from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.budget import tokens_of
-from ralph_ls.core.views.budgets import (
+from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
+from ralph_ls.core.views.model.tasks import attempt_words
+from ralph_ls.core.views.model.words import request_words, with_mode
+from ralph_ls.core.views.text.event_lines import Weight
+from ralph_ls.core.views.text.status import deadline, left_words, wait_words
+from ralph_ls.core.views.text.summary import (
     cost_of,
     cost_words,
     duration_words,
     is_estimated,
     tokens_words,
 )
-from ralph_ls.core.views.lines import Weight
-from ralph_ls.core.views.tasks import attempt_words
-from ralph_ls.core.views.visible import tame, tame_output
-from ralph_ls.core.views.waits import deadline, left_words, wait_words
-from ralph_ls.core.views.words import request_words, with_mode
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, Phase
@@ -122,11 +122,11 @@ class LiveRenderer:
             agent = None if state.current is None else state.current.agent
             if agent is not None and (who := worker_words(state.config, agent.agent, agent.model)):
                 ends = f"{who}; {ends}"
-            table.add_row("Agent", Text(tame(ends)))
+            table.add_row("Agent", Text(escape_control_chars(ends)))
         started = None if state.current is None else state.current.started
         attempt, title = attempt_words(state), "-"
         if started is not None and started.task is not None:
-            title = with_mode(tame(started.task.title), started.mode)
+            title = with_mode(escape_control_chars(started.task.title), started.mode)
         table.add_row("Task", Text(f"{title} · {attempt}" if attempt else title))
         done, required = state.counts.required_done, state.counts.required
         if state.request is None:
@@ -136,7 +136,7 @@ class LiveRenderer:
         breaker = state.breaker
         words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
         if breaker.state is not BreakerState.CLOSED:
-            words.append(f"  {tame(breaker.reason)}", style="")
+            words.append(f"  {escape_control_chars(breaker.reason)}", style="")
         table.add_row("Breaker", words)
         table.add_row("Tests", _tests(state))
         # Between two events of a long iteration time goes on.
@@ -172,7 +172,7 @@ def _tests(state: RunState) -> Text:
 
 def _as_output(text: str) -> Text:
     """The agent's words, set back from the loop's own."""
-    lines = tame_output(text).split("\n")
+    lines = escape_program_output(text).split("\n")
     output = Text.from_ansi("\n".join(f"  {line}" for line in lines))
     output.style = "dim"
     return output

@@ -9,17 +9,17 @@ import json
 import sys
 from collections.abc import Mapping
 
-from ralph_ls.core.views.visible import escape_json, tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_json
 
 
 def complain(message: str) -> None:
     """Tell an error."""
-    sys.stderr.write(f"ralph: {tame(message)}\n")
+    sys.stderr.write(f"ralph: {escape_control_chars(message)}\n")
 
 
 def say(message: str) -> None:
     """Tell a person something, plainly; what strangers wrote in it steers no terminal."""
-    sys.stdout.write(f"{tame(message)}\n")
+    sys.stdout.write(f"{escape_control_chars(message)}\n")
 
 
 def emit_json(value: Mapping[str, object], *, indent: int | None = 2) -> None:

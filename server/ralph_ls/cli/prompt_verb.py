@@ -12,7 +12,7 @@ import typer
 from ralph_ls.cli.flags import Issue, issue_overrides
 from ralph_ls.cli.output import complain, emit_json
 from ralph_ls.core.prompt.template import IMPLEMENT
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Mode
@@ -64,7 +64,7 @@ def prompt_verb(
         )
         return
     # A terminal is shown what would steer it; whoever reads on gets every byte.
-    sys.stdout.write(tame(seen.prompt) if sys.stdout.isatty() else seen.prompt)
+    sys.stdout.write(escape_control_chars(seen.prompt) if sys.stdout.isatty() else seen.prompt)
     sys.stdout.flush()
     if seen.instead:
         complain(f"no agent would be started: {seen.instead}")

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from ralph_ls.core.loop.fold import apply
-from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
-from ralph_ls.core.views.visible import escape_json, tame, tame_output
+from ralph_ls.core.views.model.control_chars import (
+    escape_control_chars,
+    escape_json,
+    escape_program_output,
+)
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line, header_lines
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event
@@ -75,7 +79,7 @@ class StopsOnStderr:
                 before, self._state = self._state, apply(self._state, item)
                 if isinstance(item, PhaseChanged) and item.phase is Phase.STOPPING:
                     for line in lines_of(item, before):
-                        sys.stderr.write(f"{tame(line.text)}\n")
+                        sys.stderr.write(f"{escape_control_chars(line.text)}\n")
                         sys.stderr.flush()
 
     def close(self) -> None:
@@ -96,7 +100,7 @@ class PlainRenderer:
     def show(self, seen: list[RunItem]) -> None:
         for item in seen:
             if isinstance(item, OutputChunk):
-                text = tame_output(self._decoders[item.stream].decode(item.data))
+                text = escape_program_output(self._decoders[item.stream].decode(item.data))
                 self._write(text)
                 self._in_line = not text.endswith("\n") if text else self._in_line
             else:
@@ -117,18 +121,26 @@ class PlainRenderer:
         """Nothing is open."""
 
 
-def lines_of(event: EventBase, before: RunState) -> list[Line]:
+def lines_of(event: EventBase, before: RunState) -> list[EventLine]:
     """What is shown of an event of a run, which was so ``before``.
 
     No stranger's words in it steer a terminal.
     """
     if isinstance(event, RunStarted):
-        return [Line(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))]
-    header: list[Line] = []
+        return [
+            EventLine(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))
+        ]
+    header: list[EventLine] = []
     if isinstance(event, RunResumed):
-        header = [Line(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))]
-    line = line_of(event, zone=SystemClock().local().tzinfo, before=before)
-    return header if line is None else [Line(text=tame(line.text), weight=line.weight), *header]
+        header = [
+            EventLine(text=text, weight=Weight.QUIET) for text in header_of(apply(before, event))
+        ]
+    line = event_line(event, zone=SystemClock().local().tzinfo, before=before)
+    return (
+        header
+        if line is None
+        else [EventLine(text=escape_control_chars(line.text), weight=line.weight), *header]
+    )
 
 
 def header_of(state: RunState) -> list[str]:
@@ -139,7 +151,7 @@ def header_of(state: RunState) -> list[str]:
         with contextlib.suppress(RalphError, OSError):
             folder = StateFolder(folder=Path(state.state_dir))
             project = str(find_project(Path(state.workspace), folder).folder)
-    return [tame(text) for text in header_lines(state, project=project)]
+    return [escape_control_chars(text) for text in header_lines(state, project=project)]
 
 
 def decoders() -> dict[str, codecs.IncrementalDecoder]:

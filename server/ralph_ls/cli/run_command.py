@@ -39,9 +39,9 @@ from ralph_ls.cli.live import Viewer, choose_own_renderer
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.prompt.template import IMPLEMENT
-from ralph_ls.core.views.lines import about_lines
-from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.text.event_lines import run_lines
+from ralph_ls.core.views.text.summary import next_step, summary_lines
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run.values import Mode, Phase
@@ -306,8 +306,8 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
             }
         )
         return
-    for line in about_lines(seen.about):
-        say(tame(line))
+    for line in run_lines(seen.about):
+        say(escape_control_chars(line))
     say(f"Plan: {seen.plan_path}")
     say(f"Task: {first.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}")
     say(f"Agent: {shlex.join(seen.argv)}")

@@ -87,11 +87,11 @@ class _SafeFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         from ralph_ls.core.redaction.redactor import Redactor, secrets_of
-        from ralph_ls.core.views.visible import tame
+        from ralph_ls.core.views.model.control_chars import escape_control_chars
 
         if self._redactor is None:
             self._redactor = Redactor(secrets_of(os.environ))
-        text = tame(self._redactor.redact(super().format(record)))
+        text = escape_control_chars(self._redactor.redact(super().format(record)))
         if len(text) > LONGEST_RECORD:
             text = f"{text[:LONGEST_RECORD]} … ({len(text)} characters)"
         # What follows the first line is a traceback, or would look like a record.

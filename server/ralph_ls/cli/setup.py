@@ -15,7 +15,7 @@ from ralph_ls.cli.context import Place, here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.cli.steer import hands_of, report
-from ralph_ls.core.views.visible import uncover
+from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.errors import NotAllowed, UsageError
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import load_settings
@@ -153,9 +153,11 @@ def _show_claims(
     shown: dict[tuple[str, str], str] = {}
     for claim in claims:
         state = "not allowed yet" if claim in missing else "allowed"
-        say(f"── {uncover(claim.key)} ({state})")
+        say(f"── {escape_nonprintable(claim.key)} ({state})")
         same = shown.setdefault((claim.path or claim.key, claim.digest), claim.key)
-        for line in _shown(claim) if same == claim.key else [f"(as under {uncover(same)})"]:
+        for line in (
+            _shown(claim) if same == claim.key else [f"(as under {escape_nonprintable(same)})"]
+        ):
             say(f"   {line}")
     _show_not_covered(claims)
 
@@ -167,7 +169,7 @@ def _show_not_covered(claims: tuple[trust.Claim, ...]) -> None:
     say("── Not covered: a change of these is not asked about")
     for claim in claims:
         for words in claim.not_covered:
-            say(f"   {uncover(claim.key)}: {uncover(words)}")
+            say(f"   {escape_nonprintable(claim.key)}: {escape_nonprintable(words)}")
 
 
 def _shown(claim: trust.Claim) -> list[str]:
@@ -178,7 +180,7 @@ def _shown(claim: trust.Claim) -> list[str]:
     if "\0" in claim.text or size > SHOWN_BYTES:
         what = "no text" if "\0" in claim.text else f"longer than {SHOWN_BYTES} bytes"
         return [f"({what}; SHA-256 {claim.digest}; look at the file before you allow it)"]
-    return uncover(claim.text).splitlines()
+    return escape_nonprintable(claim.text).splitlines()
 
 
 def _claims_json(

@@ -26,7 +26,7 @@ from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.core.replay.trace import TraceLine, parse_trace_line
 from ralph_ls.core.replay.trace import simulate_lines as simulate_trace
 from ralph_ls.core.replay.trace_fields import TraceProblem
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.events import EVENT_KINDS, EventBase, parse_event
@@ -280,7 +280,7 @@ def _show_row(cells: tuple[str, str, str, str]) -> None:
     others = (word.ljust(width) for word, width in zip(words, _WIDTHS[1:], strict=True))
     start = _GAP.join((first, *others, ""))
     room = max(_NARROWEST, shutil.get_terminal_size().columns - len(start) - 1)
-    for line in _folded(tame(" ".join(reason.split())), room):
+    for line in _folded(escape_control_chars(" ".join(reason.split())), room):
         say(f"{start}{line}".rstrip())
         start = " " * len(start)
 

@@ -11,7 +11,7 @@ import typer
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import say, write_json
-from ralph_ls.core.views.metrics_tables import (
+from ralph_ls.core.views.report.metrics_tables import (
     ITERATION_HEADINGS,
     RUN_HEADINGS,
     iteration_cells,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
-from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.core.views.text.status import needs_person, status_answers
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.store.run.runs import FoundRun
 
@@ -31,7 +31,7 @@ def show_status(found: FoundRun) -> None:
     pid = found.owner.pid if found.owner is not None and found.live else None
     clock = SystemClock()
     zone, now = clock.local().tzinfo, clock.now()
-    for heading, answer in answer_six(found.state, found.phase, pid=pid, zone=zone, now=now):
+    for heading, answer in status_answers(found.state, found.phase, pid=pid, zone=zone, now=now):
         say(f"{heading + ':':13}{answer}")
 
 
@@ -45,6 +45,6 @@ def _status_json(found: FoundRun) -> dict[str, object]:
         "pid": pid,
         "needsPerson": needs_person(state, found.phase),
         "journal": str(found.files.journal),
-        "answers": dict(answer_six(state, found.phase, pid=pid)),
+        "answers": dict(status_answers(state, found.phase, pid=pid)),
         "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

@@ -14,7 +14,7 @@ import typer
 
 from ralph_ls.cli.output import emit_json, say
 from ralph_ls.core.loop.profiles import to_tables
-from ralph_ls.core.views.visible import uncover
+from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
@@ -96,16 +96,16 @@ def _toml(value: object) -> str:
 
 
 def _show(found: ExistingSetup, writes: list[_Write]) -> None:
-    say(f"Found: {uncover(found.plan)}, a plan for the profile {found.profile.value}")
+    say(f"Found: {escape_nonprintable(found.plan)}, a plan for the profile {found.profile.value}")
     for write in writes:
         say(f"── would write {write.path}, from {write.source}")
         text = write.data.decode("utf-8", errors="replace")
-        for line in uncover(text).splitlines() if write.path == CONFIG_FILE else []:
+        for line in escape_nonprintable(text).splitlines() if write.path == CONFIG_FILE else []:
             say(f"   {line}")
     if not writes:
         say("── nothing to write: the settings and the prompt are there already")
     for sentence in found.not_taken:
-        say(f"── not taken: {uncover(sentence)}")
+        say(f"── not taken: {escape_nonprintable(sentence)}")
     if found.kept:
         say(f"── stays as it is: {', '.join(found.kept)}")
 

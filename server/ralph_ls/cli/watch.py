@@ -8,7 +8,7 @@ from ralph_ls.cli.live import Viewer, choose_renderer
 from ralph_ls.cli.output import say
 from ralph_ls.cli.renderers import header_of
 from ralph_ls.cli.status import show_status
-from ralph_ls.core.views.summary import next_step, summary_lines
+from ralph_ls.core.views.text.summary import next_step, summary_lines
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.run.journal import offset_behind

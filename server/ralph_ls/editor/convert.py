@@ -18,7 +18,7 @@ from lsprotocol import types
 from ralph_ls.editor.uris import path_of_uri
 
 if TYPE_CHECKING:
-    from ralph_ls.core.views.diagnostic import Diagnostic
+    from ralph_ls.core.views.model.diagnostic import Diagnostic
     from ralph_ls.store.layout import RunFiles
 
 SOURCE = "ralph"

@@ -39,7 +39,7 @@ from ralph_ls.editor.uris import path_of_uri
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_ls.core.views.seen import FileKind, Seen
+    from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import WorkspaceView
 
@@ -101,7 +101,7 @@ class Documents:
         """Call ``listener`` with each document that a person saves, before the edit is told."""
         self._save_listeners.append(listener)
 
-    def seen(self, view: WorkspaceView, kind: FileKind) -> Seen:
+    def seen(self, view: WorkspaceView, kind: FileKind) -> DocumentContext:
         """The file as it stands, empty where there is none; it may block."""
         source = self._source(view, kind, None)
         sight = read_sight(source, self._parses)
@@ -159,7 +159,7 @@ class Documents:
 
     def files_of(self, view: WorkspaceView, finder: Finder) -> dict[str, FileKind]:
         """The files of a work tree by URI: the open documents, and those that are not open."""
-        from ralph_ls.core.views.seen import FileKind
+        from ralph_ls.core.views.model.document_context import FileKind
 
         found: dict[str, FileKind] = {}
         for uri in self.open_uris():

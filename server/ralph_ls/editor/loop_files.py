@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.editor.picture import Paths
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import RalphError, StateUnusable

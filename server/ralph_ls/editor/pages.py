@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
     from ralph_ls.core.plan.model import Plan
-    from ralph_ls.core.views.pages import Page, PageKind
+    from ralph_ls.core.views.document.page import Page, PageKind
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
 
@@ -99,7 +99,7 @@ class Around:
     @cached_property
     def progress(self) -> Shown | None:
         """What was done; None where nothing of that is written."""
-        from ralph_ls.core.views.pages import PageKind
+        from ralph_ls.core.views.document.page import PageKind
 
         if self.here.page.kind is PageKind.PROGRESS:
             return self.here
@@ -108,7 +108,7 @@ class Around:
     def spec_names(self) -> tuple[str, ...]:
         """Names within ``specs/`` of every specification, those that are not saved yet too."""
         from ralph_ls.core.plan.specs import FOLDER
-        from ralph_ls.core.views.pages import PageKind, page_kind
+        from ralph_ls.core.views.document.page import PageKind, page_kind
         from ralph_ls.store.project.detection import find_specs
 
         found = set(find_specs(self.root))
@@ -121,7 +121,7 @@ class Around:
     def read(self, kind: PageKind, name: str, *, has_tasks: bool = False) -> Shown | None:
         """Another page of the work tree; without its tasks, unless they are asked for."""
         from ralph_ls.core.plan.model import Plan
-        from ralph_ls.core.views.pages import read_page
+        from ralph_ls.core.views.document.page import read_page
 
         path = self.root / name
         opened = self._opened.get(os.path.realpath(path))
@@ -207,8 +207,8 @@ class Pages:
 
     async def _find(self, uri: str) -> _Place | None:
         """Which page of which work tree a document is."""
-        from ralph_ls.core.views.pages import PageKind, page_kind
-        from ralph_ls.core.views.seen import FileKind
+        from ralph_ls.core.views.document.page import PageKind, page_kind
+        from ralph_ls.core.views.model.document_context import FileKind
 
         await self._workspaces.ready()
         known, path = self._workspaces.of_document(uri), Path(real_path(uri))
@@ -228,7 +228,7 @@ class Pages:
     async def _look_at_plan(
         self, view: WorkspaceView, uri: str | None, compute: Callable[[Shown], Result]
     ) -> Result | None:
-        from ralph_ls.core.views.seen import FileKind
+        from ralph_ls.core.views.model.document_context import FileKind
 
         def work(sight: Sight) -> Result:
             return compute(self._show_plan(sight))
@@ -237,7 +237,7 @@ class Pages:
 
     def _show_plan(self, sight: Sight) -> Shown:
         from ralph_ls.core.plan.model import PlanKind
-        from ralph_ls.core.views.pages import PageKind
+        from ralph_ls.core.views.document.page import PageKind
 
         path = Path(real_path(sight.uri))
         name = _name_in(sight.root, path) or path.name
@@ -298,7 +298,7 @@ class _KnownPages:
     ) -> Page:
         """The page of this text; ``plan`` is what was read from it, where somebody did."""
         from ralph_ls.core.plan.parse.markdown import parse_markdown
-        from ralph_ls.core.views.pages import read_page
+        from ralph_ls.core.views.document.page import read_page
 
         with self._lock:
             known = self._known.setdefault(path, _KnownPage())

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.history import History
-from ralph_ls.core.views.rows import Rows
-from ralph_ls.core.views.status import needs_person
+from ralph_ls.core.views.model.history import History
+from ralph_ls.core.views.panel.rows import IterationRows
+from ralph_ls.core.views.text.status import needs_person
 from ralph_ls.protocol.config.config import PathsConfig
 from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.state import RunState
@@ -35,7 +35,7 @@ class Picture:
     live: bool = False
     """An engine owns the work tree, and works on this run."""
     history: History = field(default_factory=History)
-    rows: Rows = field(default_factory=Rows)
+    rows: IterationRows = field(default_factory=IterationRows)
     halt: HaltFiles = field(default_factory=HaltFiles)
     run_files: RunFiles | None = None
 

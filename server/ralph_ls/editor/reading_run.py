@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.core.views.history import History
-from ralph_ls.core.views.rows import Rows
+from ralph_ls.core.views.model.history import History
+from ralph_ls.core.views.panel.rows import IterationRows
 from ralph_ls.editor.frames import (
     CATCH_UP,
     MESSAGES_CATCH_UP,
@@ -84,7 +84,7 @@ class RunReader:
         return self._view.history
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> IterationRows:
         return self._view.rows
 
     @property

@@ -19,7 +19,7 @@ from ralph_ls.protocol.errors import StateUnusable
 
 if TYPE_CHECKING:
     from ralph_ls.core.plan.model import ParsedPlan, PlanKind
-    from ralph_ls.core.views.seen import FileKind, Seen
+    from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
     from ralph_ls.editor.two_writers import LastCommon, Unseen
     from ralph_ls.editor.workspaces import Picture, WorkspaceView
     from ralph_ls.store.layout import RunFiles
@@ -70,7 +70,7 @@ class Sight:
     """The plan's path in the work tree, where it is not the one of the work tree's loop."""
     run_files: RunFiles | None
     encoding: Encoding
-    seen: Seen
+    seen: DocumentContext
     common: LastCommon | None = None
     unseen: Unseen | None = None
     """What the file holds that the open document, which is not saved, does not."""
@@ -163,9 +163,9 @@ def within_limits(text: str, version: int | None = None) -> str | NotShown:
     return text if why is None else NotShown(f"this file is {why}, so it is not read", version)
 
 
-def seen_without_file(source: Source) -> Seen:
+def seen_without_file(source: Source) -> DocumentContext:
     """What there is to see of a file that is not there."""
-    from ralph_ls.core.views.seen import FileKind
+    from ralph_ls.core.views.model.document_context import FileKind
 
     issues = source.view.issues if source.kind is FileKind.PLAN else None
     if issues is None:
@@ -174,7 +174,7 @@ def seen_without_file(source: Source) -> Seen:
 
 
 def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
-    from ralph_ls.core.views.seen import FileKind
+    from ralph_ls.core.views.model.document_context import FileKind
 
     parsed = unseen = None
     if source.kind is FileKind.PLAN and source.path is not None:
@@ -198,17 +198,17 @@ def _sight_of(source: Source, text: str, parses: Parses) -> Sight:
     )
 
 
-def _seen_of(source: Source, text: str, parsed: ParsedPlan | None) -> Seen:
+def _seen_of(source: Source, text: str, parsed: ParsedPlan | None) -> DocumentContext:
     from ralph_ls.core.plan.model import ParsedPlan, Plan
-    from ralph_ls.core.views.seen import Seen
+    from ralph_ls.core.views.model.document_context import DocumentContext
 
     read = ParsedPlan(plan=Plan()) if parsed is None else parsed
     kind = how_to_read(source).kind
     if not source.is_main:
         # No run is about it, so nothing of one is shown in it.
-        return Seen(text=text, file=source.kind, parsed=read, kind=kind)
+        return DocumentContext(text=text, file=source.kind, parsed=read, kind=kind)
     picture = source.picture
-    return Seen(
+    return DocumentContext(
         text=text,
         file=source.kind,
         parsed=read,
@@ -236,7 +236,7 @@ def how_to_read(source: Source) -> Reading:
 
 def path_of(view: WorkspaceView, kind: FileKind) -> Path | None:
     """Where the work tree has the file, or would have it."""
-    from ralph_ls.core.views.seen import FileKind
+    from ralph_ls.core.views.model.document_context import FileKind
 
     paths = {
         FileKind.PLAN: view.plan_path,

@@ -10,9 +10,9 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.rows import plan_rows
-from ralph_ls.core.views.seen import FileKind, Seen
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
+from ralph_ls.core.views.panel.panel import panel
+from ralph_ls.core.views.panel.rows import plan_rows
 from ralph_ls.editor.documents import Documents
 from ralph_ls.editor.picture import Picture
 from ralph_ls.editor.sights import Sight
@@ -39,7 +39,7 @@ def _with_plan(picture: Picture, path: str, now: datetime, sight: Sight) -> Stat
     return _result(picture, sight.seen, rows, now)
 
 
-def _result(picture: Picture, seen: Seen, plan: PlanRows, now: datetime) -> StateResult:
+def _result(picture: Picture, seen: DocumentContext, plan: PlanRows, now: datetime) -> StateResult:
     shown = panel(seen, picture.rows.rows, now)
     state, files = picture.state, picture.run_files
     return StateResult(

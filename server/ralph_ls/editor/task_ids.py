@@ -16,7 +16,7 @@ from ralph_ls.editor.pages import Around, Shown
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_ls.core.views.task_ids import Known, Use
+    from ralph_ls.core.views.document.task_ids import KnownTaskIds, TaskIdUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Place:
     """One use of an id, and the page that it stands in."""
 
     shown: Shown
-    use: Use
+    use: TaskIdUse
 
     @property
     def range(self) -> types.Range:
@@ -41,24 +41,24 @@ class Asked:
     """The id at a cursor, and the ids that there are."""
 
     place: Place
-    known: Known
+    known: KnownTaskIds
 
 
 def find(around: Around, position: types.Position) -> Asked | None:
     """The id that a cursor stands at; None where none of this plan stands."""
-    from ralph_ls.core.views.task_ids import use_at
+    from ralph_ls.core.views.document.task_ids import task_id_at
 
     here, known = around.here, known_around(around)
-    use = use_at(here.page, known, position.line, here.column(position))
+    use = task_id_at(here.page, known, position.line, here.column(position))
     return None if use is None else Asked(place=Place(shown=here, use=use), known=known)
 
 
-def known_around(around: Around) -> Known:
+def known_around(around: Around) -> KnownTaskIds:
     """The ids of the plan, and of what was done."""
-    from ralph_ls.core.views.task_ids import known_ids
+    from ralph_ls.core.views.document.task_ids import known_task_ids
 
     shown = [around.plan, around.progress if _is_of_main_plan(around) else None]
-    return known_ids(*(one.page.plan for one in shown if one is not None))
+    return known_task_ids(*(one.page.plan for one in shown if one is not None))
 
 
 def everywhere(around: Around, asked: Asked) -> Iterator[Place]:
@@ -69,9 +69,9 @@ def everywhere(around: Around, asked: Asked) -> Iterator[Place]:
 
 def in_page(shown: Shown, asked: Asked) -> Iterator[Place]:
     """The places in one page."""
-    from ralph_ls.core.views.task_ids import uses
+    from ralph_ls.core.views.document.task_ids import task_id_uses
 
-    for use in uses(shown.page, asked.known):
+    for use in task_id_uses(shown.page, asked.known):
         if use.id == asked.place.use.id:
             yield Place(shown=shown, use=use)
 
@@ -84,12 +84,12 @@ def rename(
     ``versioned``: edits may say which version of a document they are for. Raises ``RalphError``
     where the new id cannot be taken.
     """
-    from ralph_ls.core.views.task_ids import is_explicit, refuse_rename
+    from ralph_ls.core.views.document.task_ids import is_written_id, rename_refusal
 
     asked = find(around, position)
-    if asked is None or not is_explicit(asked.place.use.id):
+    if asked is None or not is_written_id(asked.place.use.id):
         return None
-    refusal = refuse_rename(asked.place.use.id, new_name, asked.known)
+    refusal = rename_refusal(asked.place.use.id, new_name, asked.known)
     if refusal is not None:
         raise RalphError(refusal)
     edits: dict[str, list[types.TextEdit]] = {}
@@ -114,7 +114,7 @@ def rename(
 
 def _pages(around: Around, task_id: str) -> Iterator[Shown]:
     from ralph_ls.core.plan.specs import FOLDER
-    from ralph_ls.core.views.pages import PageKind
+    from ralph_ls.core.views.document.page import PageKind
 
     if around.plan is not None:
         yield around.plan

@@ -22,7 +22,7 @@ from ralph_ls.protocol.errors import WorkspaceMissing
 
 if TYPE_CHECKING:
     from ralph_ls.core.plan.model import PlanKind
-    from ralph_ls.core.views.seen import FileKind
+    from ralph_ls.core.views.model.document_context import FileKind
     from ralph_ls.editor.follow import Follower
     from ralph_ls.editor.issues import IssuesSeen
     from ralph_ls.editor.loop_files import Folders

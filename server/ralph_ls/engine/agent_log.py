@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph_ls.core.agent.messages import AgentMessage
-from ralph_ls.core.views.messages import message_line
+from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.workspace import Workspace
 from ralph_ls.protocol.config.agent import Dialect

@@ -15,7 +15,7 @@ from typing import assert_never
 
 from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion
 from ralph_ls.core.loop.inputs import AnnouncementDone
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.engine import git, process
 from ralph_ls.engine.environment import agent_environment, find_program
 from ralph_ls.engine.workspace import Workspace
@@ -193,7 +193,7 @@ def _how(ended: process.ProcessExit) -> str:
 def _last_words(printed: str) -> str:
     """The last line that says something, harmless to show."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    return tame(lines[-1])[-SHOWN_CHARACTERS:] if lines else ""
+    return escape_control_chars(lines[-1])[-SHOWN_CHARACTERS:] if lines else ""
 
 
 def _comment(question: str) -> str:

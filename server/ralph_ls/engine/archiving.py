@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from ralph_ls.core.loop.profiles import Profile, WithoutPlan, profile_of
 from ralph_ls.core.plan.formats.dispatch import parse_plan
 from ralph_ls.core.plan.model import PlanKind, Task, kind_of_file
-from ralph_ls.core.views.archive_summary import archive_summary
+from ralph_ls.core.views.report.metrics_tables import archive_summary
 from ralph_ls.engine import git
 from ralph_ls.protocol.config.config import Config, LogForm
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError

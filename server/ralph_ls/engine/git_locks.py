@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
 from ralph_ls.core.plurals import some_of
-from ralph_ls.core.views.summary import format_duration
+from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import read_head
 from ralph_ls.engine.process_tree import find_marked

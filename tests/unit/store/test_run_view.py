@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.views.history import KEPT_STARTS
-from ralph_ls.core.views.rows import MAX_ROWS
+from ralph_ls.core.views.model.history import MAX_STARTS
+from ralph_ls.core.views.panel.rows import MAX_ROWS
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
 from ralph_ls.store.layout import RunFiles
@@ -96,13 +96,13 @@ class TestFold:
 
     @pytest.mark.parametrize("n_events", [1, 7, 1000])
     def test_of_more_iterations_than_are_kept(self, n_events: int) -> None:
-        events = list(_iterations(MAX_ROWS + KEPT_STARTS + 10))
+        events = list(_iterations(MAX_ROWS + MAX_STARTS + 10))
         view = RunView()
         for start in range(0, len(events), n_events):
             view = view.plus(events[start : start + n_events])
         assert view == RunView().plus(events)
         assert len(view.rows.rows) == MAX_ROWS
-        assert len(view.history.tasks) == KEPT_STARTS
+        assert len(view.history.tasks) == MAX_STARTS
         assert view.rows.rows[0].start == max(view.history.tasks) == 410
 
 

@@ -16,12 +16,11 @@ from pydantic import BaseModel
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import title_id
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.rows import iteration_rows, plan_rows
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.status import needs_person
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.history import history
+from ralph_ls.core.views.panel.panel import panel, panel_answers
+from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows
+from ralph_ls.core.views.text.status import needs_person
 from ralph_ls.protocol.config.agent import AgentConfig
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.methods import StateResult, SubscribeResult, ViewParams
@@ -200,11 +199,11 @@ END = event(
 )
 
 
-def look_at(*events: EventBase, pid: int | None = PID) -> Seen:
+def look_at(*events: EventBase, pid: int | None = PID) -> DocumentContext:
     """The plan beside the run as it stood after these events."""
     told = run_of(events)
     state = fold(told)
-    return Seen(
+    return DocumentContext(
         text=PLAN,
         parsed=parse_markdown(PLAN),
         state=state,
@@ -239,7 +238,7 @@ def state_at(*events: EventBase, pid: int | None = PID) -> StateResult:
         live=look.live,
         pid=look.pid,
         needs_person=needs_person(look.state, look.phase),
-        answers=answers(look),
+        answers=panel_answers(look),
         panel=panel_at(*events, pid=pid),
         plan=tree_at(*events),
         journal=f"{STATE_DIR}/runs/{RUN}/journal.jsonl",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.views.pages import Page, PageKind, read_page
+from ralph_ls.core.views.document.page import Page, PageKind, read_page
 from tests.unit.plan.shown import plan_texts
 
 NAMES = {

@@ -13,8 +13,8 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.plan.model import Plan
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import title_id
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.seen import Seen
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.history import history
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import (
     Event,
@@ -141,17 +141,17 @@ def run_of(events: Iterable[EventBase]) -> list[Event | UnknownEvent]:
     ]
 
 
-def seen(*events: EventBase, text: str = PLAN, **fields: Any) -> Seen:
+def seen(*events: EventBase, text: str = PLAN, **fields: Any) -> DocumentContext:
     """The plan beside a run that told ``events``; with a living engine unless ``pid`` is None."""
     told = run_of(events)
     state = fold(told) if told else None
     shown = Phase.ENDED if state is None else state.phase
     values: dict[str, Any] = {"phase": shown, "pid": None if state is None else PID, **fields}
     values.setdefault("parsed", parse_markdown(text))
-    return Seen(text=text, state=state, history=history(told), **values)
+    return DocumentContext(text=text, state=state, history=history(told), **values)
 
 
-def seen_by_chance(data: st.DataObject) -> Seen:
+def seen_by_chance(data: st.DataObject) -> DocumentContext:
     """A plan by chance beside a run by chance, whose journal may lack events and their order."""
     chance = Chance(data)
     for _ in range(data.draw(st.integers(0, 20))):
@@ -167,7 +167,7 @@ def seen_by_chance(data: st.DataObject) -> Seen:
         one._replace(id=f"{number:08x}" if number < 3 else one.id)
         for number, one in enumerate(parsed.plan.tasks)
     )
-    return Seen(
+    return DocumentContext(
         text=text,
         parsed=replace(parsed, plan=Plan(tasks=renamed)),
         state=fold(told) if told else None,

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from ralph_ls.core.loop.machine.run_flow import EXIT_CODES
-from ralph_ls.core.views.panel import panel
+from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.panel import Panel
 from ralph_ls.protocol.run.events import BlockedRaised, CommandAccepted, EventBase, RunEnded

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
-from ralph_ls.core.views.answers import answer_diagnostics, answer_lenses
-from ralph_ls.core.views.diagnostic import Severity
-from ralph_ls.core.views.seen import FileKind, Seen
+from ralph_ls.core.views.document.answers import answer_diagnostics, answer_lenses
+from ralph_ls.core.views.model.diagnostic import Severity
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
 from ralph_ls.protocol.lsp.panel import Verb
 from ralph_ls.protocol.run.events import EventBase, QuestionAnswered, QuestionAsked
 from ralph_ls.protocol.run.values import Phase
@@ -42,19 +42,21 @@ def answered(by: str, answer: str = "SQLite") -> EventBase:
     return event(QuestionAnswered, question=QUESTION, answer=answer, by=by)
 
 
-def decide(*events: EventBase, text: str, saved: str | None = None, **fields: Any) -> Seen:
+def decide(
+    *events: EventBase, text: str, saved: str | None = None, **fields: Any
+) -> DocumentContext:
     """The decide file in an editor, and as it is ``saved``."""
     halt = read_halt_files(saved, None)
     return seen(*events, text=text, file=FileKind.DECIDE, halt=halt, **fields)
 
 
-def told(sight: Seen) -> list[tuple[str, str]]:
+def told(sight: DocumentContext) -> list[tuple[str, str]]:
     found = answer_diagnostics(sight)
     assert all(one.severity is Severity.INFORMATION for one in found)
     return [(one.code, one.message) for one in found]
 
 
-def offered(sight: Seen) -> list[tuple[str, Verb, dict[str, object]]]:
+def offered(sight: DocumentContext) -> list[tuple[str, Verb, dict[str, object]]]:
     return [(lens.title, lens.command, dict(lens.arguments)) for lens in answer_lenses(sight)]
 
 
@@ -70,7 +72,7 @@ GO_ON = ("Continue the run with this answer", Verb.RESUME, {"run": RUN, "continu
         pytest.param(seen(*asked(), text=ANSWERED, file=FileKind.BLOCKED), id="blocked"),
     ],
 )
-def test_without_an_answer_nothing_is_told(sight: Seen) -> None:
+def test_without_an_answer_nothing_is_told(sight: DocumentContext) -> None:
     assert told(sight) == []
     assert offered(sight) == []
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ralph_ls.core.plan.formats.dispatch import parse_plan
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.archive_summary import archive_summary
-from ralph_ls.core.views.statistics import measure_run
+from ralph_ls.core.views.report.metrics import measure_run
+from ralph_ls.core.views.report.metrics_tables import archive_summary
 from ralph_ls.protocol.run.events import RunEnded
 from ralph_ls.protocol.run.values import EndReason, TaskRef
 from tests.unit.views.runs import RUN, event, iteration_ended, iteration_started, run_started

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.rules.budget import is_nearly_used, tokens_of
-from ralph_ls.core.views.budgets import (
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.document.lenses import lenses
+from ralph_ls.core.views.model.diagnostic import Severity
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.facts import facts
+from ralph_ls.core.views.text.status import status_answers
+from ralph_ls.core.views.text.summary import (
     budget_words,
     cost_words,
-    dollars,
+    dollar_words,
     duration_words,
     tokens_words,
 )
-from ralph_ls.core.views.diagnostic import Severity
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.facts import facts
-from ralph_ls.core.views.lenses import lenses
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.status import answer_six
 from ralph_ls.protocol.lsp.panel import Tone
 from ralph_ls.protocol.run.events import EventBase, Warned
 from ralph_ls.protocol.run.report import Usage
@@ -31,12 +31,12 @@ LIMITS: dict[str, Any] = {"max_duration": 7200, "max_tokens": 40_000, "max_cost_
 USAGE = Usage(input_tokens=30_000, output_tokens=2_000, cost_usd=0.42)
 
 
-def look(*more: EventBase, usage: Usage | None = USAGE, **config: Any) -> Seen:
+def look(*more: EventBase, usage: Usage | None = USAGE, **config: Any) -> DocumentContext:
     settings = {**LIMITS, **config}
     return seen(started(**settings), begins(3, CHOOSE), ends(3, usage=usage), *more)
 
 
-def told(sight: Seen) -> dict[str, tuple[str, Tone]]:
+def told(sight: DocumentContext) -> dict[str, tuple[str, Tone]]:
     return {fact.key: (fact.text, fact.tone) for fact in facts(sight)}
 
 
@@ -50,7 +50,7 @@ def test_each_is_told_beside_what_it_limits() -> None:
     assert lenses(sight)[2].title == (
         "iteration 3 of 20 · 3 min of 2h · 32k of 40k tokens · $0.42 of $5.00"
     )
-    (_, running), *_ = answer_six(sight.state, sight.phase, pid=PID)
+    (_, running), *_ = status_answers(sight.state, sight.phase, pid=PID)
     assert running.startswith(
         "yes, preparing, iteration 3 of 20, 3m 0s of 2h, 32k of 40k tokens, $0.42 of $5.00, run "
     )
@@ -91,7 +91,7 @@ def test_tokens_are_those_that_went_in_and_came_out(
     ("amount", "expected"), [(0, "$0.00"), (0.0005, "$0.0005"), (0.01, "$0.01"), (12.5, "$12.50")]
 )
 def test_less_than_a_cent_is_not_nothing(amount: float, expected: str) -> None:
-    assert dollars(amount) == expected
+    assert dollar_words(amount) == expected
 
 
 def test_where_nothing_is_known_nothing_is_told() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views.card import SHOWN, card
-from ralph_ls.core.views.seen import Seen
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.card import MAX_CARD_CHARS, card
 from ralph_ls.protocol.lsp.panel import Card, Tone
 from ralph_ls.protocol.run.events import PhaseChanged
 from ralph_ls.protocol.run.report import Usage
@@ -35,7 +35,7 @@ PLAN = {"path": "@fix_plan.md"}
 NOW = {**OF_RUN, "now": True}
 
 
-def shown(look: Seen) -> Card:
+def shown(look: DocumentContext) -> Card:
     made = card(look)
     assert made is not None
     return made
@@ -110,7 +110,7 @@ class TestWhatAPersonMustSettle:
         made = shown(seen(*WORKS, raised(reason="\x1b[2J" + "漢" * 2000), ends(3)))
         assert made.text.startswith("\\x1b[2J漢")
         assert made.text.endswith("漢…")
-        assert len(made.text) == SHOWN + 1
+        assert len(made.text) == MAX_CARD_CHARS + 1
 
 
 class TestBreaker:
@@ -220,7 +220,7 @@ class TestOfPhases:
             pytest.param(seen(*PARKED_ASKING, halt=HaltFiles(answer="b")), id="about-to-go-on"),
         ],
     )
-    def test_where_all_goes_well_there_is_none(self, look: Seen) -> None:
+    def test_where_all_goes_well_there_is_none(self, look: DocumentContext) -> None:
         assert card(look) is None
 
     def test_a_long_wait_names_its_reason_and_leaves_its_end_to_a_clock(self) -> None:

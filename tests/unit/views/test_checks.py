@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.lint.remarks import CheckCode
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.views.checks import SEVERITIES, check_diagnostics
-from ralph_ls.core.views.diagnostic import Severity
-from ralph_ls.core.views.seen import FileKind, Seen
+from ralph_ls.core.views.document.quick_fixes import CHECK_SEVERITIES, check_diagnostics
+from ralph_ls.core.views.model.diagnostic import Severity
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
 from ralph_ls.protocol.config.config import GateConfig
 from tests.unit.plan.test_checks import check_texts
 from tests.unit.views.sights import PRINT, seen, started
@@ -19,7 +19,7 @@ from tests.unit.views.sights import PRINT, seen, started
 def test_a_remark_stands_at_its_words_with_the_other_place() -> None:
     text = "- [ ] Implement the whole parser\n- [ ] Implement the whole parser\x1b[2J\n"
     text = text.replace("parser\n", "parser\x1b[2J\n")
-    (one,) = check_diagnostics(Seen(text=text, parsed=parse_markdown(text)))
+    (one,) = check_diagnostics(DocumentContext(text=text, parsed=parse_markdown(text)))
     assert (one.line, one.start, one.severity, one.code) == (
         1,
         6,
@@ -45,15 +45,17 @@ def test_the_marker_is_the_one_of_the_run(word: str, codes: list[str]) -> None:
 @pytest.mark.parametrize("file", [FileKind.DECIDE, FileKind.BLOCKED])
 def test_other_files_are_not_checked(file: FileKind) -> None:
     text = "- [!] a\n"
-    assert check_diagnostics(Seen(text=text, parsed=parse_markdown(text), file=file)) == ()
+    assert (
+        check_diagnostics(DocumentContext(text=text, parsed=parse_markdown(text), file=file)) == ()
+    )
 
 
 def test_every_code_has_a_severity() -> None:
-    assert set(SEVERITIES) == set(CheckCode)
+    assert set(CHECK_SEVERITIES) == set(CheckCode)
 
 
 @given(st.one_of(check_texts, st.text()))
 def test_any_plan_is_shown(text: str) -> None:
-    for one in check_diagnostics(Seen(text=text, parsed=parse_markdown(text))):
+    for one in check_diagnostics(DocumentContext(text=text, parsed=parse_markdown(text))):
         assert one.message.isprintable()
         assert one.code == one.code.lower()

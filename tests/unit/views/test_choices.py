@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.choices import LONGEST, LONGEST_QUESTION, choices
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.panel.question import MAX_CHOICE_CHARS, MAX_QUESTION_CHARS, listed_choices
 
 LISTS = [
     pytest.param("red or blue?", ("red", "blue"), id="either"),
@@ -59,8 +59,8 @@ NO_LISTS = [
     pytest.param("Which?\n- red\nbut\n- blue", id="bullets-with-text-between"),
     pytest.param("Which?\n- red", id="one-bullet"),
     pytest.param("(a) red (b) , or", id="nothing-to-take"),
-    pytest.param(f"(a) red (b) {'x' * (LONGEST + 1)}", id="an-essay"),
-    pytest.param(f"red or blue?{' ' * 9}\n{'x' * LONGEST_QUESTION}", id="a-book"),
+    pytest.param(f"(a) red (b) {'x' * (MAX_CHOICE_CHARS + 1)}", id="an-essay"),
+    pytest.param(f"red or blue?{' ' * 9}\n{'x' * MAX_QUESTION_CHARS}", id="a-book"),
 ]
 
 
@@ -68,12 +68,12 @@ NO_LISTS = [
 def test_choices_are_those_that_the_question_lists(
     question: str, expected: tuple[str, ...]
 ) -> None:
-    assert choices(question) == expected
+    assert listed_choices(question) == expected
 
 
 @pytest.mark.parametrize("question", NO_LISTS)
 def test_where_it_could_be_read_otherwise_there_are_none(question: str) -> None:
-    assert choices(question) == ()
+    assert listed_choices(question) == ()
 
 
 PIECES = st.sampled_from(
@@ -86,7 +86,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_nothing_is_ever_invented(question: str) -> None:
-    whole = tame(" ".join(question.split()))
-    found = choices(question)
+    whole = escape_control_chars(" ".join(question.split()))
+    found = listed_choices(question)
     assert len(found) != 1
     assert all(choice and choice in whole for choice in found)

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.parse.titles import title_id
-from ralph_ls.core.views.completions import MOST, Completion, Completions, complete
-from ralph_ls.core.views.pages import PageKind
+from ralph_ls.core.views.document.completions import (
+    MAX_COMPLETIONS,
+    Completion,
+    Completions,
+    completions_at,
+)
+from ralph_ls.core.views.document.page import PageKind
 from tests.unit.views.pages import page_of, page_texts
 
 SPECS = ("api/users.md", "login.md", "pay.md")
@@ -37,7 +42,7 @@ def offered(text: str, kind: PageKind = PageKind.PLAN, *, name: str = "") -> Com
     line = before.count("\n")
     column = len(before) - before.rfind("\n") - 1
     plan = page.plan if kind is PageKind.PLAN else page_of(PLAN).plan
-    return complete(page, line, column, plan=plan, specs=SPECS)
+    return completions_at(page, line, column, plan=plan, specs=SPECS)
 
 
 def labels(text: str, kind: PageKind = PageKind.PLAN) -> list[str]:
@@ -158,9 +163,9 @@ def test_a_task_waits_for_no_other_part_of_the_line_and_never_for_itself() -> No
 
 
 def test_of_many_tasks_those_are_offered_that_fit() -> None:
-    text = "".join(f"- [ ] US-{number}: Do {number}\n" for number in range(1, MOST + 51))
+    text = "".join(f"- [ ] US-{number}: Do {number}\n" for number in range(1, MAX_COMPLETIONS + 51))
     found = offered(f"{text}- [ ] Last\n  - Needs: |")
-    assert (len(found.items), found.is_complete) == (MOST, False)
+    assert (len(found.items), found.is_complete) == (MAX_COMPLETIONS, False)
     found = offered(f"{text}- [ ] Last\n  - Needs: us-24|")
     assert [one.label for one in found.items] == ["US-24", *(f"US-24{n}" for n in range(10))]
 
@@ -243,7 +248,7 @@ def test_where_nothing_is_begun_nothing_is_offered() -> None:
         assert labels("- [ ] see |", kind) == []
     page = page_of("- [ ] a")
     for line in (-1, 1, 99):
-        assert complete(page, line, 0, plan=page.plan, specs=SPECS) == Completions()
+        assert completions_at(page, line, 0, plan=page.plan, specs=SPECS) == Completions()
 
 
 @given(page_texts, st.sampled_from(PageKind), st.integers(-1, 20), st.integers(-1, 40))
@@ -251,7 +256,7 @@ def test_at_any_place_what_is_offered_takes_a_part_of_the_line(
     text: str, kind: PageKind, line: int, column: int
 ) -> None:
     page = page_of(text, kind)
-    found = complete(page, line, column, plan=page.plan, specs=SPECS)
+    found = completions_at(page, line, column, plan=page.plan, specs=SPECS)
     one: Completion
     for one in found.items:
         assert 0 <= one.start <= one.end <= len(page.outline.lines[line])

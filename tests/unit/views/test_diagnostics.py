@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.parse.lines import lines_of
-from ralph_ls.core.views.diagnostic import Diagnostic, Severity, the_worst
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.history import History
-from ralph_ls.core.views.seen import FileKind, Seen, places
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.model.diagnostic import Diagnostic, Severity, most_severe
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind, document_positions
+from ralph_ls.core.views.model.history import History
 from ralph_ls.protocol.run.events import (
     BlockedRaised,
     BlockedResolved,
@@ -59,20 +59,20 @@ RAISED = event(BlockedRaised, iteration=3, reason="no keys", path=".ralph/blocke
 WORKS = (started(), begins(3, CHOOSE), phase(Phase.RUNNING))
 
 
-def found(look: Seen) -> list[Diagnostic]:
+def found(look: DocumentContext) -> list[Diagnostic]:
     return [one for one in diagnostics(look) if one.code not in OWN]
 
 
-def only(look: Seen, code: str) -> Diagnostic:
+def only(look: DocumentContext, code: str) -> Diagnostic:
     (one,) = [one for one in diagnostics(look) if one.code == code]
     return one
 
 
-def codes(look: Seen) -> list[str]:
+def codes(look: DocumentContext) -> list[str]:
     return [one.code for one in found(look)]
 
 
-def marked(look: Seen, one: Diagnostic) -> str:
+def marked(look: DocumentContext, one: Diagnostic) -> str:
     """The text that a diagnostic is shown below."""
     return look.text.splitlines()[one.line][one.start : one.end]
 
@@ -436,7 +436,7 @@ def test_the_decide_file_shows_its_question_until_it_is_answered(
 
 
 def test_a_decide_file_of_an_earlier_run_speaks_for_itself() -> None:
-    (one,) = diagnostics(Seen(file=FileKind.DECIDE, text=DECIDE))
+    (one,) = diagnostics(DocumentContext(file=FileKind.DECIDE, text=DECIDE))
     assert (one.message, one.link) == ("the loop asks: a or b?", None)
 
 
@@ -450,7 +450,7 @@ def test_the_blocked_file_shows_only_the_blocker() -> None:
 def test_whatever_a_real_plan_looks_like_its_tasks_can_be_marked(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     lines = [line for _, line in lines_of(text)]
-    at = places(seen(text=text))
+    at = document_positions(seen(text=text))
     for one in at.seen.plan.tasks:
         span = at.of_task(one)
         assert span.line == one.line
@@ -502,14 +502,14 @@ def test_what_was_put_back_stands_at_its_task_until_the_next_iteration_is_settle
 class TestTheWorst:
     def test_few_stay_as_they_are(self) -> None:
         remarks = [one(Severity.HINT, 0), one(Severity.ERROR, 1)]
-        assert the_worst(remarks, 2) == remarks
+        assert most_severe(remarks, 2) == remarks
 
     def test_of_many_the_worst_are_kept_in_their_order_and_the_rest_is_counted(self) -> None:
         remarks = [
             one(severity, line)
             for line, severity in enumerate([Severity.HINT, Severity.WARNING, Severity.ERROR] * 2)
         ]
-        *kept, rest = the_worst(remarks, 3)
+        *kept, rest = most_severe(remarks, 3)
         assert [remark.line for remark in kept] == [2, 5, 1]
         assert rest.code == "more-diagnostics"
         assert rest.message == "3 more diagnostics of this file are not shown"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.views.doctor.agents import check_agents
-from ralph_ls.core.views.doctor.results import is_well
+from ralph_ls.core.views.report.doctor_checks import check_agents, has_no_problem
 from ralph_ls.protocol.json_output import AgentSeen
 
 
@@ -31,7 +30,7 @@ def test_each_that_is_here_has_a_line_and_all_others_share_one() -> None:
         "not installed: codex (get codex), cline (get cline)",
     ]
     assert {one.code for one in results} == {"agents"}
-    assert is_well(results)
+    assert has_no_problem(results)
 
 
 def test_nothing_is_said_of_missing_ones_where_all_are_here() -> None:

@@ -10,8 +10,15 @@ from ralph_ls.core.loop.inputs import HeldTask, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of, to_tables
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
-from ralph_ls.core.views.doctor.results import is_well, problem, told_as, warning, well
+from ralph_ls.core.views.report.doctor_checks import (
+    check_attempts,
+    check_from_message,
+    check_plan_read,
+    has_no_problem,
+    passed_check,
+    problem_check,
+    warning_check,
+)
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.json_output import CheckResult, CheckStatus
 from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
@@ -46,7 +53,7 @@ def said(
 def test_a_plan_that_can_be_worked_off() -> None:
     facts = PlanFacts(counts=counts(2, 1), next_task=TASK)
     assert said("- [x] a\n- [ ] b\n", facts) == [
-        well("plan", "plan.md: 1 of 2 required tasks done")
+        passed_check("plan", "plan.md: 1 of 2 required tasks done")
     ]
 
 
@@ -150,11 +157,11 @@ def test_attempts_that_are_used_up() -> None:
     ],
 )
 def test_an_error_is_told_in_its_two_parts(message: str, what: str, remedy: str | None) -> None:
-    found = told_as("x", message)
+    found = check_from_message("x", message)
     assert (found.message, found.remedy, found.status) == (what, remedy, CheckStatus.PROBLEM)
 
 
 def test_only_a_problem_is_not_well() -> None:
-    assert is_well([])
-    assert is_well([well("a", "b"), warning("a", "b", "c")])
-    assert not is_well([well("a", "b"), problem("a", "b", "c")])
+    assert has_no_problem([])
+    assert has_no_problem([passed_check("a", "b"), warning_check("a", "b", "c")])
+    assert not has_no_problem([passed_check("a", "b"), problem_check("a", "b", "c")])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
+from ralph_ls.core.views.report.doctor_last_run import LastRun, check_last_run
 from ralph_ls.protocol.json_output import CheckResult, CheckStatus
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run import events as e

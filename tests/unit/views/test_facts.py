@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from ralph_ls.core.views.facts import facts, running_time
-from ralph_ls.core.views.seen import Seen
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.facts import facts, running_time
 from ralph_ls.protocol.lsp.panel import Fact, Tone
 from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.protocol.run.report import Usage
@@ -56,7 +56,7 @@ def told(*events: EventBase) -> dict[str, tuple[str, Tone, str]]:
     return by_key(seen(*events))
 
 
-def by_key(look: Seen) -> dict[str, tuple[str, Tone, str]]:
+def by_key(look: DocumentContext) -> dict[str, tuple[str, Tone, str]]:
     return {fact.key: (fact.text, fact.tone, fact.more) for fact in facts(look)}
 
 

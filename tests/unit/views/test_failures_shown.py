@@ -8,16 +8,15 @@ import pytest
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.rules.budget import iteration_limit_passed, limit_reached
-from ralph_ls.core.views.budgets import budget_words, cost_words
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.lines import line_of
-from ralph_ls.core.views.messages import message_line
-from ralph_ls.core.views.metrics_tables import run_cells, to_csv, total_lines
-from ralph_ls.core.views.rows import iteration_rows
-from ralph_ls.core.views.statistics import measure_run, total_of
-from ralph_ls.core.views.summary import frame_foot
-from ralph_ls.core.views.waits import wait_words
-from ralph_ls.core.views.words import outcome_words, recent_words
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.model.words import outcome_words, recent_words
+from ralph_ls.core.views.panel.rows import iteration_rows
+from ralph_ls.core.views.report.metrics import measure_run, total_of
+from ralph_ls.core.views.report.metrics_tables import run_cells, to_csv, total_lines
+from ralph_ls.core.views.text.agent_output import message_line
+from ralph_ls.core.views.text.event_lines import event_line
+from ralph_ls.core.views.text.status import wait_words
+from ralph_ls.core.views.text.summary import budget_words, cost_words, frame_foot
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import IterationEnded, Warned
 from ralph_ls.protocol.run.messages import UsageMessage
@@ -63,7 +62,7 @@ def test_every_failure_has_words() -> None:
 )
 def test_an_iteration_that_does_not_count_says_why(failure: AgentFailure | None, text: str) -> None:
     ended = ends(2, outcome=Outcome.LIMITED, failure=failure, seconds=152.0, commit=None)
-    line = line_of(ended)
+    line = event_line(ended)
     assert line is not None
     assert line.text.startswith(text)
 

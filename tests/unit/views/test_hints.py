@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.parse.lines import lines_of
-from ralph_ls.core.views.hints import Hint, hints
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.document.lenses import Hint, hints
+from ralph_ls.core.views.model.document_context import FileKind
 from tests.unit.views.sights import (
     COMMIT,
     PLAN,

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.history import KEPT_STARTS, KEPT_WORDS, Done, History, Told, history
-from ralph_ls.core.views.words import claims_of, facts_of
+from ralph_ls.core.views.model.history import (
+    MAX_RECAP_CHARS,
+    MAX_STARTS,
+    History,
+    IterationRecap,
+    TaskCompletion,
+    history,
+)
+from ralph_ls.core.views.model.words import claim_words, evidence_words
 from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     Committed,
@@ -55,8 +62,10 @@ def test_it_knows_who_did_what() -> None:
     choose = task(CHOOSE)
     assert known.tasks == {1: choose, 2: choose}
     assert known.attempts == {choose.id: (1, 2)}
-    assert known.done == {task(READ).id: Done(iteration=1, start=1, commit=COMMIT)}
-    assert known.told == {choose.id: Told(iteration=2, start=2, facts=facts_of(shows(2).evidence))}
+    assert known.done == {task(READ).id: TaskCompletion(iteration=1, start=1, commit=COMMIT)}
+    assert known.told == {
+        choose.id: IterationRecap(iteration=2, start=2, facts=evidence_words(shows(2).evidence))
+    }
     assert known.refused == JOURNAL[7]
     assert known.validated == JOURNAL[8]
     assert known.cost_usd == 0.75
@@ -76,16 +85,16 @@ def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:
     known = history(
         (*JOURNAL[:4], committed, event(Committed, iteration=2, commit="d" * 40, subject=""))
     )
-    assert known.done == {task(READ).id: Done(iteration=1, start=1, commit="c" * 40)}
+    assert known.done == {task(READ).id: TaskCompletion(iteration=1, start=1, commit="c" * 40)}
 
 
 def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:
     known = history(JOURNAL[:4]).told[task(CHOOSE).id]
-    assert known == Told(
+    assert known == IterationRecap(
         iteration=1,
         start=1,
-        claims=claims_of(JOURNAL[2].report),
-        facts=facts_of(JOURNAL[3].evidence),
+        claims=claim_words(JOURNAL[2].report),
+        facts=evidence_words(JOURNAL[3].evidence),
     )
 
 
@@ -182,7 +191,7 @@ def test_what_an_iteration_said_is_kept_in_short_words() -> None:
     known = history([begins(1, CHOOSE), told]).told[task(CHOOSE).id]
     assert known.claims == "COMPLETE"
     assert known.recommendation.startswith("look at it look at it")
-    assert len(known.recommendation) <= KEPT_WORDS
+    assert len(known.recommendation) <= MAX_RECAP_CHARS
 
 
 def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:
@@ -196,6 +205,6 @@ def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:
 
 
 def test_the_tasks_of_the_newest_starts_are_known() -> None:
-    known = history(begins(number, CHOOSE) for number in range(1, KEPT_STARTS + 3))
-    assert [*known.tasks] == [*range(3, KEPT_STARTS + 3)]
-    assert len(known.attempts[task(CHOOSE).id]) == KEPT_STARTS + 2
+    known = history(begins(number, CHOOSE) for number in range(1, MAX_STARTS + 3))
+    assert [*known.tasks] == [*range(3, MAX_STARTS + 3)]
+    assert len(known.attempts[task(CHOOSE).id]) == MAX_STARTS + 2

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.views.hover import hover
-from ralph_ls.core.views.seen import FileKind, Seen
+from ralph_ls.core.views.document.hover import hover
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
 from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked
 from ralph_ls.protocol.run.values import Phase
 from tests.unit.views.sights import (
@@ -35,7 +35,7 @@ from tests.unit.views.sights import (
 WORKS = (started(), begins(3, CHOOSE), phase(Phase.RUNNING))
 
 
-def told(look: Seen, line: int) -> list[str]:
+def told(look: DocumentContext, line: int) -> list[str]:
     text = hover(look, line)
     assert text is not None
     return text.split("\n")

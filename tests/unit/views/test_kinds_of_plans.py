@@ -9,20 +9,21 @@ import pytest
 from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
 from ralph_ls.core.plan.formats.dispatch import parse_plan
 from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
-from ralph_ls.core.views.card import card
-from ralph_ls.core.views.checks import check_diagnostics
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.facts import SHOWN_REMARKS, facts
-from ralph_ls.core.views.hints import hints
-from ralph_ls.core.views.hover import hover
-from ralph_ls.core.views.lenses import lenses
-from ralph_ls.core.views.pages import PageKind, read_page
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.reverted import all_put_back, keep_it
-from ralph_ls.core.views.reviews import reviews
-from ralph_ls.core.views.rows import plan_rows
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.six import answers
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.document.hover import hover
+from ralph_ls.core.views.document.lenses import hints, lenses
+from ralph_ls.core.views.document.page import PageKind, read_page
+from ralph_ls.core.views.document.quick_fixes import (
+    all_reverted_edits,
+    check_diagnostics,
+    keep_reverted_edit,
+)
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.tasks import task_reviews
+from ralph_ls.core.views.panel.card import card
+from ralph_ls.core.views.panel.facts import SHOWN_REMARKS, facts
+from ralph_ls.core.views.panel.panel import panel, panel_answers
+from ralph_ls.core.views.panel.rows import plan_rows
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.lsp.options import TaskLenses
 from ralph_ls.protocol.plan import RequestView
@@ -41,12 +42,12 @@ AT_CAP: dict[str, object] = {
 }
 
 
-def stories(*told: EventBase, text: str, **fields: Any) -> Seen:
+def stories(*told: EventBase, text: str, **fields: Any) -> DocumentContext:
     parsed = parse_plan(text, PlanKind.STORIES)
     return seen(*told, text=text, parsed=parsed, kind=PlanKind.STORIES, **fields)
 
 
-def issues(*told: EventBase, text: str) -> Seen:
+def issues(*told: EventBase, text: str) -> DocumentContext:
     parsed = parse_plan(text, PlanKind.BEADS)
     return seen(*told, text=text, parsed=parsed, kind=PlanKind.BEADS)
 
@@ -67,7 +68,7 @@ class TestStories:
     )
     def test_a_review_is_told_in_words(self, fields: dict[str, object], words: str) -> None:
         look = stories(text=text_of(story("US-1", **fields)))
-        assert reviews(look).review(look.plan.tasks[0]) == words
+        assert task_reviews(look).review(look.plan.tasks[0]) == words
 
     def test_what_waits_says_for_what_until_that_is_done(self) -> None:
         look = stories(
@@ -77,7 +78,7 @@ class TestStories:
                 story("US-3", dependsOn=["US-1"], **DONE),
             )
         )
-        known = reviews(look)
+        known = task_reviews(look)
         told = [known.waiting(task) for task in look.plan.tasks]
         assert told == ["", "waits for US-1 (Story US-1)", ""]
         rows = plan_rows(look, uri="file:///tasks.json", path="tasks.json").tasks
@@ -171,9 +172,9 @@ class TestStories:
             n_tasks=1,
         )
         text = text_of(story("US-1"))
-        (one,) = all_put_back(stories(started(), reverted, text=text))
+        (one,) = all_reverted_edits(stories(started(), reverted, text=text))
         agents = text_of(story("US-1", **WAITING))
-        kept = keep_it(one, text, agents)
+        kept = keep_reverted_edit(one, text, agents)
         assert kept.refusal == refusal
         assert kept.text == ("" if refusal else agents)
 
@@ -219,14 +220,14 @@ class TestIssues:
     def test_where_nothing_is_wrong_nothing_is_said(self) -> None:
         fine = {"id": "a", "title": "Log in", "acceptance_criteria": "- make test passes"}
         assert facts(issues(text=snapshot_to_text(snapshot_of(fine)))) == ()
-        nothing = Seen(text="", parsed=ParsedPlan(plan=Plan()), kind=PlanKind.BEADS)
+        nothing = DocumentContext(text="", parsed=ParsedPlan(plan=Plan()), kind=PlanKind.BEADS)
         assert facts(nothing) == ()
 
 
 class TestRequests:
     ASKED = RequestView(title="Log in with a key", source="acme/shop#12")
 
-    def look(self, *told: EventBase, **fields: Any) -> Seen:
+    def look(self, *told: EventBase, **fields: Any) -> DocumentContext:
         begun: RunStarted = started().model_copy(update={"request": self.ASKED})
         return seen(begun, *told, text="# Log in", parsed=ParsedPlan(plan=Plan()), **fields)
 
@@ -237,9 +238,9 @@ class TestRequests:
             "text": "Log in with a key",
             "more": "acme/shop#12",
         }
-        doing = next(one for one in answers(look) if one.heading == "Doing")
+        doing = next(one for one in panel_answers(look) if one.heading == "Doing")
         assert doing.text == "Log in with a key"
-        idle = next(one for one in answers(self.look()) if one.heading == "Doing")
+        idle = next(one for one in panel_answers(self.look()) if one.heading == "Doing")
         assert idle.text == "nothing now; asked for: Log in with a key"
         assert panel(look).tasks.of == 0
 
@@ -251,5 +252,5 @@ class TestRequests:
         shown = card(look)
         assert shown is not None
         assert "task" not in shown.text
-        following = next(one for one in answers(look) if one.heading == "Next")
+        following = next(one for one in panel_answers(look) if one.heading == "Next")
         assert following.text == "nothing, the request is done"

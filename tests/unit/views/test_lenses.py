@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.model import LazyTuple
 from ralph_ls.core.plan.parse.lines import lines_of
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.lenses import Lens, lenses
-from ralph_ls.core.views.seen import FileKind, Seen
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.document.lenses import Lens, lenses
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
 from ralph_ls.protocol.lsp.options import TaskLenses
 from ralph_ls.protocol.lsp.panel import Verb
 from ralph_ls.protocol.run.events import (
@@ -73,14 +73,14 @@ def shown(found: tuple[Lens, ...], line: int = 0) -> list[tuple[str, str, dict[s
     ]
 
 
-def controls(look: Seen) -> list[tuple[str, str, dict[str, Any]]]:
+def controls(look: DocumentContext) -> list[tuple[str, str, dict[str, Any]]]:
     """The first line's lenses but the one that tells how the run stands."""
     *first, standing = shown(lenses(look))
     assert standing[1] in {"showLog", "none"}
     return first
 
 
-def standing(look: Seen, **times: Any) -> str:
+def standing(look: DocumentContext, **times: Any) -> str:
     return shown(lenses(look, **times))[-1][0]
 
 
@@ -305,7 +305,9 @@ def only_this(line: int) -> tuple[str, str, dict[str, Any]]:
     return ("Run only this", "runTask", {"task": task(line).id})
 
 
-def on_tasks(look: Seen, wanted: TaskLenses = TaskLenses.TOUCHED) -> dict[int, list[Any]]:
+def on_tasks(
+    look: DocumentContext, wanted: TaskLenses = TaskLenses.TOUCHED
+) -> dict[int, list[Any]]:
     found = lenses(look, tasks=wanted)
     assert [one.line for one in found] == sorted(one.line for one in found)
     return {line: shown(found, line) for line in dict.fromkeys(one.line for one in found) if line}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line, header_lines
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
@@ -50,13 +50,13 @@ SILENT = {
 
 
 def check(told: e.EventBase, text: str, weight: Weight = Weight.NORMAL) -> None:
-    assert line_of(told) == Line(text=text, weight=weight)
+    assert event_line(told) == EventLine(text=text, weight=weight)
 
 
 @pytest.mark.parametrize("kind", sorted(e.EVENT_KINDS))
 def test_every_kind_has_a_line_or_is_silent_on_purpose(kind: str) -> None:
     told = e.parse_event((GOLDEN / f"{kind}.json").read_bytes())
-    line = line_of(told)
+    line = event_line(told)
     if line is None:
         assert kind in SILENT
     else:
@@ -67,7 +67,7 @@ def test_every_kind_has_a_line_or_is_silent_on_purpose(kind: str) -> None:
 
 def test_an_event_of_a_newer_engine_says_nothing() -> None:
     told = e.UnknownEvent(seq=1, at=NOON, run="20260131T120000Z-0a1b", kind="somethingNew")
-    assert line_of(told) is None
+    assert event_line(told) is None
 
 
 def chosen(*, config: dict[str, Any] | None = None, **fields: Any) -> RunState:
@@ -241,8 +241,8 @@ class TestIterations:
     ) -> None:
         before = state_after(run_started(profile=profile))
         before = before.model_copy(update={"active_seconds": 723.0, "at": None})
-        line = line_of(iteration_started(3, max_iterations=15, **fields), before=before)
-        assert line == Line(text=f"Iteration 3 of 15: {told}")
+        line = event_line(iteration_started(3, max_iterations=15, **fields), before=before)
+        assert line == EventLine(text=f"Iteration 3 of 15: {told}")
 
     def test_a_start_names_number_task_and_plan(self) -> None:
         check(
@@ -294,7 +294,7 @@ class TestIterations:
 
     def test_a_further_attempt_is_told_and_the_first_one_is_none(self) -> None:
         first = event(e.AttemptCounted, iteration=4, task=TASK, attempt=1, limit=3)
-        assert line_of(first) is None
+        assert event_line(first) is None
         again = first.model_copy(update={"attempt": 2})
         check(again, "Attempt 2 of 3", Weight.QUIET)
 
@@ -359,7 +359,7 @@ class TestAgent:
         check(event(e.AgentExited, iteration=1, **fields), text, Weight.WARNING)
 
     def test_a_plain_end_is_not(self) -> None:
-        assert line_of(event(e.AgentExited, iteration=1, exit_code=0)) is None
+        assert event_line(event(e.AgentExited, iteration=1, exit_code=0)) is None
 
     @pytest.mark.parametrize(
         ("fields", "text"),
@@ -576,16 +576,16 @@ class TestPeople:
         later = "Stopping after this iteration; Ctrl-C again stops now"
         running = state_after(run_started(), phase(Phase.RUNNING))
         for before in (None, running):
-            assert line_of(first, before=before) == Line(text=later, weight=Weight.WARNING)
+            assert event_line(first, before=before) == EventLine(text=later, weight=Weight.WARNING)
         stopping = state_after(run_started(), first)
-        now = Line(text="Stopping now: Ctrl-C", weight=Weight.WARNING)
-        assert line_of(first, before=stopping) == now
-        by_term = Line(text="Stopping: a TERM signal", weight=Weight.WARNING)
-        assert line_of(phase(Phase.STOPPING, "a TERM signal"), before=running) == by_term
+        now = EventLine(text="Stopping now: Ctrl-C", weight=Weight.WARNING)
+        assert event_line(first, before=stopping) == now
+        by_term = EventLine(text="Stopping: a TERM signal", weight=Weight.WARNING)
+        assert event_line(phase(Phase.STOPPING, "a TERM signal"), before=running) == by_term
 
     @pytest.mark.parametrize("name", [Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.ENDED])
     def test_other_phases_are_not(self, name: Phase) -> None:
-        assert line_of(phase(name)) is None
+        assert event_line(phase(name)) is None
 
 
 @pytest.mark.parametrize(
@@ -612,5 +612,5 @@ def test_who_works_is_told_where_it_is_not_the_runs_agent_as_it_is(
         process_start_time=0.0,
         model=model,
     )
-    line = line_of(event, before=before)
+    line = event_line(event, before=before)
     assert (line and line.text) == text

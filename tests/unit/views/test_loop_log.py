@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views import loop_log
-from ralph_ls.core.views.loop_log import DEEPEST, AgentLines, iteration_end, iteration_start
+from ralph_ls.core.views.text import agent_output
+from ralph_ls.core.views.text.agent_output import (
+    DEEPEST,
+    AgentLines,
+    iteration_end,
+    iteration_start,
+)
 
 AT = datetime(2026, 1, 28, 16, 30, 0, 999_000, tzinfo=timezone(timedelta(hours=1)))
 TIME = "2026-01-28T15:30:00Z"
@@ -111,7 +116,7 @@ class TestAgentsLines:
     def test_a_line_that_is_too_long_comes_in_pieces_of_whole_characters(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(loop_log, "LONGEST_LINE", 8)
+        monkeypatch.setattr(agent_output, "LONGEST_LINE", 8)
         said = '{"a":"äöü€🙂"}'
         for cut in range(9, len(said.encode()) + 1):
             lines = AgentLines(has_records=True)
@@ -125,7 +130,7 @@ class TestAgentsLines:
     def test_after_a_piece_of_a_line_that_ended_there_comes_a_new_one(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(loop_log, "LONGEST_LINE", 3)
+        monkeypatch.setattr(agent_output, "LONGEST_LINE", 3)
         lines = AgentLines(has_records=True)
         assert texts(lines.feed(b"abcd", AT)) == ["abcd"]
         assert lines.finish(AT) == b""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from ralph_ls.core.views.messages import message_line
+from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.protocol.run.messages import (
     FileAction,
     FileMessage,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.views.outline import BlockKind, Outline, read_outline
+from ralph_ls.core.views.document.page import Outline, PageBlockKind, read_outline
 from tests.unit.plan.shown import PLANS
 from tests.unit.views.pages import page_texts
 
@@ -168,4 +168,7 @@ def test_any_text_has_an_outline_in_which_everything_has_its_place(text: str) ->
         assert ends[-1] < block.line <= block.end_line < len(found.lines)
         ends.append(block.end_line)
     assert not any(found.is_verbatim(line) for line in tasks)
-    assert {block.kind for block in found.blocks[1:]} <= {BlockKind.FENCE, BlockKind.COMMENT}
+    assert {block.kind for block in found.blocks[1:]} <= {
+        PageBlockKind.FENCE,
+        PageBlockKind.COMMENT,
+    }

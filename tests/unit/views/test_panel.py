@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.rows import MAX_ROWS, iteration_rows, plan_rows
-from ralph_ls.core.views.seen import Seen, open_blocker
-from ralph_ls.core.views.status import needs_person
+from ralph_ls.core.views.model.document_context import DocumentContext, open_blocker
+from ralph_ls.core.views.model.history import history
+from ralph_ls.core.views.panel.panel import panel
+from ralph_ls.core.views.panel.rows import MAX_ROWS, iteration_rows, plan_rows
+from ralph_ls.core.views.text.status import needs_person
 from ralph_ls.protocol.lsp.panel import IterationRow, Meter, Panel, PanelState, PlanRows, Tone, Verb
 from ralph_ls.protocol.run.events import PhaseChanged, UnknownEvent
 from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase, PlanCountsView
@@ -50,7 +50,7 @@ from tests.unit.views.situations import (
 SIX = ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
 
 
-def answers(look: Seen) -> dict[str, str]:
+def answers(look: DocumentContext) -> dict[str, str]:
     told = panel(look).answers
     assert [one.heading for one in told] == SIX
     return {one.heading: one.text for one in told}
@@ -130,7 +130,7 @@ class TestRunning:
             (seen(*WORKS, ended(EndReason.LIMIT), pid=None), False),
         ],
     )
-    def test_time_ticks_only_while_it_counts(self, look: Seen, ticking: bool) -> None:
+    def test_time_ticks_only_while_it_counts(self, look: DocumentContext, ticking: bool) -> None:
         assert panel(look).ticking is ticking
 
 
@@ -146,7 +146,7 @@ class TestRunning:
         pytest.param(seen(*WORKS, phase(Phase.PAUSED)), 0, 0, id="paused"),
     ],
 )
-def test_what_waits_is_counted(look: Seen, waiting: int, badge: int) -> None:
+def test_what_waits_is_counted(look: DocumentContext, waiting: int, badge: int) -> None:
     made = panel(look)
     assert (made.waiting, made.badge) == (waiting, badge)
 
@@ -202,7 +202,7 @@ def test_no_stranger_s_text_can_steer_whoever_draws_it() -> None:
             assert [found for found in texts(one.model_dump()) if STEERING.search(found)] == []
 
 
-def check(look: Seen, made: Panel) -> None:
+def check(look: DocumentContext, made: Panel) -> None:
     """What holds for every panel."""
     assert Panel.model_validate_json(made.model_dump_json(by_alias=True)) == made
     numbers = [row.start for row in made.rows]
@@ -271,6 +271,8 @@ def test_a_recorded_run_can_be_drawn_at_every_moment(name: str) -> None:
     assert panel(look).needs_person is (look.state.end.reason in waits)
 
 
-def seen_after(events: list[Any]) -> Seen:
+def seen_after(events: list[Any]) -> DocumentContext:
     state = fold(events)
-    return Seen(text="", state=state, phase=state.phase, pid=PID, history=history(events))
+    return DocumentContext(
+        text="", state=state, phase=state.phase, pid=PID, history=history(events)
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.progress import end_words, progress_title, progress_words
+from ralph_ls.core.views.text.status import end_words, progress_title, progress_words
 from ralph_ls.protocol.run.events import BlockedRaised, EventBase, QuestionAsked, RunEnded
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 from tests.unit.views.sights import (

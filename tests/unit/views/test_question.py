@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views.question import question_view
+from ralph_ls.core.views.panel.question import question_view
 from ralph_ls.protocol.lsp.panel import QuestionView
 from ralph_ls.protocol.run.events import QuestionAnswered
 from tests.unit.views.sights import CHOOSE, NOON, PLAN, READ, RUN, event, seen, started, task

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.lines import header_lines, line_of
-from ralph_ls.core.views.status import answer_six
-from ralph_ls.core.views.summary import next_step, summary_lines
-from ralph_ls.core.views.words import request_words
+from ralph_ls.core.views.model.words import request_words
+from ralph_ls.core.views.text.event_lines import event_line, header_lines
+from ralph_ls.core.views.text.status import status_answers
+from ralph_ls.core.views.text.summary import next_step, summary_lines
 from ralph_ls.protocol.plan import RequestKind, RequestView
 from ralph_ls.protocol.run.state import Blocker, End, RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase, PlanCountsView, TaskRef
@@ -29,7 +29,7 @@ def state(*events: Any, end: EndReason | None = None, **changes: Any) -> RunStat
 
 
 def told(run: RunState, phase: Phase = Phase.RUNNING) -> dict[str, str]:
-    return dict(answer_six(run, phase, pid=1))
+    return dict(status_answers(run, phase, pid=1))
 
 
 def test_a_request_is_its_title_and_its_source_on_one_line() -> None:
@@ -45,7 +45,7 @@ def test_the_header_names_it() -> None:
 
 def test_an_iteration_works_on_it() -> None:
     started = iteration_started(task=None, counts=PlanCountsView())
-    line = line_of(started)
+    line = event_line(started)
     assert line is not None
     assert line.text.endswith(": work on the request")
     assert told(state(started))["Doing"] == WORDS
@@ -62,7 +62,7 @@ def test_an_iteration_works_on_it() -> None:
 )
 def test_no_other_iteration_is_told_so(changes: dict[str, Any]) -> None:
     fields = {"task": None, "counts": PlanCountsView(), **changes}
-    line = line_of(iteration_started(**fields))
+    line = event_line(iteration_started(**fields))
     assert line is not None
     assert "work on the request" not in line.text
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.views.diagnostic import Code, Severity
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.reverted import (
-    CODE,
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.document.quick_fixes import (
     REOPEN_CODE,
-    all_put_back,
-    keep_it,
+    REVERTED_CODE,
+    all_reverted_edits,
+    keep_reverted_edit,
     keep_title,
     removed_tasks,
-    reopen_it,
+    reopen_removed_task,
     reopen_title,
 )
-from ralph_ls.core.views.seen import Seen
+from ralph_ls.core.views.model.diagnostic import DiagnosticCode, Severity
+from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.protocol.run.events import GuardReverted, Warned
 from ralph_ls.protocol.run.values import RemovedTask, TaskRef
 from tests.unit.views.sights import (
@@ -46,45 +46,47 @@ def reverted(what: str, *lines: int, path: str = "@fix_plan.md") -> GuardReverte
 
 def test_each_task_has_its_place_and_its_action() -> None:
     look = seen(*WORKS, reverted("dropped", LETTER, ROUND), reverted("skipped", CHOOSE))
-    found = all_put_back(look)
+    found = all_reverted_edits(look)
     assert [one.span.line for one in found] == [LETTER, ROUND, CHOOSE]
     assert [keep_title(one) for one in found] == [
         "Keep it dropped: Write the letter",
         "Keep it dropped: Round half a cent up",
         "Keep it marked as skipped: Choose the storage engine",
     ]
-    assert CODE == Code.GUARD_REVERTED
+    assert REVERTED_CODE == DiagnosticCode.GUARD_REVERTED
 
 
 def test_a_task_that_is_not_in_the_plan_any_more_has_no_place() -> None:
     gone = task(ROUND).model_copy(update={"id": "gone"})
     told = reverted("dropped", LETTER, ROUND)
     look = seen(*WORKS, told.model_copy(update={"tasks": (told.tasks[0], gone)}))
-    assert [one.span.line for one in all_put_back(look)] == [LETTER]
+    assert [one.span.line for one in all_reverted_edits(look)] == [LETTER]
     look = seen(*WORKS, told.model_copy(update={"tasks": (gone,)}))
-    assert [one.task for one in all_put_back(look)] == [None]
+    assert [one.task for one in all_reverted_edits(look)] == [None]
 
 
 def test_what_was_put_back_in_an_earlier_iteration_is_over() -> None:
     look = seen(*WORKS, reverted("dropped", LETTER), ends(1), begins(2, ROUND), ends(2))
-    assert all_put_back(look) == ()
+    assert all_reverted_edits(look) == ()
 
 
 def test_without_a_run_there_is_nothing() -> None:
-    assert all_put_back(Seen(text=PLAN)) == ()
+    assert all_reverted_edits(DocumentContext(text=PLAN)) == ()
 
 
 def test_the_agents_version_is_kept() -> None:
-    letter, choose, cents = all_put_back(
+    letter, choose, cents = all_reverted_edits(
         seen(*WORKS, *(reverted(what, line) for what, line in (
             ("dropped", LETTER), ("skipped", CHOOSE), ("criteria", ROUND)
         )))
     )  # fmt: skip
-    assert keep_it(letter, PLAN, None).text == PLAN.replace("- [ ] Write the letter\n", "")
+    assert keep_reverted_edit(letter, PLAN, None).text == PLAN.replace(
+        "- [ ] Write the letter\n", ""
+    )
     skipped = PLAN.replace("[ ] Choose", "[-] Choose")
-    assert keep_it(choose, PLAN, skipped).text == skipped
+    assert keep_reverted_edit(choose, PLAN, skipped).text == skipped
     other = PLAN.replace("every total is right", "all is well")
-    assert keep_it(cents, PLAN, other).text == other
+    assert keep_reverted_edit(cents, PLAN, other).text == other
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_the_agents_version_is_kept() -> None:
 def test_what_cannot_be_kept_is_said(
     what: str, lines: tuple[int, ...], agents: str | None, refusal: str
 ) -> None:
-    (one,) = all_put_back(seen(*WORKS, reverted(what, *lines)))
-    assert refusal in keep_it(one, PLAN, agents).refusal
+    (one,) = all_reverted_edits(seen(*WORKS, reverted(what, *lines)))
+    assert refusal in keep_reverted_edit(one, PLAN, agents).refusal
     assert keep_title(one).startswith("Keep ")
 
 
@@ -111,11 +113,11 @@ def test_a_task_that_was_finished_under_other_words_can_be_reopened() -> None:
     look = seen(*WORKS, told, ends(1))
     assert removed_tasks(look) == (gone,)
     assert reopen_title(gone) == "Reopen Ship"
-    reopened = reopen_it(gone, PLAN).text
+    reopened = reopen_removed_task(gone, PLAN).text
     assert reopened.replace("\n\n- [ ] Z-1: Ship", "") == PLAN
     (shown,) = [one for one in diagnostics(look) if one.code == REOPEN_CODE]
     assert (shown.severity, shown.line) == (Severity.INFORMATION, CHOOSE)
     again = replace(look, text=reopened, parsed=parse_markdown(reopened))
     assert REOPEN_CODE not in [one.code for one in diagnostics(again)]
-    assert removed_tasks(Seen(text=PLAN)) == removed_tasks(seen(*WORKS)) == ()
-    assert REOPEN_CODE == Code.FINISHED_IN_OTHER_WORDS
+    assert removed_tasks(DocumentContext(text=PLAN)) == removed_tasks(seen(*WORKS)) == ()
+    assert REOPEN_CODE == DiagnosticCode.FINISHED_IN_OTHER_WORDS

@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views import controls
-from ralph_ls.core.views.card import card
-from ralph_ls.core.views.lenses import lenses
-from ralph_ls.core.views.lines import Line, Weight, header_lines, line_of
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.progress import progress_words
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.standing import standing
-from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.core.views.document.lenses import lenses
+from ralph_ls.core.views.model import actions
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.card import card
+from ralph_ls.core.views.panel.panel import panel, panel_answers
+from ralph_ls.core.views.panel.run_status import run_status
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line, header_lines
+from ralph_ls.core.views.text.status import needs_person, progress_words, status_answers
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.panel import PanelState
 from ralph_ls.protocol.run.events import BlockedRaised, RunEnded
@@ -28,13 +26,13 @@ DUE = (REVIEWS, *ITERATIONS, phase(Phase.PARKED, "review"))
 WHY = "3 iterations of this run are over"
 
 
-def titles(look: Seen) -> list[str]:
-    return [action.title for action in (*controls.settling(look), *controls.running(look))]
+def titles(look: DocumentContext) -> list[str]:
+    return [action.title for action in (*actions.user_actions(look), *actions.run_actions(look))]
 
 
 def test_it_stands_as_paused_and_asks_for_a_look() -> None:
     look = seen(*DUE)
-    stands = standing(look)
+    stands = run_status(look)
     assert (stands.state, stands.headline) == (PanelState.PAUSED, "Waits for your review")
     assert (stands.short, stands.tone) == ("review", "warning")
     shown = panel(look)
@@ -55,7 +53,9 @@ def test_settings_that_changed_leave_a_card_without_a_why() -> None:
     look = seen(*DUE)
     assert look.state is not None
     state = look.state.model_copy(update={"config": Config()})
-    made = card(Seen(text=look.text, state=state, phase=look.phase, pid=PID, parsed=look.parsed))
+    made = card(
+        DocumentContext(text=look.text, state=state, phase=look.phase, pid=PID, parsed=look.parsed)
+    )
     assert made is not None
     assert made.text == "Look at what was done; it goes on when you approve it."
 
@@ -67,32 +67,32 @@ def test_the_lens_approves() -> None:
 
 def test_without_an_engine_taking_up_the_run_approves() -> None:
     look = seen(*DUE, pid=None)
-    assert standing(look).headline == "Waits for your review"
+    assert run_status(look).headline == "Waits for your review"
     assert titles(look)[0] == "Resume run"
 
 
 def test_a_breaker_that_only_warns_does_not_hide_it() -> None:
     look = seen(REVIEWS, *ITERATIONS[:-1], ends(3, breaker=HALF_OPEN), DUE[-1])
-    assert standing(look).headline == "Waits for your review"
+    assert run_status(look).headline == "Waits for your review"
     assert titles(look)[0] == "Approve and go on"
 
 
 def test_a_blocker_comes_before_it() -> None:
     raised = event(BlockedRaised, iteration=3, reason="no key", path=".ralph/blocked.txt")
     look = seen(REVIEWS, *ITERATIONS[:-1], raised, ends(3), DUE[-1], halt=HaltFiles(blocked="x"))
-    assert standing(look).state is PanelState.BLOCKED
+    assert run_status(look).state is PanelState.BLOCKED
 
 
 def test_a_terminal_tells_what_to_look_at_and_what_to_type() -> None:
     look = seen(*DUE)
     assert look.state is not None
-    told = dict(answer_six(look.state, look.phase, pid=PID))
+    told = dict(status_answers(look.state, look.phase, pid=PID))
     assert told["Needs you"] == f"yes, it waits for your review: {WHY}"
     assert told["Next"] == "ralph resume, once you have looked; or ralph note, or ralph stop"
-    assert {one.heading: one.text for one in answers(look)}["Next"] == "approve and go on"
+    assert {one.heading: one.text for one in panel_answers(look)}["Next"] == "approve and go on"
     assert progress_words(look.state, look.phase).endswith(f"waits for your review: {WHY}")
     text = "Parked for your review: look at what was done, then: ralph resume"
-    assert line_of(DUE[-1]) == Line(text=text, weight=Weight.WARNING)
+    assert event_line(DUE[-1]) == EventLine(text=text, weight=Weight.WARNING)
 
 
 def test_a_run_that_ended_for_it_needs_a_person() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views.rows import Rows, iteration_rows, plan_rows
+from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows, plan_rows
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem, ShownPriority, TaskState
 from ralph_ls.protocol.run.events import EventBase, EvidenceGathered
@@ -212,4 +212,4 @@ class TestIterations:
         assert numbers == sorted(set(numbers), reverse=True)
 
     def test_nothing_is_a_beginning_too(self) -> None:
-        assert iteration_rows(()) == Rows()
+        assert iteration_rows(()) == IterationRows()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.status import answer_six
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.panel import panel_answers
+from ralph_ls.core.views.text.status import status_answers
 from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 from tests.unit.views.sights import CHOOSE, COMMIT, PID, begins, ends, phase, seen, shows, started
@@ -25,8 +25,8 @@ from tests.unit.views.situations import (
 HEADINGS = ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
 
 
-def told(look: Seen) -> dict[str, str]:
-    return {one.heading: one.text for one in answers(look)}
+def told(look: DocumentContext) -> dict[str, str]:
+    return {one.heading: one.text for one in panel_answers(look)}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,9 @@ def told(look: Seen) -> dict[str, str]:
         ),
     ],
 )
-def test_whether_it_runs_and_what_to_do_next(look: Seen, running: str, then: str) -> None:
+def test_whether_it_runs_and_what_to_do_next(
+    look: DocumentContext, running: str, then: str
+) -> None:
     known = told(look)
     assert list(known) == HEADINGS
     assert (known["Running"], known["Next"]) == (running, then)
@@ -111,7 +113,7 @@ def test_whether_it_runs_and_what_to_do_next(look: Seen, running: str, then: str
 def test_the_others_are_the_terminal_s_own(place: Phase) -> None:
     look = seen(*WORKS, phase=place)
     assert look.state is not None
-    own = dict(answer_six(look.state, look.phase, pid=PID))
+    own = dict(status_answers(look.state, look.phase, pid=PID))
     same = ["Doing", "Needs you", "Stopped"]
     assert {heading: told(look)[heading] for heading in same} == {
         heading: own[heading] for heading in same
@@ -158,5 +160,5 @@ def test_without_a_limit_none_is_told() -> None:
     assert look.state is not None
     config = look.state.config.model_copy(update={"max_iterations": None})
     state = look.state.model_copy(update={"config": config})
-    free = Seen(text=look.text, state=state, phase=look.phase, pid=look.pid)
+    free = DocumentContext(text=look.text, state=state, phase=look.phase, pid=look.pid)
     assert told(free)["Running"] == "yes, running, iteration 3"

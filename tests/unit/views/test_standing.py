@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.standing import Standing, standing
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.run_status import RunStatus, run_status
 from ralph_ls.protocol.lsp.panel import PanelState, Tone
 from ralph_ls.protocol.run.events import CommandAccepted
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Phase
@@ -27,11 +27,11 @@ ANSWERED = HaltFiles(question="a?", answer="b")
 WISH = event(CommandAccepted, command="command-1", command_kind="pause", by="Ada")
 
 
-def look(*events: Any, **fields: Any) -> Seen:
+def look(*events: Any, **fields: Any) -> DocumentContext:
     return seen(*events, **fields)
 
 
-def without_engine(*events: Any, **fields: Any) -> Seen:
+def without_engine(*events: Any, **fields: Any) -> DocumentContext:
     return seen(*events, pid=None, **fields)
 
 
@@ -288,9 +288,9 @@ CASES = [
 
 @pytest.mark.parametrize(("seen_now", "state", "headline", "short", "tone"), CASES)
 def test_a_glance_tells_how_it_stands(
-    seen_now: Seen, state: str, headline: str, short: str, tone: str
+    seen_now: DocumentContext, state: str, headline: str, short: str, tone: str
 ) -> None:
-    assert standing(seen_now) == Standing(
+    assert run_status(seen_now) == RunStatus(
         state=PanelState(state), headline=headline, short=short, tone=Tone(tone)
     )
 
@@ -298,8 +298,8 @@ def test_a_glance_tells_how_it_stands(
 def test_a_reset_breaker_leaves_nothing_to_wait_for() -> None:
     closed = Breaker(state=BreakerState.CLOSED, reason="reset by Ada")
     parked = seen(*WORKS, ends(3, breaker=closed), phase(Phase.PARKED, "stuck"))
-    assert standing(parked).state is PanelState.WAITING
-    assert standing(replace(parked, pid=None)).state is PanelState.PAUSED
+    assert run_status(parked).state is PanelState.WAITING
+    assert run_status(replace(parked, pid=None)).state is PanelState.PAUSED
 
 
 def test_every_state_is_met() -> None:

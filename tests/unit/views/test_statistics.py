@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.metrics_tables import (
+from ralph_ls.core.views.report.metrics import measure_run, total_of
+from ralph_ls.core.views.report.metrics_tables import (
     CSV_COLUMNS,
     ITERATION_HEADINGS,
     RUN_HEADINGS,
@@ -18,7 +19,6 @@ from ralph_ls.core.views.metrics_tables import (
     to_csv,
     total_lines,
 )
-from ralph_ls.core.views.statistics import measure_run, total_of
 from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.events import (
     AgentExited,

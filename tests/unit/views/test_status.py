@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.status import answer_six, needs_person
+from ralph_ls.core.views.text.status import needs_person, status_answers
 from ralph_ls.protocol.run.events import RunEnded
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Phase
@@ -28,7 +28,7 @@ PID = 4711
 def answers(
     state: RunState, shown: Phase | None = None, *, pid: int | None = PID
 ) -> dict[str, str]:
-    told = answer_six(state, shown or state.phase, pid=pid)
+    told = status_answers(state, shown or state.phase, pid=pid)
     assert [heading for heading, _ in told] == QUESTIONS
     assert all(answer and not answer.endswith(".") for _, answer in told)
     return dict(told)

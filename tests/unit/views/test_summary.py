@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.summary import (
+from ralph_ls.core.views.text.summary import (
     CSV_HEADER,
+    DISPUTE_STEP,
     NEXT_STEPS,
-    OF_A_DISPUTE,
     STEPS_WITH_BD,
     csv_row,
     format_duration,
@@ -162,9 +162,9 @@ class TestNextStep:
     def test_a_lost_iteration_with_disputed_changes_is_settled_by_the_user(self) -> None:
         current = CurrentIteration(started=iteration_started(1))
         disputed = ended(EndReason.BLOCKED, 2).model_copy(update={"current": current})
-        assert next_step(disputed) == OF_A_DISPUTE
+        assert next_step(disputed) == DISPUTE_STEP
         known = disputed.model_copy(update={"blocked": Blocker(reason="no key")})
-        assert next_step(known) != OF_A_DISPUTE
+        assert next_step(known) != DISPUTE_STEP
 
     @pytest.mark.parametrize(
         "reason", [EndReason.LIMIT, EndReason.BLOCKED, EndReason.STUCK, EndReason.STOPPED]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from ralph_ls.core.views.folds import folds
-from ralph_ls.core.views.pages import Page, PageKind, page_kind
-from ralph_ls.core.views.symbols import DEEPEST, Symbol, symbols
+from ralph_ls.core.views.document.page import Page, PageKind, page_kind
+from ralph_ls.core.views.document.structure import MAX_DEPTH, Symbol, folds, symbols
 from tests.unit.views.pages import page_of, pages
 
 PLAN = """\
@@ -71,9 +70,9 @@ def test_each_has_its_lines_and_its_words() -> None:
 
 def test_without_headings_tasks_stand_alone_and_a_deep_one_is_no_ladder() -> None:
     assert tree(symbols(page_of("- [ ] a\n- [x] b"))) == [("a", "open"), ("b", "done")]
-    deep = "".join(f"{'  ' * depth}- [ ] t{depth}\n" for depth in range(DEEPEST + 3))
+    deep = "".join(f"{'  ' * depth}- [ ] t{depth}\n" for depth in range(MAX_DEPTH + 3))
     found = symbols(page_of(deep))
-    for _ in range(DEEPEST - 1):
+    for _ in range(MAX_DEPTH - 1):
         [one] = found
         found = one.children
     assert [inner.name for inner in found[0].children] == ["t32", "t33", "t34"]

@@ -7,9 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.parse.titles import title_id
-from ralph_ls.core.views.links import MOST, FileLink, TaskLink, file_links, task_links
-from ralph_ls.core.views.pages import Page, PageKind
-from ralph_ls.core.views.task_ids import known_ids, refuse_rename, use_at, uses
+from ralph_ls.core.views.document.page import Page, PageKind
+from ralph_ls.core.views.document.structure import (
+    MAX_LINKS,
+    FileLink,
+    TaskLink,
+    file_links,
+    task_links,
+)
+from ralph_ls.core.views.document.task_ids import (
+    known_task_ids,
+    rename_refusal,
+    task_id_at,
+    task_id_uses,
+)
 from tests.unit.views.pages import page_of, page_texts, pages
 
 PAY = title_id("Pay by card (after: US-002)")
@@ -31,11 +42,11 @@ US-001
 
 def found_in(page: Page, *others: Page) -> list[tuple[int, str, str, bool]]:
     """Line, text, meant id and whether it is the task's own, of each place."""
-    known = known_ids(page.plan, *(other.plan for other in others))
+    known = known_task_ids(page.plan, *(other.plan for other in others))
     lines = page.outline.lines
     return [
         (use.line, lines[use.line][use.start : use.end], use.id, use.is_own)
-        for use in uses(page, known)
+        for use in task_id_uses(page, known)
     ]
 
 
@@ -69,8 +80,8 @@ def test_a_second_task_with_an_id_is_one_of_its_own() -> None:
 def test_what_was_done_may_be_told_twice() -> None:
     done = page_of("- [x] US-001: a\n- [x] US-001: again\n- [x] A-9: b", PageKind.PROGRESS)
     plan = page_of("- [ ] US-001: a")
-    known = known_ids(plan.plan, done.plan)
-    assert [(use.line, use.id, use.is_own) for use in uses(done, known)] == [
+    known = known_task_ids(plan.plan, done.plan)
+    assert [(use.line, use.id, use.is_own) for use in task_id_uses(done, known)] == [
         (0, "US-001", True),
         (1, "US-001", False),
         (2, "A-9", True),
@@ -79,10 +90,10 @@ def test_what_was_done_may_be_told_twice() -> None:
 
 def test_of_a_specification_only_the_front_matter_counts() -> None:
     text = "---\ntags: [US-001, us-001]\n---\nUS-001\n"
-    known = known_ids(page_of("- [ ] US-001: a").plan)
-    assert [use.start for use in uses(page_of(text, PageKind.SPEC), known)] == [7]
-    assert uses(page_of("US-001", PageKind.SPEC), known) == ()
-    assert uses(page_of("US-001", PageKind.INDEX), known) == ()
+    known = known_task_ids(page_of("- [ ] US-001: a").plan)
+    assert [use.start for use in task_id_uses(page_of(text, PageKind.SPEC), known)] == [7]
+    assert task_id_uses(page_of("US-001", PageKind.SPEC), known) == ()
+    assert task_id_uses(page_of("US-001", PageKind.INDEX), known) == ()
 
 
 @pytest.mark.parametrize(
@@ -99,22 +110,22 @@ def test_of_a_specification_only_the_front_matter_counts() -> None:
 )
 def test_the_id_at_a_cursor(line: int, column: int, meant: str | None) -> None:
     page = page_of(PLAN)
-    use = use_at(page, known_ids(page.plan), line, column)
+    use = task_id_at(page, known_task_ids(page.plan), line, column)
     assert (use and use.id) == meant
 
 
 def test_an_id_becomes_another_that_is_one_and_is_free() -> None:
-    known = known_ids(page_of(PLAN).plan)
-    assert refuse_rename("US-001", "PAY-7", known) is None
-    assert refuse_rename("US-001", "US-001", known) is None
-    assert refuse_rename("US-001", "US-003", known) == (
+    known = known_task_ids(page_of(PLAN).plan)
+    assert rename_refusal("US-001", "PAY-7", known) is None
+    assert rename_refusal("US-001", "US-001", known) is None
+    assert rename_refusal("US-001", "US-003", known) == (
         "US-003 is the id of another task already (US-003); choose another one"
     )
     for bad in ("us-9", "US9", "", "US-1 x", "UTF-8", "US-1:", "US-1-2", "A\n-1"):
-        refusal = refuse_rename("US-001", bad, known)
+        refusal = rename_refusal("US-001", bad, known)
         assert refusal is not None
         assert "cannot be a task's id; use capital letters, a hyphen and a number" in refusal
-    assert (refuse_rename(PAY, "US-9", known) or "").startswith("this id is made from the task's")
+    assert (rename_refusal(PAY, "US-9", known) or "").startswith("this id is made from the task's")
 
 
 def test_tasks_that_are_named_are_linked_by_id_and_by_title() -> None:
@@ -122,7 +133,7 @@ def test_tasks_that_are_named_are_linked_by_id_and_by_title() -> None:
     lines = page.outline.lines
     found = [
         (link.line, lines[link.line][link.start : link.end], link.task_line)
-        for link in task_links(page, known_ids(page.plan))
+        for link in task_links(page, known_task_ids(page.plan))
     ]
     assert found == [
         (0, "US-001", 1),
@@ -139,10 +150,10 @@ def test_tasks_that_are_named_are_linked_by_id_and_by_title() -> None:
 
 def test_a_title_that_no_task_has_leads_nowhere() -> None:
     page = page_of("- [ ] a\n  - After: US-009\n  - After: c\n```\n- After: a\n```\n- [ ] b")
-    assert task_links(page, known_ids(page.plan)) == ()
-    assert task_links(page_of("- [ ] x\n- [ ] b\n  - After: x"), known_ids()) == ()
+    assert task_links(page, known_task_ids(page.plan)) == ()
+    assert task_links(page_of("- [ ] x\n- [ ] b\n  - After: x"), known_task_ids()) == ()
     spec = page_of("- [ ] x\n- [ ] b\n  - After: x", PageKind.SPEC)
-    assert task_links(spec, known_ids(spec.plan)) == ()
+    assert task_links(spec, known_task_ids(spec.plan)) == ()
 
 
 @pytest.mark.parametrize(
@@ -178,20 +189,20 @@ def test_a_name_is_looked_for_beside_the_page_below_the_root_and_among_specifica
 
 
 def test_there_is_an_end_to_links() -> None:
-    assert len(file_links(page_of("a.md b.md\n" * MOST))) == MOST
+    assert len(file_links(page_of("a.md b.md\n" * MAX_LINKS))) == MAX_LINKS
 
 
 @given(pages, page_texts)
 def test_any_page_has_uses_and_links_in_their_places(page: Page, other: str) -> None:
     plan = page_of(other).plan
-    known = known_ids(page.plan, plan)
+    known = known_task_ids(page.plan, plan)
     lines = page.outline.lines
-    found = uses(page, known)
+    found = task_id_uses(page, known)
     assert list(found) == sorted(found, key=lambda use: (use.line, use.start))
     for use in found:
         written = lines[use.line][use.start : use.end]
         assert use.id.casefold().startswith(written.casefold())
-        assert use_at(page, known, use.line, use.end) == use
+        assert task_id_at(page, known, use.line, use.end) == use
     led: list[TaskLink | FileLink] = [*task_links(page, known), *file_links(page)]
     for place in led:
         assert 0 <= place.start < place.end <= len(lines[place.line])
@@ -202,13 +213,13 @@ def test_any_page_has_uses_and_links_in_their_places(page: Page, other: str) -> 
 @given(page_texts, st.sampled_from(["US-001", "US-002"]))
 def test_a_renamed_task_keeps_all_that_names_it(text: str, old: str) -> None:
     page = page_of(text)
-    known = known_ids(page.plan)
-    places = [use for use in uses(page, known) if use.id == old]
+    known = known_task_ids(page.plan)
+    places = [use for use in task_id_uses(page, known) if use.id == old]
     lines = list(page.outline.lines)
     for use in reversed(places):
         lines[use.line] = f"{lines[use.line][: use.start]}NEW-77{lines[use.line][use.end :]}"
     after = page_of("\n".join(lines))
-    renamed = [use for use in uses(after, known_ids(after.plan)) if use.id == "NEW-77"]
+    renamed = [use for use in task_id_uses(after, known_task_ids(after.plan)) if use.id == "NEW-77"]
     is_there = old in known.tasks and any(use.is_own for use in places)
     assert not is_there or len(renamed) == len(places)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.hover import hover
-from ralph_ls.core.views.lenses import lenses
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.rows import iteration_rows, plan_rows, with_roll_back
+from ralph_ls.core.views.document.hover import hover
+from ralph_ls.core.views.document.lenses import lenses
+from ralph_ls.core.views.model.history import history
+from ralph_ls.core.views.panel.panel import panel
+from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows, with_roll_back
 from ralph_ls.protocol.lsp.panel import IterationRow
 from ralph_ls.protocol.run.events import CommandAccepted, RunEnded
 from ralph_ls.protocol.run.values import EndReason, Outcome

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.views.diagnostic import Diagnostic, Severity
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.facts import facts
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.hover import hover
-from ralph_ls.core.views.lenses import lenses
-from ralph_ls.core.views.progress import progress_words
-from ralph_ls.core.views.rows import plan_rows
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.status import doing
-from ralph_ls.core.views.tasks import aside_words, attempt_words, set_aside
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.document.hover import hover
+from ralph_ls.core.views.document.lenses import lenses
+from ralph_ls.core.views.model.diagnostic import Diagnostic, Severity
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.history import history
+from ralph_ls.core.views.model.tasks import aside_words, attempt_words, set_aside
+from ralph_ls.core.views.panel.facts import facts
+from ralph_ls.core.views.panel.rows import plan_rows
+from ralph_ls.core.views.text.status import activity_words, progress_words
 from ralph_ls.protocol.lsp.panel import Tone
 from ralph_ls.protocol.run.events import AttemptCounted, EventBase, TaskSetAside
 from ralph_ls.protocol.run.values import Outcome, Phase
@@ -69,18 +68,18 @@ def aside_run(*, marked: bool = True, attempts: int = 3) -> tuple[EventBase, ...
     return (*SECOND, ends(2), begins(3, CHOOSE), told, ends(3, attempts=failed))
 
 
-def words(look: Seen) -> str:
+def words(look: DocumentContext) -> str:
     (row,) = [
         row for row in plan_rows(look, uri="file:///p", path="p").tasks if row.line == CHOOSE + 1
     ]
     return row.words
 
 
-def lens_titles(look: Seen) -> list[str]:
+def lens_titles(look: DocumentContext) -> list[str]:
     return [lens.title for lens in lenses(look) if lens.line == CHOOSE]
 
 
-def on_task(look: Seen) -> list[Diagnostic]:
+def on_task(look: DocumentContext) -> list[Diagnostic]:
     return [one for one in diagnostics(look) if one.line == CHOOSE]
 
 
@@ -92,7 +91,9 @@ class TestAttempts:
         assert words(look) == "attempt 2 of 3"
         assert lens_titles(look) == ["Run only this", "attempt 2 of 3"]
         assert "in work in iteration 2, attempt 2 of 3" in (hover(look, CHOOSE) or "")
-        assert doing(look.state, look.phase) == "Choose the storage engine (attempt 2 of 3)"
+        assert (
+            activity_words(look.state, look.phase) == "Choose the storage engine (attempt 2 of 3)"
+        )
         assert progress_words(look.state, look.phase).endswith(
             " · Choose the storage engine · attempt 2 of 3"
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.views.diagnostic import Severity
-from ralph_ls.core.views.diagnostics import diagnostics
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.model.diagnostic import Severity
 from ralph_ls.protocol.run.events import EventBase, RunEnded, Warned
 from tests.unit.views.sights import CHOOSE, ROUND, begins, ends, event, seen
 from tests.unit.views.situations import WORKS

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.diagnostic import Severity
-from ralph_ls.core.views.diagnostics import diagnostics
-from ralph_ls.core.views.facts import facts
-from ralph_ls.core.views.history import history
-from ralph_ls.core.views.lines import Weight, line_of
+from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.model.diagnostic import Severity
+from ralph_ls.core.views.model.history import history
+from ralph_ls.core.views.panel.facts import facts
+from ralph_ls.core.views.text.event_lines import Weight, event_line
 from ralph_ls.protocol.lsp.panel import Tone
 from ralph_ls.protocol.run.events import CommandAccepted, CriteriaVerified
 from tests.unit.views.sights import CHOOSE, READ, begins, ends, event, seen, task
@@ -59,7 +59,7 @@ def verified(line: int, *checks: dict[str, Any], iteration: int = 3) -> Criteria
 def test_a_line_says_what_came_of_it(
     checks: list[dict[str, Any]], text: str, weight: Weight
 ) -> None:
-    line = line_of(verified(CHOOSE, *checks))
+    line = event_line(verified(CHOOSE, *checks))
     assert line is not None
     assert (line.text, line.weight) == (text, weight)
 

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.visible import escape_json, tame, tame_output, uncover
+from ralph_ls.core.views.model.control_chars import (
+    escape_control_chars,
+    escape_json,
+    escape_nonprintable,
+    escape_program_output,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +28,7 @@ from ralph_ls.core.views.visible import escape_json, tame, tame_output, uncover
     ids=["harmless", "escapes", "controls", "c1", "direction", "half"],
 )
 def test_what_steers_a_terminal_is_named_and_all_else_is_kept(text: str, tamed: str) -> None:
-    assert tame(text) == tamed
+    assert escape_control_chars(text) == tamed
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,7 @@ def test_what_steers_a_terminal_is_named_and_all_else_is_kept(text: str, tamed: 
     ids=["harmless", "spaces-that-are-none", "tags"],
 )
 def test_what_has_no_shape_is_named_for_who_decides_by_it(text: str, uncovered: str) -> None:
-    assert uncover(text) == uncovered
+    assert escape_nonprintable(text) == uncovered
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_what_has_no_shape_is_named_for_who_decides_by_it(text: str, uncovered: 
     ids=["colours", "escapes", "controls"],
 )
 def test_colours_of_a_program_stay_and_nothing_else(text: str, shown: str) -> None:
-    assert tame_output(text) == shown
+    assert escape_program_output(text) == shown
 
 
 @given(
@@ -70,8 +75,10 @@ def test_what_json_escapes_reads_as_before() -> None:
 
 @given(st.text(st.characters()))
 def test_nothing_gets_through_that_steers(text: str) -> None:
-    for shown in (tame(text), uncover(text)):
+    for shown in (escape_control_chars(text), escape_nonprintable(text)):
         kept = {character for character in shown if character not in "\n\t"}
         assert not any(unicodedata.category(character) in {"Cc", "Cs"} for character in kept)
-    assert tame(tame(text)) == tame(text)
-    assert all(character.isprintable() or character in "\n\t" for character in uncover(text))
+    assert escape_control_chars(escape_control_chars(text)) == escape_control_chars(text)
+    assert all(
+        character.isprintable() or character in "\n\t" for character in escape_nonprintable(text)
+    )

@@ -6,15 +6,19 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from ralph_ls.core.views.card import card
-from ralph_ls.core.views.lenses import lenses
-from ralph_ls.core.views.lines import Line, Weight, line_of
-from ralph_ls.core.views.panel import panel
-from ralph_ls.core.views.progress import progress_words
-from ralph_ls.core.views.seen import Seen
-from ralph_ls.core.views.six import answers
-from ralph_ls.core.views.status import answer_six, countdown
-from ralph_ls.core.views.waits import clock_words, deadline, wait_words
+from ralph_ls.core.views.document.lenses import lenses
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.panel.card import card
+from ralph_ls.core.views.panel.panel import panel, panel_answers
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.status import (
+    clock_words,
+    countdown,
+    deadline,
+    progress_words,
+    status_answers,
+    wait_words,
+)
 from ralph_ls.protocol.lsp.panel import PanelState
 from ralph_ls.protocol.run.events import AgentExited, AgentStarted, EventBase, PhaseChanged
 from ralph_ls.protocol.run.values import Outcome, Phase
@@ -30,7 +34,7 @@ def waits(until: datetime | None = UNTIL) -> PhaseChanged:
     return event(PhaseChanged, phase=Phase.WAITING, reason="limit", until=until)
 
 
-def look(*more: EventBase) -> Seen:
+def look(*more: EventBase) -> DocumentContext:
     return seen(*WORKS, ends(3, outcome=Outcome.LIMITED), *(more or (waits(),)))
 
 
@@ -81,7 +85,7 @@ def test_an_editor_tells_it_in_its_panel_its_lens_and_its_progress() -> None:
     assert progress_words(sight.state, sight.phase) == (
         "iteration 3 of 20 · waits for the usage limit until 14:05 UTC"
     )
-    assert answers(sight)[0].text == (
+    assert panel_answers(sight)[0].text == (
         "yes, waiting for the usage limit until 14:05 UTC, iteration 3 of 20"
     )
 
@@ -89,16 +93,16 @@ def test_an_editor_tells_it_in_its_panel_its_lens_and_its_progress() -> None:
 def test_a_terminal_tells_it_by_its_own_clock() -> None:
     sight = look()
     assert sight.state is not None
-    (_, running), *_ = answer_six(sight.state, sight.phase, pid=PID, zone=EAST)
+    (_, running), *_ = status_answers(sight.state, sight.phase, pid=PID, zone=EAST)
     assert running.startswith("yes, waiting for the usage limit until 17:05, iteration 3 of 20, ")
     text = "Waiting for the usage limit until 17:05"
-    assert line_of(waits(), zone=EAST) == Line(text=text, weight=Weight.WARNING)
+    assert event_line(waits(), zone=EAST) == EventLine(text=text, weight=Weight.WARNING)
 
 
 def test_any_other_wait_keeps_its_plain_words() -> None:
     sight = look(event(PhaseChanged, phase=Phase.WAITING, reason="cooldown", until=UNTIL))
     assert panel(sight).headline == "Waiting"
-    assert answers(sight)[0].text == "yes, waiting, iteration 3 of 20"
+    assert panel_answers(sight)[0].text == "yes, waiting, iteration 3 of 20"
 
 
 def test_a_wait_that_is_over_is_told_no_more() -> None:
@@ -118,11 +122,11 @@ def test_a_wait_for_the_calls_of_a_minute_has_its_own_words() -> None:
     made = card(sight)
     assert made is not None
     assert made.title == "Waits for the limit of calls a minute"
-    assert answers(sight)[0].text == (
+    assert panel_answers(sight)[0].text == (
         "yes, waiting for the limit of calls a minute, iteration 3 of 20"
     )
     words = "Waiting for the limit of calls a minute"
-    assert line_of(CALLS) == Line(text=words, weight=Weight.WARNING)
+    assert event_line(CALLS) == EventLine(text=words, weight=Weight.WARNING)
 
 
 AGENT = event(
@@ -184,10 +188,10 @@ def test_the_time_that_an_agent_has_left_is_told_where_a_clock_is_at_hand() -> N
     sight = seen(*AT_WORK)
     assert sight.state is not None
     now = began() + timedelta(minutes=25, seconds=50)
-    (_, running), *_ = answer_six(sight.state, sight.phase, pid=PID, now=now)
+    (_, running), *_ = status_answers(sight.state, sight.phase, pid=PID, now=now)
     assert running.startswith("yes, running · the agent ends in 4m 10s at the latest, iteration 3")
     late = countdown(sight.state, sight.phase, now + timedelta(hours=1))
     assert late == "the agent ends in 0s at the latest"
     until = clock_words(began() + timedelta(minutes=30), since=NOON)
     text = f"yes, running, iteration 3 of 20, until {until} at the latest"
-    assert answers(sight)[0].text == text
+    assert panel_answers(sight)[0].text == text

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plurals import count_of, some_of
-from ralph_ls.core.views.words import (
+from ralph_ls.core.views.model.words import (
     OUTCOME_WORDS,
-    claims_of,
-    cut,
-    facts_of,
-    minutes,
+    claim_words,
+    evidence_words,
+    minutes_words,
     one_line,
     recent_words,
     some_lines,
+    split_text,
 )
 from ralph_ls.protocol.run.report import Report, ReportKind
 from ralph_ls.protocol.run.state import IterationFacts
@@ -52,7 +52,7 @@ def test_of_many_names_the_first_are_told(names: tuple[str, ...], expected: str)
     ],
 )
 def test_times_change_once_a_minute(seconds: float, expected: str) -> None:
-    assert minutes(seconds) == expected
+    assert minutes_words(seconds) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,17 @@ def test_a_stranger_s_text_fits_on_a_line(text: str, expected: str) -> None:
 
 def test_a_claim_names_only_what_the_block_has() -> None:
     clarity = Report(kind=ReportKind.CLARITY_STATUS, fields={"STATUS": "complete"})
-    assert claims_of(clarity) == "COMPLETE"
-    assert claims_of(Report(kind=ReportKind.RALPH_STATUS)) == "IN_PROGRESS"
+    assert claim_words(clarity) == "COMPLETE"
+    assert claim_words(Report(kind=ReportKind.RALPH_STATUS)) == "IN_PROGRESS"
 
 
 def test_no_progress_says_why() -> None:
     nothing = Evidence(why="nothing changed")
-    assert facts_of(nothing) == "0 commits, 0 files, 0 tasks, no progress: nothing changed"
-    assert facts_of(Evidence(files=1, progress=True, why="1 file")) == "0 commits, 1 file, 0 tasks"
+    assert evidence_words(nothing) == "0 commits, 0 files, 0 tasks, no progress: nothing changed"
+    assert (
+        evidence_words(Evidence(files=1, progress=True, why="1 file"))
+        == "0 commits, 1 file, 0 tasks"
+    )
 
 
 def test_a_person_s_commits_are_told_apart() -> None:
@@ -86,11 +89,11 @@ def test_a_person_s_commits_are_told_apart() -> None:
         CommitSeen(hash=str(number) * 40, subject="work", files=1, by_person=number > 1)
         for number in (1, 2, 3)
     )
-    assert facts_of(Evidence(commits=commits, files=1, progress=True)) == (
+    assert evidence_words(Evidence(commits=commits, files=1, progress=True)) == (
         "1 commit, 1 file, 0 tasks, 2 commits of a person"
     )
     theirs = Evidence(commits=commits[1:2], why="nothing changed")
-    assert facts_of(theirs) == (
+    assert evidence_words(theirs) == (
         "0 commits, 0 files, 0 tasks, 1 commit of a person, no progress: nothing changed"
     )
 
@@ -135,7 +138,7 @@ def test_lines_stay_and_what_steers_is_named() -> None:
 def test_a_text_is_parted_where_a_person_would(
     text: str, limit: int, expected: tuple[str, str]
 ) -> None:
-    assert cut(text, limit) == expected
+    assert split_text(text, limit) == expected
 
 
 def test_a_cut_line_keeps_its_last_character_whole() -> None:
@@ -144,6 +147,6 @@ def test_a_cut_line_keeps_its_last_character_whole() -> None:
 
 @given(st.text(), st.integers(1, 20))
 def test_nothing_is_lost_by_a_cut(text: str, limit: int) -> None:
-    shown, rest = cut(text, limit)
+    shown, rest = split_text(text, limit)
     assert len(shown) <= limit
     assert "".join((shown + rest).split()) == "".join(text.split())

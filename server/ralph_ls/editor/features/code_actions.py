@@ -63,7 +63,7 @@ def register(
     async def code_actions(
         params: types.CodeActionParams,
     ) -> list[types.CodeAction | types.Command] | None:
-        from ralph_ls.core.views.seen import FileKind
+        from ralph_ls.core.views.model.document_context import FileKind
 
         uri = params.text_document.uri
         await workspaces.ready()
@@ -116,7 +116,7 @@ def _fixes(
     sight: Sight, remarks: Sequence[types.Diagnostic], prefix: str
 ) -> Iterator[types.CodeAction]:
     """The remedy of each remark, once for all remarks that it settles."""
-    from ralph_ls.core.views.controls import running, settling
+    from ralph_ls.core.views.model.actions import run_actions, user_actions
 
     remedies = REMEDIES if sight.seen.live else REMEDIES | WITHOUT_ENGINE
     settled: dict[str, list[types.Diagnostic]] = {}
@@ -125,7 +125,7 @@ def _fixes(
         if verb is not None:
             settled.setdefault(verb, []).append(remark)
     offered: dict[str, Action] = {}
-    for action in (*settling(sight.seen), *running(sight.seen)):
+    for action in (*user_actions(sight.seen), *run_actions(sight.seen)):
         offered.setdefault(action.verb.value, action)
     for verb, fixed in settled.items():
         if verb in offered:
@@ -145,14 +145,14 @@ def _repairs(
     """The edit that settles a remark on the plan, where it still stands where it was told."""
     from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
     from ralph_ls.core.plan.lint.remarks import CheckCode
-    from ralph_ls.core.views.checks import remarks_on
+    from ralph_ls.core.views.document.quick_fixes import check_remarks
 
     codes = {code.value for code in CheckCode}
     told = [one for one in remarks if one.source == SOURCE and str(one.code) in codes]
     if not told:
         return
     columns = sight.columns()
-    for remark in remarks_on(sight.seen):
+    for remark in check_remarks(sight.seen):
         place = remark.place
         where = columns.range(place.line, place.start, place.end)
         settled = [one for one in told if one.code == remark.code.value and one.range == where]
@@ -173,10 +173,10 @@ def _merges(
     sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
 ) -> Iterator[types.CodeAction]:
     """The document with what was changed on the disk, as the least edits."""
-    from ralph_ls.core.views.two_writers import CODE, MERGE
+    from ralph_ls.core.views.document.quick_fixes import MERGE_TITLE
     from ralph_ls.editor.text_edits import edits_between
 
-    settled = [one for one in remarks if one.source == SOURCE and one.code == CODE]
+    settled = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
     if not settled or sight.unseen is None or sight.common is None:
         return
     text = sight.seen.text
@@ -184,7 +184,7 @@ def _merges(
     n_conflicts = len(merged.conflicts)
     shown = f" ({count_of(n_conflicts, 'conflict')}, shown with both sides)" if n_conflicts else ""
     yield types.CodeAction(
-        title=f"{MERGE}{shown}",
+        title=f"{MERGE_TITLE}{shown}",
         kind=types.CodeActionKind.QuickFix,
         diagnostics=settled,
         is_preferred=True,
@@ -196,14 +196,19 @@ def _keeps(
     sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
 ) -> Iterator[types.CodeAction]:
     """What the guard put back made undone; where that cannot be, the reason."""
-    from ralph_ls.core.views.reverted import CODE, all_put_back, keep_it, keep_title
+    from ralph_ls.core.views.document.quick_fixes import (
+        REVERTED_CODE,
+        all_reverted_edits,
+        keep_reverted_edit,
+        keep_title,
+    )
     from ralph_ls.editor.sights import text_of
 
-    told = [one for one in remarks if one.source == SOURCE and one.code == CODE]
+    told = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
     if not told:
         return
     columns, text = sight.columns(), sight.seen.text
-    for one in all_put_back(sight.seen):
+    for one in all_reverted_edits(sight.seen):
         where = columns.range(one.span.line, one.span.start, one.span.end)
         settled = [remark for remark in told if remark.range == where]
         if not settled:
@@ -211,7 +216,7 @@ def _keeps(
         agents = None
         if sight.run_files is not None and one.told.kept is not None:
             agents = text_of(sight.run_files.folder / one.told.kept)
-        kept = keep_it(one, text, agents)
+        kept = keep_reverted_edit(one, text, agents)
         if kept.refusal and not abilities.disabled:
             continue
         yield _kept(sight, keep_title(one), settled, kept, abilities=abilities)
@@ -221,13 +226,18 @@ def _reopens(
     sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
 ) -> Iterator[types.CodeAction]:
     """A task that was taken as finished under other words, written into the plan again."""
-    from ralph_ls.core.views.reverted import REOPEN_CODE, removed_tasks, reopen_it, reopen_title
+    from ralph_ls.core.views.document.quick_fixes import (
+        REOPEN_CODE,
+        removed_tasks,
+        reopen_removed_task,
+        reopen_title,
+    )
 
     settled = [one for one in remarks if one.source == SOURCE and one.code == REOPEN_CODE]
     if not settled:
         return
     for removed in removed_tasks(sight.seen):
-        kept = reopen_it(removed, sight.seen.text)
+        kept = reopen_removed_task(removed, sight.seen.text)
         if not kept.refusal or abilities.disabled:
             yield _kept(sight, reopen_title(removed), settled, kept, abilities=abilities)
 
@@ -274,7 +284,7 @@ def _log_of(view: WorkspaceView, documents: Documents, now: datetime) -> Log:
 def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.CodeAction]:
     """Running one task, where the selection lies in just that one."""
     from ralph_ls.core.plan.model import ParsedPlan, Plan
-    from ralph_ls.core.views.lenses import lenses
+    from ralph_ls.core.views.document.lenses import lenses
     from ralph_ls.protocol.lsp.options import TaskLenses
     from ralph_ls.protocol.lsp.panel import Verb
 

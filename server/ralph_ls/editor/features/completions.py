@@ -16,7 +16,7 @@ from ralph_ls.editor.pages import Around, Pages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.core.views.completions import Completion
+    from ralph_ls.core.views.document.completions import Completion
     from ralph_ls.editor.convert import Columns
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
@@ -72,10 +72,10 @@ def show(
 ) -> types.CompletionList:
     """What is offered at a place, in our order."""
     from ralph_ls.core.plan.model import Plan
-    from ralph_ls.core.views.completions import complete
+    from ralph_ls.core.views.document.completions import completions_at
 
     here, plan = around.here, around.plan
-    found = complete(
+    found = completions_at(
         here.page,
         position.line,
         here.column(position),

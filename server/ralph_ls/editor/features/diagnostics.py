@@ -25,8 +25,8 @@ from ralph_ls.editor.sights import NotShown, Sight, real_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ralph_ls.core.views.diagnostic import Diagnostic
-    from ralph_ls.core.views.seen import FileKind
+    from ralph_ls.core.views.model.diagnostic import Diagnostic
+    from ralph_ls.core.views.model.document_context import FileKind
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
@@ -147,31 +147,30 @@ class _Publisher:
 
 def say_not_shown(found: NotShown) -> types.Diagnostic:
     """All that is told of a file that is not read."""
-    from ralph_ls.core.views.diagnostic import Code
+    from ralph_ls.core.views.model.diagnostic import DiagnosticCode
 
     beginning = types.Position(line=0, character=0)
     return types.Diagnostic(
         range=types.Range(start=beginning, end=beginning),
         message=found.why,
         severity=types.DiagnosticSeverity.Error,
-        code=Code.FILE_NOT_READ,
+        code=DiagnosticCode.FILE_NOT_READ,
         source=SOURCE,
     )
 
 
 def show(sight: Sight, abilities: Abilities) -> list[types.Diagnostic]:
     """All remarks on one file, with links to their causes; from any thread."""
-    from ralph_ls.core.views.answers import answer_diagnostics
-    from ralph_ls.core.views.checks import check_diagnostics
-    from ralph_ls.core.views.diagnostic import the_worst
-    from ralph_ls.core.views.diagnostics import diagnostics
-    from ralph_ls.core.views.two_writers import changed_on_disk
+    from ralph_ls.core.views.document.answers import answer_diagnostics
+    from ralph_ls.core.views.document.diagnostics import diagnostics
+    from ralph_ls.core.views.document.quick_fixes import check_diagnostics, edit_conflict
+    from ralph_ls.core.views.model.diagnostic import most_severe
 
     seen = sight.seen
     remarks = [*diagnostics(seen), *answer_diagnostics(seen), *check_diagnostics(seen)]
     if sight.unseen is not None:
-        remarks.append(changed_on_disk(seen))
-    remarks = the_worst(remarks, MOST_SHOWN)
+        remarks.append(edit_conflict(seen))
+    remarks = most_severe(remarks, MOST_SHOWN)
     links = {remark.link for remark in remarks}
     targets = {link: find_target(link, sight.root, sight.run_files) for link in links}
     columns, state = sight.columns(), seen.state

@@ -49,7 +49,7 @@ def register(
 
 def show(shown: Shown, limit: int | None) -> list[types.FoldingRange]:
     """The folds of a page; where a client takes only so many, it gets the longest."""
-    from ralph_ls.core.views.folds import folds
+    from ralph_ls.core.views.document.structure import folds
 
     found = folds(shown.page)
     if limit is not None and len(found) > limit:

@@ -18,7 +18,7 @@ from ralph_ls.editor.sights import Sight
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.core.views.hints import Hint
+    from ralph_ls.core.views.document.lenses import Hint
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
     from ralph_ls.protocol.lsp.options import EditorOptions
@@ -62,7 +62,7 @@ def register(
 
 def show(sight: Sight, options: EditorOptions) -> list[types.InlayHint]:
     """All hints of one file; from any thread."""
-    from ralph_ls.core.views.hints import hints
+    from ralph_ls.core.views.document.lenses import hints
 
     columns = sight.columns()
     return [

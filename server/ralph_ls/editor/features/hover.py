@@ -47,7 +47,7 @@ def register(
 
 def show(sight: Sight, line: int, *, markdown: bool) -> types.Hover | None:
     """The hover of a line (from 0); from any thread."""
-    from ralph_ls.core.views.hover import hover
+    from ralph_ls.core.views.document.hover import hover
 
     text = hover(sight.seen, line)
     if text is None:
@@ -63,7 +63,7 @@ def show(sight: Sight, line: int, *, markdown: bool) -> types.Hover | None:
 
 def _links(sight: Sight, line: int) -> list[str]:
     """One line with links to the causes of what is shown there."""
-    from ralph_ls.core.views.diagnostics import diagnostics
+    from ralph_ls.core.views.document.diagnostics import diagnostics
 
     told = [remark.link for remark in diagnostics(sight.seen) if remark.line == line]
     tried = _last_attempt(sight, line)

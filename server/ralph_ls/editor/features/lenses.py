@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from ralph_ls.core.views.lenses import Lens
+    from ralph_ls.core.views.document.lenses import Lens
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.picture import Picture
     from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
@@ -116,8 +116,8 @@ def next_minute(picture: Picture, now: datetime) -> float | None:
 
 def show(sight: Sight, options: EditorOptions, now: datetime | None) -> list[types.CodeLens]:
     """All lenses of one file; from any thread."""
-    from ralph_ls.core.views.answers import answer_lenses
-    from ralph_ls.core.views.lenses import lenses
+    from ralph_ls.core.views.document.answers import answer_lenses
+    from ralph_ls.core.views.document.lenses import lenses
 
     found = lenses(sight.seen, tasks=options.lens.tasks, now=now)
     columns = sight.columns()

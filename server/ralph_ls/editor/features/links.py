@@ -45,8 +45,8 @@ def register(
 
 def show(around: Around, *, tooltips: bool) -> list[types.DocumentLink]:
     """All links of a page that lead somewhere, by their place."""
-    from ralph_ls.core.views.links import file_links, task_links
-    from ralph_ls.core.views.task_ids import known_ids
+    from ralph_ls.core.views.document.structure import file_links, task_links
+    from ralph_ls.core.views.document.task_ids import known_task_ids
 
     columns = around.here.columns()
     found: list[types.DocumentLink] = []
@@ -69,7 +69,7 @@ def show(around: Around, *, tooltips: bool) -> list[types.DocumentLink]:
                 target=f"{plan.uri}#L{link.task_line + 1}",
                 tooltip=link.title if tooltips else None,
             )
-            for link in task_links(around.here.page, known_ids(plan.page.plan))
+            for link in task_links(around.here.page, known_task_ids(plan.page.plan))
         )
     found.sort(key=lambda link: (link.range.start.line, link.range.start.character))
     return found

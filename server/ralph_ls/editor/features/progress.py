@@ -126,7 +126,7 @@ class _Progress:
         return picture.state if picture.live else None
 
     async def _begin(self, view: WorkspaceView, state: RunState) -> None:
-        from ralph_ls.core.views.progress import progress_title
+        from ralph_ls.core.views.text.status import progress_title
 
         token, progress = f"ralph-{uuid.uuid4()}", self._server.work_done_progress
         try:
@@ -146,7 +146,7 @@ class _Progress:
         )
 
     def _end(self, view: WorkspaceView, shown: _Shown) -> None:
-        from ralph_ls.core.views.progress import end_words
+        from ralph_ls.core.views.text.status import end_words
 
         picture, message = view.picture(), None
         state = picture.state
@@ -168,6 +168,6 @@ class _Progress:
 
 
 def _words(view: WorkspaceView, state: RunState) -> str:
-    from ralph_ls.core.views.progress import progress_words
+    from ralph_ls.core.views.text.status import progress_words
 
     return progress_words(state, view.picture().phase)

@@ -95,10 +95,10 @@ def register(
 
 def id_at(around: Around, position: types.Position) -> types.PrepareRenamePlaceholder | None:
     """The id that a rename at a place would change."""
-    from ralph_ls.core.views.task_ids import is_explicit
+    from ralph_ls.core.views.document.task_ids import is_written_id
 
     asked = task_ids.find(around, position)
-    if asked is None or not is_explicit(asked.place.use.id):
+    if asked is None or not is_written_id(asked.place.use.id):
         return None
     use = asked.place.use
     written = around.here.page.outline.lines[use.line][use.start : use.end]
@@ -107,15 +107,19 @@ def id_at(around: Around, position: types.Position) -> types.PrepareRenamePlaceh
 
 def asked_at(sight: Sight, line: int) -> Asked | None:
     """The question that a rename in this line (from 0) would answer; from any thread."""
-    from ralph_ls.core.views.controls import answer
-    from ralph_ls.core.views.seen import FileKind, places, waiting_question
+    from ralph_ls.core.views.model.actions import answer_action
+    from ralph_ls.core.views.model.document_context import (
+        FileKind,
+        document_positions,
+        open_question,
+    )
 
     seen = sight.seen
-    waits, action = waiting_question(seen), answer(seen)
+    waits, action = open_question(seen), answer_action(seen)
     if waits is None or action is None or seen.file is FileKind.BLOCKED:
         return None
     # The lens that says so stands above the first line, too.
-    lines = {0, places(seen).of_start(waits.start).line}
+    lines = {0, document_positions(seen).of_start(waits.start).line}
     if seen.file is FileKind.PLAN and line not in lines:
         return None
     return Asked(

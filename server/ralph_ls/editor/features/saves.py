@@ -53,7 +53,7 @@ def register(
         task.add_done_callback(waiting.discard)
 
     async def place_and_keep(save: Save, at: datetime) -> None:
-        from ralph_ls.core.views.seen import FileKind
+        from ralph_ls.core.views.model.document_context import FileKind
         from ralph_ls.store.layout import StateFolder
 
         await workspaces.ready()

@@ -17,7 +17,7 @@ from ralph_ls.editor.pages import Pages, Shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.core.views.symbols import Symbol
+    from ralph_ls.core.views.document.structure import Symbol
     from ralph_ls.editor.mended import MendedServer
     from ralph_ls.editor.workspaces import Workspaces
     from ralph_ls.protocol.lsp.options import EditorOptions
@@ -63,7 +63,7 @@ def register(
 
 def show(shown: Shown, *, nested: bool, struck: bool) -> Answer:
     """All symbols of a page; in a flat list for a client that knows no other."""
-    from ralph_ls.core.views.symbols import symbols
+    from ralph_ls.core.views.document.structure import symbols
 
     found, columns = symbols(shown.page), shown.columns()
     if nested:
@@ -73,7 +73,7 @@ def show(shown: Shown, *, nested: bool, struck: bool) -> Answer:
 
 def find(shown: Shown, query: str) -> list[types.SymbolInformation]:
     """The tasks whose id or title holds all words of the query, in any case."""
-    from ralph_ls.core.views.symbols import symbols
+    from ralph_ls.core.views.document.structure import symbols
 
     words = query.casefold().split()
     return [

@@ -11,7 +11,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from ralph_ls.core.views.seen import FileKind, waiting_question
+from ralph_ls.core.views.model.document_context import FileKind, open_question
 from ralph_ls.editor.codec import read_params
 from ralph_ls.editor.convert import find_target
 from ralph_ls.editor.documents import Documents
@@ -163,7 +163,7 @@ async def _open_decide(gesture: Gesture) -> ReplyResult:
     view = await control.trusted(gesture.workspaces, gesture.brought("workspace"))
     await view.look()
     seen = gesture.documents.seen(view, FileKind.DECIDE)
-    if waiting_question(seen) is None:
+    if open_question(seen) is None:
         raise NoEngine("no question waits for an answer here; see: ralph status")
     await in_thread(lambda: _bring_back(view), name="decide file")
     text = gesture.documents.seen(view, FileKind.DECIDE).text

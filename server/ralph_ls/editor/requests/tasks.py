@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from ralph_ls.core.plan.formats.dispatch import plan_edit, retry_edit
 from ralph_ls.core.plan.model import PlanKind, kind_of_file
-from ralph_ls.core.views.seen import FileKind
+from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.editor.requests.control import trusted
 from ralph_ls.editor.threads import in_thread
 from ralph_ls.editor.workspace_edits import Target, edit_abilities, workspace_edit

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ralph_ls.core.views.doctor.results import warning
+from ralph_ls.core.views.report.doctor_checks import warning_check
 from ralph_ls.engine.agent_choice import adapter_of
 from ralph_ls.engine.agent_description import Description
 from ralph_ls.engine.environment import base_agent_environment
@@ -65,7 +65,7 @@ def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
             "git config --local user.name 'Your Name'; "
             "git config --local user.email you@example.com"
         )
-        return [warning("git-identity", message, remedy)]
+        return [warning_check("git-identity", message, remedy)]
     return []
 
 

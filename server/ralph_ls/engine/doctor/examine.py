@@ -11,9 +11,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ralph_ls.core.views.doctor.agents import check_agents
-from ralph_ls.core.views.doctor.last_run import LastRun, check_last_run
-from ralph_ls.core.views.doctor.results import is_well, told_as, well
+from ralph_ls.core.views.report.doctor_checks import (
+    check_agents,
+    check_from_message,
+    has_no_problem,
+    passed_check,
+)
+from ralph_ls.core.views.report.doctor_last_run import LastRun, check_last_run
 from ralph_ls.engine.default_agent import with_agent
 from ralph_ls.engine.doctor.agents import look_for_agents
 from ralph_ls.engine.doctor.git_settings import check_git_settings
@@ -46,7 +50,7 @@ def examine(
     try:
         worktree = find_worktree(folder)
     except RalphError as error:
-        return _report([*checks, told_as("repository", error.message)])
+        return _report([*checks, check_from_message("repository", error.message)])
     state = state_folder(state_root(environment), worktree)
     settings, about_settings = _settings(worktree, environment, overrides)
     config = None if settings is None else settings.config
@@ -71,7 +75,7 @@ def _looked(code: str, look: Callable[[], list[CheckResult]]) -> list[CheckResul
     try:
         return look()
     except (RalphError, OSError) as error:
-        return [told_as(code, _words(error))]
+        return [check_from_message(code, _words(error))]
 
 
 def _report(
@@ -81,7 +85,7 @@ def _report(
     agents: tuple[AgentSeen, ...] = (),
 ) -> DoctorReport:
     return DoctorReport(
-        ok=is_well(checks),
+        ok=has_no_problem(checks),
         workspace=None if worktree is None else str(worktree.root),
         run=run,
         checks=tuple(checks),
@@ -97,21 +101,21 @@ def _settings(
         require_one_profile(settings)
         settings = with_agent(settings, environment, worktree.root)
     except (RalphError, OSError) as error:
-        return None, [told_as("settings", _words(error))]
+        return None, [check_from_message("settings", _words(error))]
     config = settings.config
     where = "from .ralph/config.toml" if settings.from_file else "without a file of settings"
     message = f"profile {config.profile.value}, agent {config.agent}, {where}"
-    return settings, [well("settings", message)]
+    return settings, [passed_check("settings", message)]
 
 
 def _last_run(worktree: Worktree, state: StateFolder) -> tuple[FoundRun | None, list[CheckResult]]:
     try:
         found = find_run(worktree, state)
         if found is None:
-            return None, [well("last-run", "there was never a run here")]
+            return None, [passed_check("last-run", "there was never a run here")]
         events = read_journal(found.files.journal).events
     except (RalphError, OSError) as error:
-        return None, [told_as("last-run", _words(error))]
+        return None, [check_from_message("last-run", _words(error))]
     pid = found.owner.pid if found.owner is not None and found.live else None
     run = LastRun(state=found.state, phase=found.phase, pid=pid, events=events)
     return found, check_last_run(run)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ralph_ls.core.views.doctor.results import well
-from ralph_ls.core.views.visible import tame
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.report.doctor_checks import passed_check
 from ralph_ls.protocol.json_output import CheckResult
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.external.git_safety import NO_TRANSPORT, programs_named
@@ -26,18 +26,18 @@ _TRANSPORT = re.compile(
 
 def check_git_settings(root: Path) -> list[CheckResult]:
     """Name them; nothing where there are none."""
-    named = [tame(key) for key in _named(root)]
+    named = [escape_control_chars(key) for key in _named(root)]
     if not named:
         return []
     more = ", …" if len(named) > SHOWN else ""
     keys = ", ".join(named[:SHOWN]) + more
     message = f"in this clone alone git is set to start programs: {keys} ({LIST})"
-    return [well("git-programs", message)]
+    return [passed_check("git-programs", message)]
 
 
 def transports(root: Path) -> tuple[str, ...]:
     """Those that git would start to reach a remote."""
-    return tuple(tame(key) for key in _named(root) if _TRANSPORT.fullmatch(key))
+    return tuple(escape_control_chars(key) for key in _named(root) if _TRANSPORT.fullmatch(key))
 
 
 def _named(root: Path) -> list[str]:

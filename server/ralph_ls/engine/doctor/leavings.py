@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph_ls import __version__
 from ralph_ls.core.plurals import count_of
-from ralph_ls.core.views.doctor.results import problem, told_as, well
+from ralph_ls.core.views.report.doctor_checks import check_from_message, passed_check, problem_check
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.git import read_head
 from ralph_ls.engine.git_locks import locked_words
@@ -25,7 +25,7 @@ def check_leavings(
     checks += _locks(worktree)
     remark = attempts_remark(worktree.root, state)
     if remark is not None:
-        checks.append(told_as("legacy-attempts", remark, status=CheckStatus.WARNING))
+        checks.append(check_from_message("legacy-attempts", remark, status=CheckStatus.WARNING))
     return checks
 
 
@@ -37,7 +37,7 @@ def _locks(worktree: Worktree) -> list[CheckResult]:
         return []
     now = SystemClock().now().timestamp()
     words = locked_words(locks, worktree, now=now)
-    return [told_as("git-locked", words, status=CheckStatus.WARNING)]
+    return [check_from_message("git-locked", words, status=CheckStatus.WARNING)]
 
 
 def _version(found: FoundRun) -> list[CheckResult]:
@@ -45,12 +45,12 @@ def _version(found: FoundRun) -> list[CheckResult]:
     journal = found.files.journal
     if (why := why_unreadable(journal)) is not None:
         remedy = "use that version of ralph for this run, or begin a new one with: ralph run"
-        return [problem("run-version", why, remedy)]
+        return [problem_check("run-version", why, remedy)]
     version = version_of(journal)
     if version is None:
         return []
     message = f"the newest run is in version {version} of the schema; ralph {__version__} reads it"
-    return [well("run-version", message)]
+    return [passed_check("run-version", message)]
 
 
 def _orphans(found: FoundRun) -> list[CheckResult]:
@@ -64,7 +64,7 @@ def _orphans(found: FoundRun) -> list[CheckResult]:
     if agent is not None and is_alive(agent.pid, agent.process_start_time):
         left.add(agent.pid)
     if not left:
-        return [well("orphans", "nothing of a killed engine is left running")]
+        return [passed_check("orphans", "nothing of a killed engine is left running")]
     pids = ", ".join(str(pid) for pid in sorted(left))
     message = f"{count_of(len(left), 'process')} of a killed engine's agent still run: {pids}"
-    return [problem("orphans", message, "the next start ends them: ralph run --resume")]
+    return [problem_check("orphans", message, "the next start ends them: ralph run --resume")]

@@ -6,7 +6,12 @@ import subprocess
 from collections.abc import Mapping
 
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
+from ralph_ls.core.views.report.doctor_checks import (
+    check_from_message,
+    passed_check,
+    problem_check,
+    warning_check,
+)
 from ralph_ls.engine import git
 from ralph_ls.engine.doctor.git_settings import LIST, transports
 from ralph_ls.engine.git_work import NO_QUESTIONS, ssh_without_questions
@@ -28,16 +33,16 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
         remote = find_remote(worktree.root, head.branch or "")
         program = git_program(worktree.root)
     except RalphError as error:
-        return [told_as("remote", error.message)]
+        return [check_from_message("remote", error.message)]
     if remote is None:
-        return [well("remote", "there is no remote to be asked")]
+        return [passed_check("remote", "there is no remote to be asked")]
     named = transports(worktree.root)
     if named:
         keys = ", ".join(dict.fromkeys(named))
         why = f"settings of this clone alone name programs for that: {keys}"
         message = f"{remote.name} was not asked, since {why}"
         remedy = f"look at them ({LIST}), then ask: git ls-remote {remote.name}"
-        return [warning("remote", message, remedy)]
+        return [warning_check("remote", message, remedy)]
     around = {
         **without_git_redirections(environment),
         **NO_QUESTIONS,
@@ -54,11 +59,11 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
             seconds=PATIENCE,
         )
     except subprocess.TimeoutExpired:
-        return [problem("remote", f"{remote.name} did not answer in {PATIENCE:g} s", remedy)]
+        return [problem_check("remote", f"{remote.name} did not answer in {PATIENCE:g} s", remedy)]
     except OSError as error:
-        return [problem("remote", f"git cannot be run: {error.strerror or error}", remedy)]
+        return [problem_check("remote", f"git cannot be run: {error.strerror or error}", remedy)]
     if done.code == 0:
-        return [well("remote", f"{remote.name} answers")]
+        return [passed_check("remote", f"{remote.name} answers")]
     said = " ".join(done.stderr.decode("utf-8", "replace").split())
     said = without_users(Redactor(secrets=dict(remote.secrets)).redact(said))[:400]
-    return [problem("remote", f"{remote.name} refuses: {said or 'git says nothing'}", remedy)]
+    return [problem_check("remote", f"{remote.name} refuses: {said or 'git says nothing'}", remedy)]

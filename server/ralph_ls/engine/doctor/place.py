@@ -16,7 +16,12 @@ from ralph_ls.core.loop.rules.health import (
     health_warnings,
     is_low,
 )
-from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
+from ralph_ls.core.views.report.doctor_checks import (
+    check_from_message,
+    passed_check,
+    problem_check,
+    warning_check,
+)
 from ralph_ls.engine import git
 from ralph_ls.engine.handing_over import require_branch_to_push, require_identity
 from ralph_ls.engine.health import disks_of
@@ -32,34 +37,34 @@ OLDEST_GIT = (2, 31)
 
 def check_programs(folder: Path, environment: Mapping[str, str]) -> list[CheckResult]:
     """What runs all this: Python and git; and whether another ``ralph`` stands in the way."""
-    found = [well("python", f"Python {platform.python_version()} ({sys.executable})")]
+    found = [passed_check("python", f"Python {platform.python_version()} ({sys.executable})")]
     try:
         program = git_program(folder)
         printed = run_git(folder, "version").decode("utf-8", "replace").strip()
     except RalphError as error:
-        return [*found, told_as("git", error.message)]
+        return [*found, check_from_message("git", error.message)]
     message = f"{printed} ({program})"
     if _version_of(printed) < OLDEST_GIT:
-        found.append(warning("git", message, "install git 2.31 or newer"))
+        found.append(warning_check("git", message, "install git 2.31 or newer"))
     else:
-        found.append(well("git", message))
+        found.append(passed_check("git", message))
     return found + _other_ralphs(environment)
 
 
 def check_place(worktree: Worktree, state: StateFolder, config: Config | None) -> list[CheckResult]:
     """Where a run would work, and where it would write."""
-    found = [well("repository", f"{worktree.root}")]
+    found = [passed_check("repository", f"{worktree.root}")]
     found += _state(state)
     disks = disks_of(worktree.root, _existing(state.folder))
     found += [
-        well("disk", f"{bytes_words(disk.free)} are free at {disk.path}")
+        passed_check("disk", f"{bytes_words(disk.free)} are free at {disk.path}")
         for disk in disks
         if disk.free is not None and not is_low(disk)
     ]
     try:
         found += _branch(worktree, state, config)
     except RalphError as error:
-        found.append(told_as("branch", error.message))
+        found.append(check_from_message("branch", error.message))
     return [*found, *_handing_over(worktree, config)]
 
 
@@ -72,13 +77,15 @@ def _handing_over(worktree: Worktree, config: Config | None) -> list[CheckResult
         message = f"git knows no name to commit with in {worktree.root}"
         remedy = "git config user.name 'Your Name'; git config user.email you@example.com"
         is_loops = config is not None and config.commits is Committer.LOOP
-        found.append((problem if is_loops else warning)("git-identity", message, remedy))
+        found.append(
+            (problem_check if is_loops else warning_check)("git-identity", message, remedy)
+        )
     if config is not None:
         try:
             head = git.read_head(worktree.git_dir, worktree.common_dir)
             require_branch_to_push(worktree.root, config, head)
         except RalphError as error:
-            found.append(told_as("push", error.message))
+            found.append(check_from_message("push", error.message))
     return found
 
 
@@ -97,7 +104,7 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
     found = []
     if pushes and head.branch is not None and remote is None:
         found.append(
-            warning(
+            warning_check(
                 "push-skipped",
                 "nothing would be pushed, since the repository has no remote",
                 "add one: git remote add origin URL, or say that you want none: push = false",
@@ -105,8 +112,10 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
         )
     told = health_warnings(seen)
     if head.branch is not None and MAIN_BRANCH not in {one.code for one in told}:
-        found.insert(0, well("branch", f"on {head.branch}"))
-    return found + [told_as(one.code, one.message, status=CheckStatus.WARNING) for one in told]
+        found.insert(0, passed_check("branch", f"on {head.branch}"))
+    return found + [
+        check_from_message(one.code, one.message, status=CheckStatus.WARNING) for one in told
+    ]
 
 
 def _dirty(worktree: Worktree) -> tuple[str, ...]:
@@ -124,21 +133,25 @@ def _state(state: StateFolder) -> list[CheckResult]:
     there = _existing(folder)
     if not os.access(there, os.W_OK | os.X_OK):
         remedy = f"make it yours: chown -R $(id -un) {there}, or choose another: RALPH_STATE_DIR"
-        return [problem("state-folder", f"{there} cannot be written", remedy)]
+        return [problem_check("state-folder", f"{there} cannot be written", remedy)]
     if there != folder:
-        return [well("state-folder", f"{folder} is made by the first run")]
+        return [passed_check("state-folder", f"{folder} is made by the first run")]
     try:
         seen = folder.stat()
     except OSError as error:
-        return [told_as("state-folder", f"{folder} cannot be read: {error.strerror or error}")]
+        return [
+            check_from_message(
+                "state-folder", f"{folder} cannot be read: {error.strerror or error}"
+            )
+        ]
     if sys.platform != "win32" and seen.st_uid != os.getuid():
         remedy = f"make it yours: chown -R $(id -un) {folder}"
-        return [warning("state-folder", f"{folder} belongs to another user", remedy)]
+        return [warning_check("state-folder", f"{folder} belongs to another user", remedy)]
     mode = stat.S_IMODE(seen.st_mode)
     if sys.platform != "win32" and mode & 0o077:
         message = f"{folder} can be looked into by others (mode {mode:o})"
-        return [warning("state-folder", message, f"close it: chmod 700 {folder}")]
-    return [well("state-folder", str(folder))]
+        return [warning_check("state-folder", message, f"close it: chmod 700 {folder}")]
+    return [passed_check("state-folder", str(folder))]
 
 
 def _existing(folder: Path) -> Path:
@@ -157,7 +170,7 @@ def _other_ralphs(environment: Mapping[str, str]) -> list[CheckResult]:
         return []
     message = f"another program named ralph is on PATH: {', '.join(others)}"
     remedy = "see which one you get: type -a ralph; put this one's folder first on PATH"
-    return [warning("other-ralph", message, remedy)]
+    return [warning_check("other-ralph", message, remedy)]
 
 
 def _version_of(printed: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from ralph_ls.core.views.doctor.results import problem, warning, well
+from ralph_ls.core.views.report.doctor_checks import passed_check, problem_check, warning_check
 from ralph_ls.engine.agent_description import Agent
 from ralph_ls.engine.sandbox.available import find_bubblewrap
 from ralph_ls.engine.sandbox.commands import stop_command
@@ -25,14 +25,14 @@ def check_box(environment: Mapping[str, str], config: Config) -> list[CheckResul
     if found.works:
         is_used = config.sandbox.wants_box
         use = "the agent works in it" if is_used else "use it with: ralph run --sandbox"
-        return [well("bubblewrap", f"{found.program} works; {use}")]
+        return [passed_check("bubblewrap", f"{found.program} works; {use}")]
     if config.sandbox.wants_box:
         is_required = config.sandbox.kind is SandboxKind.BWRAP
-        result = problem if is_required else warning
+        result = problem_check if is_required else warning_check
         return [result("bubblewrap", f"{found.problem}, so the agent has no sandbox", found.remedy)]
     if not sys.platform.startswith("linux"):
         return []
-    return [well("bubblewrap", f"{found.problem}; for ralph run --sandbox, {found.remedy}")]
+    return [passed_check("bubblewrap", f"{found.problem}; for ralph run --sandbox, {found.remedy}")]
 
 
 def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
@@ -46,11 +46,13 @@ def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
     stop = stop_command(sandbox)
     if stop:
         return [
-            well("sandbox", f"{told}; one that has to be ended is ended with: {' '.join(stop)}")
+            passed_check(
+                "sandbox", f"{told}; one that has to be ended is ended with: {' '.join(stop)}"
+            )
         ]
     remedy = "name a command that ends it: stop under [sandbox] in .ralph/config.toml"
     if sandbox.prefix:
         # Many a prefix changes only what a process may do, and its processes are our children.
-        return [well("sandbox", f"{told}; if that leaves processes of its own, {remedy}")]
+        return [passed_check("sandbox", f"{told}; if that leaves processes of its own, {remedy}")]
     message = f"{told}; nothing would end what runs inside when the agent has to be ended"
-    return [warning("sandbox", message, remedy)]
+    return [warning_check("sandbox", message, remedy)]

@@ -12,8 +12,14 @@ from ralph_ls.core.plan.formats.beads.bd_output import (
 )
 from ralph_ls.core.plan.formats.dispatch import check_plan
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.doctor.plan import check_attempts, check_plan_read
-from ralph_ls.core.views.doctor.results import problem, told_as, warning, well
+from ralph_ls.core.views.report.doctor_checks import (
+    check_attempts,
+    check_from_message,
+    check_plan_read,
+    passed_check,
+    problem_check,
+    warning_check,
+)
 from ralph_ls.engine.agent_choice import choose_agent
 from ralph_ls.engine.agents_of_run import require_metered
 from ralph_ls.engine.doctor.agents import check_commits_of
@@ -61,20 +67,20 @@ def _agent(
         require_metered(settings, {config.agent: agent})
         program = require_program(agent.program or agent.argv[0], environment, worktree, settings)
     except RalphError as error:
-        return [told_as("agent", error.message)]
-    return [well("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]
+        return [check_from_message("agent", error.message)]
+    return [passed_check("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]
 
 
 def _allowed(worktree: Worktree, state: StateFolder, settings: LoadedSettings) -> list[CheckResult]:
     try:
         missing = trust.unapproved_claims(state, claims_here(worktree, state, settings))
     except RalphError as error:
-        return [told_as("allowed", error.message)]
+        return [check_from_message("allowed", error.message)]
     if not missing:
-        return [well("allowed", "nothing that the repository brings waits for your leave")]
+        return [passed_check("allowed", "nothing that the repository brings waits for your leave")]
     names = ", ".join(claim.key for claim in missing)
     message = f"the repository brings things that would run and that you have not allowed: {names}"
-    return [problem("allowed", message, "look at them and allow them: ralph allow")]
+    return [problem_check("allowed", message, "look at them and allow them: ralph allow")]
 
 
 def _hook(
@@ -84,17 +90,19 @@ def _hook(
     said = ask_hook(worktree.root, settings.config, environment)
     if said is None:
         return []
-    return [warning("hook", *said.split("; ", 1)) if said else well("hook", "it answers")]
+    return [
+        warning_check("hook", *said.split("; ", 1)) if said else passed_check("hook", "it answers")
+    ]
 
 
 def _validation(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
     path = settings.config.paths.validate_script
     if not (worktree.root / path).is_file():
-        return [well("validation", f"there is no {path}, so nothing is validated")]
+        return [passed_check("validation", f"there is no {path}, so nothing is validated")]
     if not can_run(worktree.root, path):
         message = f"{path} is not executable and would be skipped"
-        return [warning("validation", message, f"make it so: chmod +x {path}")]
-    return [well("validation", f"{path} runs after each iteration")]
+        return [warning_check("validation", message, f"make it so: chmod +x {path}")]
+    return [passed_check("validation", f"{path} runs after each iteration")]
 
 
 def _plan(
@@ -111,9 +119,9 @@ def _plan(
         facts = source.facts(found.text)
         parsed = source.parse(found.text)
     except RalphError as error:
-        return [told_as("plan", error.message)]
+        return [check_from_message("plan", error.message)]
     if found.is_to_write or not found.text.strip():
-        return [well("plan", f"{found.path} is not there yet; the first run writes it")]
+        return [passed_check("plan", f"{found.path} is not there yet; the first run writes it")]
     remarks = check_plan(parsed, found.text, kind, marker=config.gate.marker)
     checks = check_plan_read(found.path, parsed, remarks, facts, config)
     return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
@@ -123,14 +131,16 @@ def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[C
     """Which ``bd`` it is, and what it cannot do."""
     version = version_of(find_bd(worktree.root, environment))
     if version is None:
-        return [well("bd", "bd does not say which release it is")]
+        return [passed_check("bd", "bd does not say which release it is")]
     if keeps_close_reasons(version):
-        return [well("bd", f"bd {format_version(version)}")]
+        return [passed_check("bd", f"bd {format_version(version)}")]
     message = (
         f"bd {format_version(version)} forgets why an issue was closed, so the notes of an issue are "
         "taken for its close reason"
     )
-    return [warning("bd", message, f"update bd to {format_version(FIRST_WITH_REASONS)} or newer")]
+    return [
+        warning_check("bd", message, f"update bd to {format_version(FIRST_WITH_REASONS)} or newer")
+    ]
 
 
 def _request(
@@ -142,17 +152,17 @@ def _request(
         try:
             gh = find_gh(worktree.root, environment)
         except RalphError as error:
-            return [told_as("plan", error.message)]
-        return [well("plan", f"the request is {issue.github}, read with {gh.program}")]
+            return [check_from_message("plan", error.message)]
+        return [passed_check("plan", f"the request is {issue.github}, read with {gh.program}")]
     if issue.file == STDIN:
-        return [well("plan", "the request comes on standard input")]
+        return [passed_check("plan", "the request comes on standard input")]
     if not issue.file:
         message = "no request is set"
-        return [warning("plan", message, "give one with the run: ralph run --issue WHAT")]
+        return [warning_check("plan", message, "give one with the run: ralph run --issue WHAT")]
     if not (worktree.root / issue.file).is_file():
         message = f"the request {issue.file} is not there"
-        return [problem("plan", message, "write it, or name another: ralph run --issue FILE")]
-    return [well("plan", f"the request is {issue.file}")]
+        return [problem_check("plan", message, "write it, or name another: ralph run --issue FILE")]
+    return [passed_check("plan", f"the request is {issue.file}")]
 
 
 def _attempts(
@@ -164,7 +174,7 @@ def _attempts(
         project = find_project(worktree.root, state)
         attempts = read_attempts(project)
     except RalphError as error:
-        return [told_as("attempts", error.message)]
+        return [check_from_message("attempts", error.message)]
     return check_attempts(attempts, settings.config, str(project.attempts))
 
 
@@ -174,14 +184,14 @@ def _halts(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
     try:
         halt = load_halt_files(worktree.root, paths)
     except StateUnusable as error:
-        return [told_as("halt-files", error.message)]
+        return [check_from_message("halt-files", error.message)]
     found = []
     if halt.question is not None and halt.answer is None:
         message = f"{paths.decide} asks: {' '.join(halt.question.split())[:200]}"
         remedy = f'answer it: ralph answer "…", or below ## Answer in {paths.decide}'
-        found.append(problem("question", message, remedy))
+        found.append(problem_check("question", message, remedy))
     if halt.blocked is not None:
         message = f"{paths.blocked} says: {' '.join(halt.blocked.split())[:200]}"
         remedy = f"solve it, then: ralph resume, or remove {paths.blocked}"
-        found.append(problem("blocked", message, remedy))
+        found.append(problem_check("blocked", message, remedy))
     return found

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ralph_ls.core.views.loop_log import AgentLines, iteration_end, iteration_start
-from ralph_ls.core.views.summary import frame_foot, frame_head
+from ralph_ls.core.views.text.agent_output import AgentLines, iteration_end, iteration_start
+from ralph_ls.core.views.text.summary import frame_foot, frame_head
 from ralph_ls.protocol.config.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.events import IterationEnded

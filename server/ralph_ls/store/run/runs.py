@@ -34,9 +34,9 @@ from pydantic import BaseModel, ValidationError
 
 from ralph_ls import __version__
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.views.history import History, Told, history
-from ralph_ls.core.views.rows import Rows, iteration_rows
-from ralph_ls.core.views.statistics import measure_run, total_of
+from ralph_ls.core.views.model.history import History, IterationRecap, history
+from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows
+from ralph_ls.core.views.report.metrics import measure_run, total_of
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.json_output import RunMetrics, Statistics
@@ -81,7 +81,7 @@ def fold_version() -> str:
     """
     models: tuple[type[BaseModel], ...] = (RunState, CurrentIteration, IterationFacts, IterationRow)
     names = [name for model in models for name in model.model_fields]
-    names += [name for value in (History, Told) for name in value.__dataclass_fields__]
+    names += [name for value in (History, IterationRecap) for name in value.__dataclass_fields__]
     digest = hashlib.blake2b(" ".join(names).encode(), digest_size=6).hexdigest()
     return f"{__version__} {SCHEMA_VERSION}.{FOLD_VERSION} {digest}"
 
@@ -229,7 +229,7 @@ class RunView:
 
     state: RunState = field(default_factory=RunState)
     history: History = field(default_factory=History)
-    rows: Rows = field(default_factory=Rows)
+    rows: IterationRows = field(default_factory=IterationRows)
 
     def plus(self, events: Iterable[Event | UnknownEvent]) -> RunView:
         """The run after these events as well."""

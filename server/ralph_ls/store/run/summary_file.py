@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ralph_ls.core.views.summary import CSV_HEADER, csv_row
+from ralph_ls.core.views.text.summary import CSV_HEADER, csv_row
 from ralph_ls.protocol.config.config import Config, LogForm
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.events import IterationEnded

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from ralph_ls.core.views.messages import message_line
+from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,

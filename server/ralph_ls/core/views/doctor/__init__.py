@@ -1,1 +1,0 @@
-"""What ``ralph doctor`` says of what was found; nothing here looks itself."""

@@ -1,0 +1,105 @@
+"""What became of an answer that stands in the decide file: whether it was taken, and from whom.
+
+Whoever writes below the line and saves has answered, in any editor (SPEC §7). Nothing else would
+tell them so, because the question's own remarks go away as soon as there is an answer.
+It must never know an editor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph_ls.core.loop.decide_file import parse_decide
+from ralph_ls.core.views.document.lenses import Lens
+from ralph_ls.core.views.model.actions import run_actions
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.diagnostic import Diagnostic, Severity
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind, document_positions
+from ralph_ls.core.views.model.words import one_line
+from ralph_ls.protocol.lsp.panel import Verb
+from ralph_ls.protocol.run.state import Question
+
+MAX_ANSWER_CHARS = 120
+"""Characters of an answer that are repeated."""
+
+
+class AnswerCode(StrEnum):
+    """The codes of this module's remarks."""
+
+    TAKEN = "question-answered"
+    PENDING = "answer-pending"
+    """It is written, and the run does not have it yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AnswerStatus:
+    code: AnswerCode
+    title: str
+    """In a few words, for a lens."""
+    message: str
+    goes_on: bool = False
+    """Whether the run would go on with it, were it taken up."""
+
+
+def answer_diagnostics(seen: DocumentContext) -> tuple[Diagnostic, ...]:
+    """The remark on the answer that the decide file holds, if it holds one. Total."""
+    standing, span = _answer_status(seen), document_positions(seen).top
+    if standing is None:
+        return ()
+    shown = Diagnostic(
+        line=span.line,
+        start=span.start,
+        end=span.end,
+        severity=Severity.INFORMATION,
+        code=str(standing.code),
+        message=escape_control_chars(standing.message),
+    )
+    return (shown,)
+
+
+def answer_lenses(seen: DocumentContext) -> tuple[Lens, ...]:
+    """The same above the first line, and where no engine runs a way to go on with it. Total."""
+    standing = _answer_status(seen)
+    if standing is None:
+        return ()
+    found = [Lens(line=0, title=standing.title, command=Verb.NONE)]
+    if standing.goes_on:
+        title = "Continue the run with this answer"
+        found.extend(
+            Lens(line=0, title=title, command=action.verb, arguments=action.arguments)
+            for action in run_actions(seen)
+            if action.verb is Verb.RESUME
+        )
+    return tuple(found)
+
+
+def _answer_status(seen: DocumentContext) -> _AnswerStatus | None:
+    if seen.file is not FileKind.DECIDE:
+        return None
+    _, written = parse_decide(seen.text)
+    asked = None if seen.state is None else seen.state.question
+    if asked is not None and asked.answer is not None:
+        return _taken(seen, asked, asked.answer)
+    return None if written is None else _pending(seen, written)
+
+
+def _taken(seen: DocumentContext, asked: Question, answer: str) -> _AnswerStatus:
+    who = one_line(asked.answered_by or "somebody", limit=MAX_ANSWER_CHARS)
+    in_file = seen.state is not None and asked.answered_by == seen.state.config.paths.decide
+    how = f"answered in {who}" if in_file else f"answered by {who}"
+    told = "the next iteration is told" if seen.live else "it is told when the run goes on"
+    message = f"{how}: {one_line(answer, limit=MAX_ANSWER_CHARS)}; {told}"
+    return _AnswerStatus(code=AnswerCode.TAKEN, title=how, message=message, goes_on=not seen.live)
+
+
+def _pending(seen: DocumentContext, written: str) -> _AnswerStatus:
+    saved = seen.halt is not None and seen.halt.answer == written
+    if not saved:
+        title, message = "save to answer", "the answer counts once this file is saved"
+    elif seen.live:
+        title, message = "answer saved", "the answer is saved; the loop takes it in a moment"
+    else:
+        title, message = "answer saved", "the answer is saved; it is told when a run goes on"
+    goes_on = saved and not seen.live
+    return _AnswerStatus(code=AnswerCode.PENDING, title=title, message=message, goes_on=goes_on)

@@ -1,0 +1,388 @@
+"""What is shown at the lines of the loop's files: the last report, and whatever needs a look.
+
+Every message comes from agents, repositories or people, so it is made harmless to show.
+It must never know an editor, and it must never judge: what it tells was decided by the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from ralph_ls.core.loop.evidence.progress import contradiction, is_tick_alone
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.health import current_warnings
+from ralph_ls.core.loop.rules.validation import validation_failure_words
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.views.document.quick_fixes import reverted_edits
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.diagnostic import Diagnostic, DiagnosticCode, Severity
+from ralph_ls.core.views.model.document_context import (
+    DocumentContext,
+    DocumentPositions,
+    FileKind,
+    OpenHalt,
+    TextSpan,
+    document_positions,
+    open_blocker,
+    open_question,
+)
+from ralph_ls.core.views.model.tasks import (
+    after_attempts,
+    refuted_tasks,
+    set_aside,
+    verification_words,
+)
+from ralph_ls.core.views.model.words import (
+    claim_words,
+    committed_words,
+    evidence_words,
+    one_line,
+    reverted_words,
+)
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.report import Report
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import BreakerState, Evidence, Phase
+
+REPORTS_MISSING_TO_WARN = 3
+"""SPEC §5: from here on a missing report is a warning."""
+
+SHOWN_REFUSED_TASKS = 3
+SHOWN_TAIL = 400
+"""Characters of what a failed validation printed last."""
+
+REPORT_SEVERITIES = {
+    "BLOCKED": Severity.ERROR,
+    "NEEDS_CLARIFICATION": Severity.WARNING,
+}
+"""By STATUS; any other is information: a claim."""
+
+QUIET_REPORT_PROBLEMS = frozenset({"missing-field", "unknown-field", "stray-text"})
+"""Problems that leave the report's meaning alone; the others are warnings."""
+
+PLAN_SEVERITIES = {"empty-task": Severity.HINT}
+"""By code; any other may hide a task or make one of what is none, so it is a warning."""
+
+
+ASIDE_REMEDIES = {
+    True: "the plan marks it as blocked; take the mark away to have it tried again",
+    False: "this run takes it no more",
+}
+"""By whether the plan marks it."""
+
+SHOWN_WARNINGS = frozenset(
+    {
+        DiagnosticCode.FINISHED_IN_OTHER_WORDS,
+        DiagnosticCode.ASKED_WITHOUT_SIGNAL,
+        DiagnosticCode.COMPLETION_NOT_GATE,
+        DiagnosticCode.PERSON_COMMITTED,
+        DiagnosticCode.RESTORATION_NOT_COMMITTED,
+        DiagnosticCode.AGENT_OVERLOADED,
+        DiagnosticCode.AGENT_FALLBACK,
+        DiagnosticCode.AGENT_CONTEXT_FULL,
+        DiagnosticCode.AGENT_MAX_TURNS,
+        DiagnosticCode.AGENT_BUDGET,
+    }
+)
+"""Warnings that stand at the task of their iteration; the others are shown by what they are about.
+"""
+
+CONTEXT_WARNINGS: dict[str, Severity] = {
+    DiagnosticCode.CONTEXT_50: Severity.INFORMATION,
+    DiagnosticCode.CONTEXT_70: Severity.WARNING,
+    DiagnosticCode.CONTEXT_90: Severity.WARNING,
+}
+"""How full the context window of the newest iteration's agent is, in the order of its filling."""
+
+BUDGET_WARNINGS = frozenset(
+    {
+        DiagnosticCode.BUDGET_ITERATIONS,
+        DiagnosticCode.BUDGET_DURATION,
+        DiagnosticCode.BUDGET_TOKENS,
+        DiagnosticCode.BUDGET_COST,
+    }
+)
+
+
+def diagnostics(seen: DocumentContext) -> tuple[Diagnostic, ...]:
+    """All that is to be shown in one file, by line, the worst first on each. Total."""
+    at = document_positions(seen)
+    match seen.file:
+        case FileKind.DECIDE:
+            found = list(_question(seen, at))
+        case FileKind.BLOCKED:
+            found = list(_blocker(seen, at))
+        case FileKind.PLAN:
+            found = list(_on_plan(seen, at))
+        case _:  # pragma: no cover
+            assert_never(seen.file)
+    ranks = {severity: rank for rank, severity in enumerate(Severity)}
+    return tuple(sorted(found, key=lambda one: (one.line, ranks[one.severity])))
+
+
+def _on_plan(seen: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
+    yield from _plan_problems(seen)
+    yield from _blocked_tasks(at)
+    yield from _set_aside_tasks(at)
+    yield from _question(seen, at)
+    yield from _blocker(seen, at)
+    if seen.state is None:
+        return
+    yield from _engine(seen, seen.state, at)
+    yield from _breaker(seen.state, at)
+    yield from _report(seen.state, at)
+    yield from _claims(seen.state, at)
+    yield from _missing_report(seen.state, at)
+    yield from _validation(seen.state, at)
+    yield from _refuted(at)
+    yield from _refusal(seen.state, at)
+    yield from _reverted(seen.state, at)
+    yield from _warnings(seen.state, at)
+
+
+def _plan_problems(seen: DocumentContext) -> Iterator[Diagnostic]:
+    for problem, (start, end) in zip(seen.parsed.problems, seen.parsed.spans, strict=True):
+        span = TextSpan(line=problem.line - 1, start=start, end=end)
+        severity = PLAN_SEVERITIES.get(problem.code, Severity.WARNING)
+        yield _at(span, severity, problem.code, problem.message)
+
+
+def _blocked_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
+    for task in at.seen.plan.some(states={TaskState.BLOCKED}):
+        if set_aside(at.seen, task) is None:
+            reason = task.blocked_by or "the plan gives no reason"
+            message = f"blocked: {reason}"
+            yield _at(at.of_task(task), Severity.ERROR, DiagnosticCode.TASK_BLOCKED, message)
+
+
+def _set_aside_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
+    tasks = at.tasks(at.seen.history.set_aside)
+    for task_id in at.seen.history.set_aside:
+        task = tasks.get(task_id)
+        told = None if task is None else set_aside(at.seen, task)
+        if told is not None:
+            message = (
+                f"set aside{after_attempts(told)}: {told.reason}; {ASIDE_REMEDIES[told.marked]}"
+            )
+            span, link = at.of_task(task), _cause(told.start, told.iteration)
+            yield _at(span, Severity.WARNING, DiagnosticCode.TASK_SET_ASIDE, message, link)
+
+
+def _question(seen: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
+    if (waits := open_question(seen)) is not None:
+        message = f"{_halt_origin(waits)} asks: {waits.text}"
+        span, link = at.of_start(waits.start), _cause(waits.start, waits.iteration)
+        if seen.file is FileKind.PLAN and seen.state is not None:
+            link = f"file:{seen.state.config.paths.decide}"
+        yield _at(span, Severity.WARNING, DiagnosticCode.QUESTION_WAITING, message, link)
+
+
+def _blocker(seen: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
+    if (waits := open_blocker(seen)) is not None:
+        message = f"{_halt_origin(waits)} is blocked: {waits.text}"
+        span, link = at.of_start(waits.start), _cause(waits.start, waits.iteration)
+        if seen.file is FileKind.PLAN and seen.state is not None:
+            link = f"file:{seen.state.config.paths.blocked}"
+        yield _at(span, Severity.ERROR, DiagnosticCode.RUN_BLOCKED, message, link)
+
+
+def _engine(seen: DocumentContext, state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    if seen.phase is Phase.CRASHED:
+        last = "" if state.at is None else f", its last word was at {to_wire_time(state.at)}"
+        message = (
+            f"the engine of run {state.run} (pid {state.pid}) is gone{last}; "
+            "go on with: ralph run --resume"
+        )
+        yield _at(at.top, Severity.WARNING, DiagnosticCode.ENGINE_GONE, message, "engine:")
+
+
+def _breaker(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    breaker = state.breaker
+    last = state.last
+    link = None if last is None else _cause(last.start, last.iteration)
+    match breaker.state:
+        case BreakerState.CLOSED:
+            return
+        case BreakerState.HALF_OPEN:
+            threshold = state.config.breaker.no_progress_open
+            after = f"; it opens at {threshold}" if threshold > 0 else ""
+            message = f"the breaker is HALF_OPEN: {breaker.reason}{after}"
+            yield _at(at.top, Severity.WARNING, DiagnosticCode.BREAKER_HALF_OPEN, message, link)
+        case BreakerState.OPEN:
+            reason = f"{breaker.reason}; no iteration runs until it is reset"
+            message = f"the breaker is OPEN: {reason}"
+            yield _at(at.top, Severity.ERROR, DiagnosticCode.BREAKER_OPEN, message, link)
+        case _:  # pragma: no cover
+            assert_never(breaker.state)
+
+
+def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    """The latest report beside what was seen, each of its problems, and failing tests."""
+    report, iteration = state.report, state.report_iteration
+    if report is None:
+        return
+    span, link = at.of_start(state.report_start), _cause(state.report_start, iteration)
+    severity = REPORT_SEVERITIES.get(report.status, Severity.INFORMATION)
+    yield _at(span, severity, DiagnosticCode.REPORT, _report_words(state, report), link)
+    for problem in report.problems:
+        quiet = problem.code in QUIET_REPORT_PROBLEMS
+        severity = Severity.INFORMATION if quiet else Severity.WARNING
+        message = f"the report of iteration {iteration}: {problem.message}"
+        yield _at(span, severity, problem.code, message, link)
+    if report.tests_status == "FAILING":
+        message = f"iteration {iteration} reports failing tests"
+        yield _at(span, Severity.WARNING, DiagnosticCode.TESTS_FAILING, message, link)
+
+
+def _report_words(state: RunState, report: Report) -> str:
+    parts = [f"iteration {state.report_iteration} reports {claim_words(report)}"]
+    if state.evidence is not None and state.evidence_start == state.report_start:
+        parts.append(f"seen: {evidence_words(state.evidence)}")
+    if report.clarification_questions:
+        parts.append(f"asks: {report.clarification_questions}")
+    if report.recommendation:
+        parts.append(f"next: {report.recommendation}")
+    return "; ".join(parts)
+
+
+def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    """Where the newest iteration's report, or its ticks, say more than was seen."""
+    evidence, iteration = state.evidence, state.evidence_iteration
+    if evidence is None:
+        return
+    link = _cause(state.evidence_start, iteration)
+    report = state.report if state.report_start == state.evidence_start else None
+    if claim := contradiction(report, evidence):
+        span = at.of_start(state.evidence_start)
+        yield _at(span, Severity.WARNING, DiagnosticCode.CLAIM_WITHOUT_EVIDENCE, claim, link)
+    if is_tick_alone(evidence) and not _is_approval(state, evidence):
+        message = f"ticked in iteration {iteration} with no other change"
+        tasks = at.tasks(evidence.tasks_done)
+        for task_id in evidence.tasks_done:
+            if task_id in tasks:
+                span = at.of_task(tasks[task_id])
+                yield _at(span, Severity.WARNING, DiagnosticCode.TICK_WITHOUT_CHANGE, message, link)
+
+
+def _is_approval(state: RunState, evidence: Evidence) -> bool:
+    """Whether what became done is a story that a review approved, which changes nothing else."""
+    has_reviews = profile_of(state.config.profile).plan_kind is PlanKind.STORIES
+    return has_reviews and evidence.progress and not state.config.skip_review
+
+
+def _missing_report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    if state.last is None or state.missing_reports == 0:
+        return
+    missing, iteration = state.missing_reports, state.last.iteration
+    which = f"iteration {iteration}" if missing == 1 else f"{missing} iterations in a row"
+    message = f"{which} ended without a status block; evidence alone decides"
+    severity = Severity.WARNING if missing >= REPORTS_MISSING_TO_WARN else Severity.INFORMATION
+    span, link = at.of_start(state.last.start), _cause(state.last.start, iteration)
+    yield _at(span, severity, DiagnosticCode.REPORT_MISSING, message, link)
+
+
+def _validation(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    validated = at.seen.history.validated
+    if validated is None or validated.ok or not _is_newest(state, validated.start):
+        return
+    message = validation_failure_words(validated)
+    if (failed := state.failed_validation) is not None and failed.undone:
+        kept = f", and its work is kept on {failed.backup}" if failed.backup else ""
+        message += f"; the iteration was rolled back{kept}"
+    elif failed is not None:
+        message += "; the next iteration is to mend it"
+    if tail := validated.tail.strip():
+        message += f":\n{tail[-SHOWN_TAIL:]}"
+    span, link = at.of_start(validated.start), _cause(validated.start, validated.iteration)
+    yield _at(span, Severity.WARNING, DiagnosticCode.VALIDATION_FAILED, message, link)
+
+
+def _refuted(at: DocumentPositions) -> Iterator[Diagnostic]:
+    for task, told in refuted_tasks(at.seen):
+        message = f"closed in iteration {told.iteration}: {verification_words(told)}"
+        span, link = at.of_task(task), _cause(told.start, told.iteration)
+        yield _at(span, Severity.WARNING, DiagnosticCode.VERIFICATION_FAILED, message, link)
+
+
+def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    """A refused completion, at the first task that it was refused for."""
+    refused = at.seen.history.refused
+    if refused is None or not _is_newest(state, refused.start):
+        return
+    message = f"iteration {refused.iteration} said that all is complete; refused: {refused.why}"
+    names = [one_line(task.title, limit=60) for task in refused.open_tasks]
+    if len(names) > SHOWN_REFUSED_TASKS:
+        names = [*names[:SHOWN_REFUSED_TASKS], "…"]
+    if names:
+        message += f" ({'; '.join(names)})"
+    tasks = at.tasks({one.id for one in refused.open_tasks})
+    first = next((tasks[one.id] for one in refused.open_tasks if one.id in tasks), None)
+    span, link = at.of_task(first), _cause(refused.start, refused.iteration)
+    yield _at(span, Severity.WARNING, DiagnosticCode.COMPLETION_REFUSED, message, link)
+
+
+def _reverted(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    for one in reverted_edits(state, at):
+        told = one.told
+        kept = (
+            f"; the agent's version is kept in the run's folder: {told.kept}" if told.kept else ""
+        )
+        message = (
+            f"put back after iteration {told.iteration}: {reverted_words(told)}"
+            f"{committed_words(told)}{kept}; "
+            "to have it so, make the change yourself in the editor, or while no agent runs"
+        )
+        link = _cause(told.start, told.iteration)
+        yield _at(one.span, Severity.WARNING, DiagnosticCode.GUARD_REVERTED, message, link)
+
+
+def _warnings(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
+    """What the loop told of its newest iteration and shows nowhere else, and of its budgets."""
+    newest = {warned.code: warned for warned in state.warnings}
+    # Of what was told of the window's filling the last says everything.
+    fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
+    for code, warned in newest.items():
+        start, link = warned.start, _cause(warned.start, warned.iteration)
+        if warned.removed is not None and at.seen.plan.find(warned.removed.task.id):
+            continue
+        if code in SHOWN_WARNINGS and start is not None and _is_newest(state, start):
+            is_question = code == DiagnosticCode.RESTORATION_NOT_COMMITTED
+            severity = Severity.WARNING if is_question else Severity.INFORMATION
+            yield _at(at.of_start(start), severity, code, warned.message, link)
+        elif code == fullest and start == state.start:
+            severity = CONTEXT_WARNINGS[code]
+            yield _at(at.of_start(start), severity, code, warned.message, link)
+        elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
+            yield _at(at.top, Severity.HINT, code, warned.message, link)
+    if state.phase is not Phase.ENDED:
+        for warned in current_warnings(state.warnings):
+            yield _at(at.top, Severity.HINT, warned.code, warned.message)
+
+
+def _is_newest(state: RunState, start: int) -> bool:
+    """Whether no later iteration has been settled."""
+    return state.last is None or start >= state.last.start
+
+
+def _halt_origin(waits: OpenHalt) -> str:
+    return "the loop" if waits.iteration is None else f"iteration {waits.iteration}"
+
+
+def _cause(start: int | None, iteration: int | None) -> str | None:
+    return f"start:{start}:{iteration}" if start else None
+
+
+def _at(
+    span: TextSpan, severity: Severity, code: str, message: str, link: str | None = None
+) -> Diagnostic:
+    return Diagnostic(
+        line=span.line,
+        start=span.start,
+        end=span.end,
+        severity=severity,
+        code=str(code),
+        message=escape_control_chars(message),
+        link=link,
+    )

@@ -1,0 +1,166 @@
+"""What is told of the line under the pointer: a task in full, and the six answers on the first.
+
+The text is markdown, and nearly all of it was written by strangers, so nothing of theirs may
+become a link, a picture or a heading. It must never know an editor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.document_context import (
+    DocumentContext,
+    DocumentPositions,
+    document_positions,
+    open_blocker,
+    open_question,
+)
+from ralph_ls.core.views.model.tasks import (
+    SKIPPED_WORDS,
+    after_attempts,
+    attempt_words,
+    failed_attempts_words,
+    is_skipped,
+    set_aside,
+    task_reviews,
+)
+from ralph_ls.core.views.model.words import SHORT_HASH, one_line, recent_words
+from ralph_ls.core.views.panel.panel import panel_answers
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.values import Phase
+
+MAX_HOVER_CHARS = 300
+"""Characters of one answer or reason; the whole text stands where it came from."""
+
+MAX_CRITERIA = 10
+
+STATE_WORDS = {
+    TaskState.TODO: "open",
+    TaskState.IN_PROGRESS: "in progress",
+    TaskState.DONE: "done",
+    TaskState.BLOCKED: "blocked",
+    TaskState.SKIPPED: "skipped",
+}
+
+NO_RUN = "No loop has run here yet. Start one with `ralph run`."
+
+
+def hover(seen: DocumentContext, line: int) -> str | None:
+    """Markdown for a line (from 0); None where there is nothing to tell. Total."""
+    parts = [_status(seen)] if line == 0 else []
+    task = seen.plan.at_line(line)
+    if task is not None:
+        parts.append("\n".join(_task(seen, document_positions(seen), task)))
+    return "\n\n---\n\n".join(parts) or None
+
+
+def _status(seen: DocumentContext) -> str:
+    if seen.state is None:
+        return NO_RUN
+    told = [(one.heading, one.text) for one in panel_answers(seen)]
+    if seen.state.history:
+        told.append(("Lately", "; ".join(recent_words(seen.state.history))))
+    return "\n".join(f"- **{heading}**: {_plain(text)}" for heading, text in told)
+
+
+def _task(seen: DocumentContext, at: DocumentPositions, task: Task) -> Iterator[str]:
+    yield f"**{_plain(task.title)}**"
+    yield ""
+    yield f"- State: {', '.join(_state_words(seen, at, task))}"
+    if task.blocked_by is not None:
+        yield f"- Blocked by: {_plain(task.blocked_by)}"
+    yield from _review(seen, task)
+    waits = open_question(seen)
+    if waits is not None and at.task_of(waits.start) == task:
+        yield f"- Asks: {_plain(waits.text)}"
+    blocks = open_blocker(seen)
+    if blocks is not None and at.task_of(blocks.start) == task:
+        yield f"- Blocks the run: {_plain(blocks.text)}"
+    if is_skipped(seen, task):
+        yield f"- {SKIPPED_WORDS.capitalize()}: the loop does not take it any more"
+    yield from _attempts(seen, task)
+    yield from _last_recap(seen, task)
+    yield from _criteria(task)
+
+
+def _review(seen: DocumentContext, task: Task) -> Iterator[str]:
+    """How a story stands in its reviews, with all of the feedback that fits."""
+    known = task_reviews(seen)
+    story = known.stories.get(task.id)
+    if story is None:
+        return
+    if words := known.review(task):
+        yield f"- Review: {_plain(words.partition(':')[0])}"
+    if story.feedback:
+        yield f"- Feedback: {_plain(story.feedback)}"
+    if words := known.waiting(task):
+        yield f"- {_plain(words[0].upper() + words[1:])}"
+
+
+def _state_words(seen: DocumentContext, at: DocumentPositions, task: Task) -> Iterator[str]:
+    yield STATE_WORDS[task.state]
+    current = None if seen.state is None else seen.state.current
+    if seen.state is not None and current is not None and at.task_of(current.started.start) == task:
+        number = current.started.iteration
+        ended = not seen.live or seen.phase is Phase.PARKED
+        yield f"left open by iteration {number}" if ended else f"in work in iteration {number}"
+        if not ended and (attempt := attempt_words(seen.state)):
+            yield attempt
+    if task.shown_priority is not None:
+        yield task.shown_priority.value
+    if task.section:
+        yield _plain(task.section)
+    if task.optional:
+        yield "optional"
+
+
+def _attempts(seen: DocumentContext, task: Task) -> Iterator[str]:
+    tried = seen.history.attempts.get(task.id, ())
+    if tried:
+        known = seen.history.iterations
+        iterations = [*dict.fromkeys(str(known.get(start, start)) for start in tried)]
+        numbers = ", ".join(iterations[-MAX_CRITERIA:])
+        more = "… " if len(iterations) > MAX_CRITERIA else ""
+        noun = "iteration" if len(iterations) == 1 else "iterations"
+        failed = "" if seen.state is None else failed_attempts_words(seen.state, task.id)
+        words = f"{count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
+        yield f"- Tried: {words}{', ' if failed else ''}{failed}"
+    if (aside := set_aside(seen, task)) is not None:
+        what = f"in iteration {aside.iteration}{after_attempts(aside)}: {_plain(aside.reason)}"
+        yield f"- Set aside: {what}{'' if aside.marked else '; this run takes it no more'}"
+    done = seen.history.done.get(task.id)
+    if done is not None and task.state is TaskState.DONE:
+        commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"
+        yield f"- Done: in iteration {done.iteration}{commit}"
+
+
+def _last_recap(seen: DocumentContext, task: Task) -> Iterator[str]:
+    """What was claimed and what was seen, one below the other (UX §1)."""
+    told = seen.history.told.get(task.id)
+    if told is None:
+        return
+    said = "no status block" if told.claims is None else _plain(told.claims)
+    yield f"- Report of iteration {told.iteration}: {said}"
+    if told.facts is not None:
+        yield f"- Seen in iteration {told.iteration}: {_plain(told.facts)}"
+    if told.recommendation:
+        yield f"- Next: {_plain(told.recommendation)}"
+
+
+def _criteria(task: Task) -> Iterator[str]:
+    if task.criteria:
+        yield "- Criteria:"
+        yield from (f"  - {_plain(criterion)}" for criterion in task.criteria[:MAX_CRITERIA])
+    if len(task.criteria) > MAX_CRITERIA:
+        yield f"  - … {len(task.criteria) - MAX_CRITERIA} more"
+
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&@]|(?<=[a-zA-Z]):(?=//)|(?<=\bwww)\.")
+
+
+def _plain(text: str) -> str:
+    """A stranger's text as markdown that shows just that text, on one line."""
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text, limit=MAX_HOVER_CHARS))

@@ -1,0 +1,294 @@
+"""What can be done at a line of the plan: the loop's controls on the first, a task's on its own.
+
+What needs a person stands before everything else (UX §1). A lens says what will happen, names a
+verb of the loop and brings its arguments; whoever obeys it asks the engine, which may still refuse.
+It must never know an editor, nor what that editor's commands are called.
+
+What stands behind the words of a line: how a task that is done became so (UX §6).
+
+A hint is read in passing, so it says what will never change; what still goes on is a lens's to say.
+It must never know an editor, nor how a commit is opened there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import assert_never
+
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.plan.model import PlanKind, Task, TaskKind
+from ralph_ls.core.views.model import actions
+from ralph_ls.core.views.model.actions import is_pausing, log_arguments
+from ralph_ls.core.views.model.document_context import (
+    DocumentContext,
+    DocumentPositions,
+    FileKind,
+    TextSpan,
+    document_positions,
+)
+from ralph_ls.core.views.model.history import TaskCompletion
+from ralph_ls.core.views.model.tasks import (
+    SKIPPED_WORDS,
+    TaskReviews,
+    aside_words,
+    attempt_count_words,
+    blocked_words,
+    finished_words,
+    is_skipped,
+    set_aside,
+    task_reviews,
+)
+from ralph_ls.core.views.model.words import (
+    SHORT_HASH,
+    SHOWN_REASON,
+    iteration_words,
+    minutes_words,
+    one_line,
+)
+from ralph_ls.core.views.text.status import wait_words
+from ralph_ls.core.views.text.summary import cost_words, is_estimated, limit_words, tokens_words
+from ralph_ls.protocol.lsp.options import TaskLenses
+from ralph_ls.protocol.lsp.panel import Action, Verb
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """One thing to read, and mostly to do, above one line."""
+
+    line: int
+    """From 0."""
+    title: str
+    """One line, for a person."""
+    command: Verb
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    """Plain JSON values: ``run`` names the run that is meant, ``task`` and ``iteration`` what it
+    is about; ``now`` ends the agent at once; ``continue`` goes on with a run that has no engine."""
+
+
+def lenses(
+    seen: DocumentContext, *, tasks: TaskLenses = TaskLenses.TOUCHED, now: datetime | None = None
+) -> tuple[Lens, ...]:
+    """All lenses of one file, by line, in the order in which they stand beside each other. Total.
+
+    ``now`` counts the running time on; without it the time is that of the last event.
+    """
+    match seen.file:
+        case FileKind.DECIDE:
+            return tuple(_answer(seen, 0))
+        case FileKind.BLOCKED:
+            return tuple(_resolve(seen, 0))
+        case FileKind.PLAN:
+            found = [*_first_line(seen, now), *_on_tasks(seen, tasks)]
+            return tuple(sorted(found, key=lambda lens: lens.line))
+        case _:  # pragma: no cover
+            assert_never(seen.file)
+
+
+def _first_line(seen: DocumentContext, now: datetime | None) -> Iterator[Lens]:
+    yield from _answer(seen, 0)
+    settling = (
+        actions.resolve_action(seen),
+        actions.approve_action(seen),
+        actions.reset_action(seen),
+    )
+    for action in (*settling, *actions.run_actions(seen)):
+        if action is not None:
+            yield _lens(0, action)
+    if seen.state is not None:
+        yield from _run_lenses(seen, seen.state, now)
+
+
+def _answer(seen: DocumentContext, line: int) -> Iterator[Lens]:
+    if (action := actions.answer_action(seen)) is not None:
+        title = f"Ralph asks: {action.title.lower()}"
+        yield Lens(line=line, title=title, command=action.verb, arguments=action.arguments)
+
+
+def _resolve(seen: DocumentContext, line: int) -> Iterator[Lens]:
+    if (action := actions.resolve_action(seen)) is not None:
+        yield _lens(line, action)
+
+
+def _run_lenses(seen: DocumentContext, state: RunState, now: datetime | None) -> Iterator[Lens]:
+    """How the run stands: its phase where that is not plain work, how far, how long, how dear."""
+    parts = [*_phase_words(seen, state)]
+    if state.iteration:
+        parts.append(iteration_words(state))
+    seconds = state.active_seconds
+    if seen.live and now is not None:
+        seconds = active_seconds(state, now)
+    parts.extend(_used(seen, state, seconds))
+    arguments = log_arguments(seen, state.start) if state.start else {}
+    command = Verb.SHOW_LOG if state.start else Verb.NONE
+    yield Lens(line=0, title=" · ".join(parts), command=command, arguments=arguments)
+
+
+def _used(seen: DocumentContext, state: RunState, seconds: float) -> Iterator[str]:
+    """Time and cost, tokens where they are limited; each with its limit, as far as it is told."""
+    config, known = state.config, seen.history
+    limit = config.max_duration
+    yield minutes_words(seconds) + ("" if limit is None else f" of {limit_words(limit)}")
+    if config.max_tokens is not None and known.tokens is not None:
+        yield f"{tokens_words(known.tokens, config.max_tokens)} tokens"
+    if known.cost_usd is not None:
+        yield cost_words(known.cost_usd, config.max_cost_usd, estimated=is_estimated(state.usage))
+
+
+def _phase_words(seen: DocumentContext, state: RunState) -> Iterator[str]:
+    match seen.phase:
+        case Phase.ENDED if state.end is not None:
+            yield f"{state.end.reason.value}: {one_line(state.end.message, limit=SHOWN_REASON)}"
+        case Phase.CRASHED:
+            yield "engine gone"
+        case Phase.PARKED if not seen.live:
+            yield "waits for you, the system stopped its engine"
+        case Phase.PARKED:
+            yield "waits for you"
+        case Phase.PAUSED:
+            yield "paused"
+        case Phase.STOPPING:
+            yield "stops after this iteration"
+        case Phase.WAITING:
+            since = state.phase_since
+            yield f"waits{wait_words(state.phase_reason, state.until, since=since)}"
+        case _ if is_pausing(seen):
+            yield "pauses after this iteration"
+        case _:
+            pass
+
+
+def _on_tasks(seen: DocumentContext, wanted: TaskLenses) -> Iterator[Lens]:
+    at = document_positions(seen)
+    asked, blocked, current = at.asked(), at.blocking(), at.in_work()
+    waiting = {task.id for task in (asked, blocked, current) if task is not None}
+    known = task_reviews(seen)
+    for task in _wanted(seen, wanted, waiting):
+        # The first line has these already.
+        if task == asked and task.line > 0:
+            yield from _answer(seen, task.line)
+        if task == blocked and task.line > 0:
+            yield from _resolve(seen, task.line)
+        yield from _on_task(seen, known, task, in_work=task == current)
+
+
+def _wanted(seen: DocumentContext, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
+    """The tasks that may have lenses; a plan has thousands, of which few have anything to say."""
+    skipped = () if seen.state is None else seen.state.skipped
+    touched = {*waiting, *seen.history.attempts, *skipped}
+    match wanted:
+        case TaskLenses.CURRENT:
+            return seen.plan.some(ids=waiting)
+        case TaskLenses.TOUCHED:
+            # A story in progress is in review, which is somebody's turn.
+            reviewed = {TaskState.IN_PROGRESS} if seen.kind is PlanKind.STORIES else set()
+            found = seen.plan.some(ids=touched, states={TaskState.BLOCKED, *reviewed})
+            # What is done says so in a hint.
+            return [one for one in found if one.state is not TaskState.DONE or one.id in waiting]
+        case TaskLenses.ALL:
+            return seen.plan.tasks
+        case _:  # pragma: no cover
+            assert_never(wanted)
+
+
+def _on_task(
+    seen: DocumentContext, known: TaskReviews, task: Task, *, in_work: bool
+) -> Iterator[Lens]:
+    line, numbers = task.line, seen.history.attempts.get(task.id, ())
+    if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
+        only = {"task": task.id}
+        yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
+    if is_skipped(seen, task) and task.state is not TaskState.DONE:
+        yield Lens(line=line, title=SKIPPED_WORDS, command=Verb.NONE)
+    for words in filter(None, (known.review(task), known.waiting(task))):
+        yield Lens(line=line, title=words, command=Verb.NONE)
+    if (aside := set_aside(seen, task)) is not None:
+        log = log_arguments(seen, aside.start)
+        yield Lens(line=line, title=aside_words(aside), command=Verb.SHOW_LOG, arguments=log)
+        return
+    if task.state is TaskState.BLOCKED:
+        yield Lens(line=line, title=blocked_words(task), command=Verb.NONE)
+    if task.state is TaskState.DONE:
+        yield from _done(seen, task)
+    elif numbers:
+        title, log = (
+            attempt_count_words(seen, task, in_work=in_work),
+            log_arguments(seen, numbers[-1]),
+        )
+        yield Lens(line=line, title=title, command=Verb.SHOW_LOG, arguments=log)
+
+
+def _done(seen: DocumentContext, task: Task) -> Iterator[Lens]:
+    done = seen.history.done.get(task.id)
+    if done is None:
+        return
+    log = log_arguments(seen, done.start)
+    if done.commit is not None:
+        log = {**log, "commit": done.commit}
+    yield Lens(line=task.line, title=finished_words(done), command=Verb.SHOW_LOG, arguments=log)
+
+
+def _lens(line: int, action: Action) -> Lens:
+    return Lens(line=line, title=action.title, command=action.verb, arguments=action.arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """A few words behind one line."""
+
+    line: int
+    """From 0."""
+    column: int
+    """Behind the line's last word, in characters of that line."""
+    text: str
+    """``done in #2 · a1b2c3d``."""
+    tooltip: str
+    """The same with the whole hash, which can be copied."""
+    commit: str | None = None
+    """Whole hash of the commit that did it."""
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    """Plain JSON values: the ``run`` and ``iteration`` that did it, and its ``commit``."""
+
+
+def hints(seen: DocumentContext) -> tuple[Hint, ...]:
+    """All of one file, by line. Total.
+
+    Only what the newest run did is known: a task that was done before, or ticked by a person, has
+    none.
+    """
+    known = seen.history.done
+    at = document_positions(seen)
+    tasks = seen.plan.some(ids=set(known)) if known else ()
+    return tuple(
+        _hint(seen, known[task.id], _place(at, task))
+        for task in tasks
+        if task.state is TaskState.DONE
+    )
+
+
+def _place(at: DocumentPositions, task: Task) -> TextSpan:
+    """Behind a task's words, or behind what a story begins with: in quotes it would be a part."""
+    if task.kind is not TaskKind.STORY:
+        return at.of_task(task)
+    return TextSpan(line=task.line, start=0, end=task.end - task.start)
+
+
+def _hint(seen: DocumentContext, done: TaskCompletion, words: TextSpan) -> Hint:
+    text, tooltip = f"done in #{done.iteration}", f"Done in iteration {done.iteration}"
+    arguments = log_arguments(seen, done.start)
+    if done.commit is not None:
+        text = f"{text} · {done.commit[:SHORT_HASH]}"
+        tooltip = f"{tooltip}, commit {done.commit}"
+        arguments = {**arguments, "commit": done.commit}
+    return Hint(
+        line=words.line,
+        column=words.end,
+        text=text,
+        tooltip=tooltip,
+        commit=done.commit,
+        arguments=arguments,
+    )

@@ -1,0 +1,351 @@
+"""Where a plan or a specification has its headings, and what in it is no prose.
+
+The reading of a plan tells its tasks and keeps no headings, so they are looked for here, in one
+pass by the same rules. Where the end of a fence was forgotten, the tasks tell where it is: nothing
+in a fence is one. It must never know what a heading says of tasks.
+
+A file of the loop that people write: the plan, what was done, and the specifications.
+
+The views of its text (symbols, folds, links, completions, task ids) start from this one value, so
+that they agree about its headings and its tasks. Columns are characters of the line. It must never
+know a run, nor an editor's way to count.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.front_matter import FrontMatter, read_front_matter
+from ralph_ls.core.plan.parse.lines import advance_column, find_marks, is_thematic_break, lines_of
+from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
+from ralph_ls.core.plan.specs import FOLDER, INDEX, is_spec
+
+
+class PageBlockKind(StrEnum):
+    """What is not read as prose."""
+
+    FRONT_MATTER = "frontMatter"
+    FENCE = "fence"
+    COMMENT = "comment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """One heading."""
+
+    line: int
+    """From 0."""
+    level: int
+    """1 to 6."""
+    title: str
+    """Without marks; it may be empty."""
+    start: int
+    """Where its words begin, in characters of the line."""
+    end: int
+    last_line: int
+    """The last line of its section, from 0: sub-headings count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageBlock:
+    """A part of several lines that is no prose."""
+
+    kind: PageBlockKind
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """The parts of one text, in its order."""
+
+    lines: tuple[str, ...]
+    """Without their endings."""
+    headings: tuple[Heading, ...]
+    blocks: tuple[PageBlock, ...]
+    front_matter: FrontMatter
+
+    def is_verbatim(self, line: int) -> bool:
+        """Whether a line stands in a fence or a comment, or begins or ends one."""
+        block = self.block_at(line)
+        return block is not None and block.kind is not PageBlockKind.FRONT_MATTER
+
+    def block_at(self, line: int) -> PageBlock | None:
+        """The block that a line belongs to."""
+        index = bisect_right(self.blocks, line, key=lambda block: block.line) - 1
+        block = self.blocks[index] if index >= 0 else None
+        return block if block is not None and line <= block.end_line else None
+
+    def last_text_line(self, first: int, last: int) -> int:
+        """The last line up to ``last`` that is not blank, and not before ``first``."""
+        while last > first and not self.lines[last].strip():
+            last -= 1
+        return last
+
+
+def read_outline(text: str, task_lines: Collection[int]) -> Outline:
+    """Find them; total, and linear in the length of the text.
+
+    ``task_lines`` are those on which a task of the text begins, from 0.
+    """
+    lines = tuple(line for _, line in lines_of(text))
+    matter = read_front_matter(text)
+    if any(line <= matter.end_line for line in task_lines):
+        # What has tasks in it is a part of the plan between two rules.
+        matter = FrontMatter()
+    scan = _Scan(task_lines)
+    if matter.is_there:
+        scan.blocks.append(
+            PageBlock(kind=PageBlockKind.FRONT_MATTER, line=0, end_line=matter.end_line)
+        )
+    for number in range(matter.end_line + 1, len(lines)):
+        scan.take(number, lines[number])
+    scan.finish(len(lines) - 1)
+    return Outline(
+        lines=lines,
+        headings=_with_last_lines(scan.headings, len(lines) - 1),
+        blocks=tuple(scan.blocks),
+        front_matter=matter,
+    )
+
+
+def flat_outline(text: str) -> Outline:
+    """That of a text which is no markdown, so that it has neither headings nor fences."""
+    lines = tuple(line for _, line in lines_of(text))
+    return Outline(lines=lines, headings=(), blocks=(), front_matter=FrontMatter())
+
+
+_CODE_INDENT = 4
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
+_ITEM_FIRST = frozenset("-*+0123456789")
+_MARKS = str.maketrans("", "", "*`~")
+
+
+class _Scan:
+    """Where the pass stands: the items that are open, and the block that is."""
+
+    def __init__(self, task_lines: Collection[int]) -> None:
+        self.headings: list[Heading] = []
+        self.blocks: list[PageBlock] = []
+        self._task_lines = frozenset(task_lines)
+        self._items: list[int] = []
+        """The least column of what is nested in each open item, outermost first."""
+        self._fence = ""
+        """What opened the block: a run of marks, or ``<!--``; empty where none is open."""
+        self._fence_line = 0
+        self._fence_column = 0
+        self._last_line = -1
+        """The last line that was not blank."""
+        self._paragraph_line = -2
+        self._lone: tuple[int, str] | None = None
+        """The last paragraph, while it is one line outside items."""
+
+    def take(self, number: int, line: str) -> None:
+        bom = 1 if number == 0 and line.startswith("\ufeff") else 0
+        stripped = line[bom:].lstrip(" \t")
+        if not stripped:
+            return
+        column = advance_column(0, line[bom : len(line) - len(stripped)])
+        if not self._goes_on(number, column, stripped):
+            self._take_text(number, line, column, stripped)
+        self._last_line = number
+
+    def finish(self, last_line: int) -> None:
+        if self._fence:
+            self._close_block(last_line)
+
+    def _goes_on(self, number: int, column: int, stripped: str) -> bool:
+        """Whether the line belongs to the block that is open."""
+        if not self._fence:
+            return False
+        is_outside = bool(self._items) and column < self._items[-1]
+        if number not in self._task_lines and self._is_end(column, stripped):
+            self._close_block(number)
+            return True
+        if number in self._task_lines or is_outside:
+            self._close_block(self._last_line)
+            return False
+        return True
+
+    def _is_end(self, column: int, stripped: str) -> bool:
+        if self._fence == "<!--":
+            return "-->" in stripped
+        bare = stripped.rstrip(" \t")
+        is_fence = bare.startswith(self._fence) and not bare.strip(self._fence[0])
+        return is_fence and column < self._fence_column + _CODE_INDENT
+
+    def _close_block(self, end_line: int) -> None:
+        kind = PageBlockKind.COMMENT if self._fence == "<!--" else PageBlockKind.FENCE
+        self.blocks.append(PageBlock(kind=kind, line=self._fence_line, end_line=end_line))
+        self._fence = ""
+
+    def _take_text(self, number: int, line: str, column: int, stripped: str) -> None:
+        goes_on = self._paragraph_line == number - 1
+        marks = find_marks(line) if stripped[0] in _ITEM_FIRST else None
+        heading = _HEADING.match(stripped)
+        if not self._items and column >= _CODE_INDENT and number not in self._task_lines:
+            self._take_paragraph(number, line, column, goes_on=goes_on)
+        elif marks is not None:
+            self._close_items(column)
+            for start in marks.starts:
+                self._items.append(_column_of(line, start) + 2)
+            self._paragraph_line = number
+            if marks.box is None:
+                self._open_block(number, _column_of(line, marks.text), line[marks.text :])
+        elif heading is not None:
+            self._close_items(column)
+            title = (heading[2] or "").strip(" \t")
+            bare = title.rstrip("#")
+            has_closing = not bare or bare.endswith((" ", "\t"))
+            words = bare.rstrip(" \t") if has_closing else title
+            start = len(line) - len(stripped) + (heading.start(2) if heading[2] else 0)
+            self._add_heading(number, len(heading[1]), words, start, len(line.rstrip()))
+        elif stripped[0] in "`~<" and _opening(stripped):
+            self._close_items(column)
+            self._open_block(number, column, stripped)
+        elif stripped[0] in "=-" and goes_on and self._turns_heading(stripped):
+            pass
+        elif stripped[0] == ">" or is_thematic_break(stripped):
+            self._close_items(column)
+        else:
+            self._take_paragraph(number, line, column, goes_on=goes_on)
+
+    def _take_paragraph(self, number: int, line: str, column: int, *, goes_on: bool) -> None:
+        if not goes_on:
+            self._close_items(column)
+        self._paragraph_line = number
+        self._lone = None if goes_on or self._items else (number, line)
+
+    def _turns_heading(self, stripped: str) -> bool:
+        """Take a line of ``=`` or ``-`` below a paragraph of one line: that was a heading."""
+        bare = stripped.rstrip(" \t")
+        if bare.strip(bare[0]) or self._items or self._lone is None:
+            return False
+        number, line = self._lone
+        words = line.removeprefix("\ufeff").strip()
+        level = 1 if bare[0] == "=" else 2
+        self._add_heading(number, level, words, line.index(words), len(line.rstrip()))
+        return True
+
+    def _add_heading(self, number: int, level: int, words: str, start: int, end: int) -> None:
+        self._lone = None
+        if self._items:
+            # One that is indented into an item is a part of that item.
+            return
+        title = fold_whitespace(strip_comments(words).translate(_MARKS))
+        end = max(start, end)
+        self.headings.append(
+            Heading(line=number, level=level, title=title, start=start, end=end, last_line=number)
+        )
+
+    def _open_block(self, number: int, column: int, stripped: str) -> None:
+        self._fence = _opening(stripped)
+        self._fence_line, self._fence_column = number, column
+
+    def _close_items(self, column: int) -> None:
+        while self._items and self._items[-1] > column:
+            self._items.pop()
+
+
+def _column_of(line: str, at: int) -> int:
+    return advance_column(0, line[:at].removeprefix("\ufeff"))
+
+
+def _opening(stripped: str) -> str:
+    """What a line opens that it does not close: a run of marks, or a comment."""
+    if stripped.startswith("<!--"):
+        return "" if "-->" in stripped else "<!--"
+    if stripped.startswith("```"):
+        bare = stripped.lstrip("`")
+        return "" if "`" in bare else stripped[: len(stripped) - len(bare)]
+    return stripped[: len(stripped) - len(stripped.lstrip("~"))] if stripped[:3] == "~~~" else ""
+
+
+def _with_last_lines(headings: list[Heading], last_line: int) -> tuple[Heading, ...]:
+    """Each section ends where the next heading of its level, or of a higher one, begins."""
+    ended: list[Heading] = []
+    begins_next = [last_line + 1] * 7
+    """By level: the line of the next heading that ends a section of that level."""
+    for heading in reversed(headings):
+        ended.append(
+            Heading(
+                line=heading.line,
+                level=heading.level,
+                title=heading.title,
+                start=heading.start,
+                end=heading.end,
+                last_line=begins_next[heading.level] - 1,
+            )
+        )
+        for level in range(heading.level, 7):
+            begins_next[level] = heading.line
+    return tuple(reversed(ended))
+
+
+class PageKind(StrEnum):
+    """Which of them it is."""
+
+    PLAN = "plan"
+    PROGRESS = "progress"
+    """What was done, as ``PROGRESS.md``."""
+    SPEC = "spec"
+    INDEX = "index"
+    """``specs/README.md``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One text."""
+
+    kind: PageKind
+    name: str
+    """Relative to the work tree, with ``/``."""
+    text: str
+    plan: Plan
+    """Its tasks; of a specification only what has a box."""
+    outline: Outline
+
+    @property
+    def spec_name(self) -> str:
+        """Its name within ``specs/``."""
+        return self.name.removeprefix(f"{FOLDER}/")
+
+
+def page_kind(name: str, progress: str) -> PageKind | None:
+    """What a file is by its name relative to the work tree; ``progress`` is that of what was done.
+
+    Plans are found by the settings, so that they are never told by name here.
+    """
+    if name == progress:
+        return PageKind.PROGRESS
+    below = f"{FOLDER}/"
+    if not name.startswith(below):
+        return None
+    within = name.removeprefix(below)
+    if within == INDEX:
+        return PageKind.INDEX
+    is_hidden = any(part.startswith(".") for part in within.split("/")[:-1])
+    return PageKind.SPEC if is_spec(within) and not is_hidden else None
+
+
+def read_page(
+    kind: PageKind, name: str, text: str, plan: Plan, *, is_markdown: bool = True
+) -> Page:
+    """Look a text over; ``plan`` was read from it. Total."""
+    if not is_markdown:
+        return Page(kind=kind, name=name, text=text, plan=plan, outline=flat_outline(text))
+    if kind in {PageKind.SPEC, PageKind.INDEX}:
+        plan = Plan(tasks=tuple(task for task in plan.tasks if _has_box(task, text)))
+    outline = read_outline(text, {task.line for task in plan.tasks})
+    return Page(kind=kind, name=name, text=text, plan=plan, outline=outline)
+
+
+def _has_box(task: Task, text: str) -> bool:
+    """Whether its item has one; a numbered list of a text is no list of tasks."""
+    marks = find_marks(text[task.start : task.end])
+    return marks is not None and marks.box is not None

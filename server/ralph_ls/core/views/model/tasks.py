@@ -1,0 +1,193 @@
+"""What there is to say of one task beside its title, in the same words wherever it stands.
+
+What came of the commands that closed tasks name, in the same words wherever it stands.
+
+It must never know an editor, and it must never judge: what it tells was seen by the engine.
+
+What plans say of a task that markdown has no words for: its review, and what it waits for.
+
+Both come from strangers, so they are made harmless to show. It must never decide whose turn it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ralph_ls.core.loop.rules.attempts import COUNTED, failed_attempts
+from ralph_ls.core.loop.rules.validation import verification_of
+from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
+from ralph_ls.core.plan.formats.stories.story_file import ParsedStories, ReviewStatus, Story
+from ralph_ls.core.plan.formats.stories.tasks import waits_for
+from ralph_ls.core.plan.model import PlanKind, Task
+from ralph_ls.core.plan.verification.criterion_checks import (
+    describe_check_failures,
+    describe_not_run,
+)
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.history import TaskCompletion
+from ralph_ls.core.views.model.words import SHORT_HASH, SHOWN_REASON, one_line
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.events import CriteriaVerified, TaskSetAside
+from ralph_ls.protocol.run.state import RunState
+
+
+def finished_words(done: TaskCompletion) -> str:
+    """``done in iteration 2 · a1b2c3d``."""
+    commit = "" if done.commit is None else f" · {done.commit[:SHORT_HASH]}"
+    return f"done in iteration {done.iteration}{commit}"
+
+
+def blocked_words(task: Task) -> str:
+    """Why the plan says that it is blocked."""
+    reason = one_line(task.blocked_by or "the plan gives no reason", limit=SHOWN_REASON)
+    return f"blocked: {reason}"
+
+
+def attempt_count_words(seen: DocumentContext, task: Task, *, in_work: bool) -> str:
+    """``attempt 2 of 3`` in work, else ``2 of 3 attempts failed``; empty for one never tried.
+
+    Where attempts are not counted it is ``attempt 2`` and ``2 attempts``: iterations that had it.
+    """
+    n_tried = len(seen.history.attempts.get(task.id, ()))
+    state = RunState() if seen.state is None else seen.state
+    if in_work:
+        return attempt_words(state) or f"attempt {n_tried}"
+    return failed_attempts_words(state, task.id) or (
+        count_of(n_tried, "attempt") if n_tried else ""
+    )
+
+
+def attempt_words(state: RunState) -> str:
+    """``attempt 2 of 3`` of the open iteration; empty where none is counted."""
+    current, limit = state.current, state.config.attempts.limit
+    if current is None or current.started.task is None or limit == 0:
+        return ""
+    if COUNTED not in current.told:
+        return ""
+    return f"attempt {max(1, state.attempts.get(current.started.task.id, 0))} of {limit}"
+
+
+def failed_attempts_words(state: RunState, task_id: str) -> str:
+    """``2 of 3 attempts failed``; empty where none has failed, or none is counted."""
+    failed, limit = failed_attempts(state).get(task_id, 0), state.config.attempts.limit
+    return f"{failed} of {count_of(limit, 'attempt')} failed" if failed and limit else ""
+
+
+SKIPPED_WORDS = "skipped in this run"
+
+
+def is_skipped(seen: DocumentContext, task: Task) -> bool:
+    """Whether a person wants it skipped, in a run that has not come to its end."""
+    state = seen.state
+    return state is not None and state.end is None and task.id in state.skipped
+
+
+def set_aside(seen: DocumentContext, task: Task) -> TaskSetAside | None:
+    """How this run set a task aside, where that still holds: a person may have changed the plan."""
+    told = seen.history.set_aside.get(task.id)
+    if told is None:
+        return None
+    is_blocked = task.state is TaskState.BLOCKED
+    is_open = task.state in {TaskState.TODO, TaskState.IN_PROGRESS}
+    holds = is_blocked if told.marked else is_blocked or is_open
+    return told if holds else None
+
+
+def aside_words(told: TaskSetAside) -> str:
+    """``set aside after 3 attempts: no progress``."""
+    return f"set aside{after_attempts(told)}: {one_line(told.reason, limit=SHOWN_REASON)}"
+
+
+def after_attempts(told: TaskSetAside) -> str:
+    """`` after 3 attempts``, to go on with; empty where none were counted."""
+    return f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""
+
+
+MAX_TAIL_LINES = 5
+
+
+def verification_words(event: CriteriaVerified) -> str:
+    """``Verified: Log in (2 commands ended with 0)``, or what failed, or what was not run."""
+    seen, title = verification_of(event), one_line(event.task.title, limit=SHOWN_REASON)
+    if event.ok:
+        return f"Verified: {title} ({count_of(len(seen.checked), 'command')} ended with 0)"
+    if seen.failed:
+        return escape_control_chars(f"{title}: {describe_check_failures(seen)}")
+    said = "; ".join(text for _, text in describe_not_run(seen))
+    return escape_control_chars(f"Not verified: {title}: {said}")
+
+
+def failed_output_tail(event: CriteriaVerified) -> list[str]:
+    """The end of what the first failed command printed."""
+    failed = next(iter(verification_of(event).failed), None)
+    return [] if failed is None else failed.tail.strip().splitlines()[-MAX_TAIL_LINES:]
+
+
+def refuted_tasks(seen: DocumentContext) -> Iterator[tuple[Task, CriteriaVerified]]:
+    """The tasks that were closed, did not hold, and are not done by now."""
+    told = {task: event for task, event in seen.history.verified.items() if _has_failed(event)}
+    for task in seen.plan.some(ids=told) if told else ():
+        if task.state is not TaskState.DONE:
+            yield task, told[task.id]
+
+
+def _has_failed(event: CriteriaVerified) -> bool:
+    return bool(verification_of(event).failed)
+
+
+OPEN_STATES = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReviews:
+    """The stories of one plan; none where it is of another kind."""
+
+    stories: Mapping[str, Story] = field(default_factory=dict)
+    waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    are_issues: bool = False
+    """They are issues of ``bd`` instead, which say themselves what they wait for."""
+
+    def review(self, task: Task) -> str:
+        """``waits for its review``, ``changes requested in review 1: name the key``."""
+        story = self.stories.get(task.id)
+        status = None if story is None else story.status
+        if story is None or status is None:
+            return ""
+        nth = f" {story.n_reviews}" if story.n_reviews else ""
+        feedback = one_line(story.feedback.removeprefix(AT_CAP), limit=SHOWN_REASON)
+        match status:
+            case ReviewStatus.NEEDS_REVIEW:
+                return f"waits for its review{f', after review{nth}' if nth else ''}"
+            case ReviewStatus.CHANGES_REQUESTED:
+                why = f": {feedback}" if feedback else ""
+                return f"changes requested{f' in review{nth}' if nth else ''}{why}"
+            case ReviewStatus.APPROVED:
+                at_cap = story.feedback.startswith(AT_CAP)
+                how = "approved since its reviews were used up" if at_cap else "approved"
+                return f"{how}{f' in review{nth}' if nth and not at_cap else ''}"
+            case _:  # pragma: no cover
+                assert_never(status)
+
+    def waiting(self, task: Task) -> str:
+        """``waits for US-001 (Log in)``: what has to be done before it can be taken."""
+        if task.state not in OPEN_STATES:
+            return ""
+        needed = self.waits.get(task.id, ())
+        shown = ", ".join(f"{one} ({self.stories[one].title})" for one in needed)
+        if self.are_issues:
+            # Of an issue that is not blocked itself, it is those that it depends on.
+            shown = task.blocked_by or ""
+        return f"waits for {one_line(shown, limit=SHOWN_REASON)}" if shown else ""
+
+
+def task_reviews(seen: DocumentContext) -> TaskReviews:
+    """Look them up once for all tasks of a plan."""
+    source = seen.parsed.source
+    if not isinstance(source, ParsedStories):
+        return TaskReviews(are_issues=seen.kind is PlanKind.BEADS)
+    stories = source.stories
+    return TaskReviews(stories=stories.by_id(), waits=waits_for(stories))

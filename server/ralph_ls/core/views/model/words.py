@@ -1,0 +1,209 @@
+"""Small pieces of text that several views share: counts, times, claims and facts.
+
+A claim and a fact are put in the same words and the same order, so that they can be read side by
+side. It must never know where they are shown.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.events import GuardReverted
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.report import AgentFailure, Report
+from ralph_ls.protocol.run.state import IterationFacts, RunState
+from ralph_ls.protocol.run.values import Evidence, Mode, Outcome
+
+SHORT_HASH = 7
+"""How many digits of a commit are shown."""
+
+SHOWN_TASKS = 3
+"""Titles of tasks in one sentence."""
+
+SHOWN_REASON = 80
+"""Characters of a reason in a title."""
+
+OUTCOME_WORDS = {
+    Outcome.PROGRESS: "progress",
+    Outcome.NO_PROGRESS: "no progress",
+    Outcome.STOPPED: "stopped",
+    Outcome.LIMITED: "usage limit, does not count",
+    Outcome.LOST: "lost with its engine",
+}
+
+FAILURE_WORDS = {
+    AgentFailure.NOT_LOGGED_IN: "not logged in",
+    AgentFailure.LIMIT: "usage limit",
+    AgentFailure.OVERLOADED: "model overloaded",
+    AgentFailure.CONTEXT_FULL: "context window full",
+    AgentFailure.MAX_TURNS: "out of turns",
+    AgentFailure.BUDGET: "out of its budget",
+    AgentFailure.REFUSED_AS_ROOT: "refused as root",
+    AgentFailure.WRONG_CALL: "called wrongly",
+    AgentFailure.CRASHED: "crashed",
+    AgentFailure.KILLED: "killed",
+    AgentFailure.IDLE: "silent for too long",
+    AgentFailure.TIMED_OUT: "out of time",
+    AgentFailure.OTHER: "agent failed",
+}
+"""How an agent failed, beside how its iteration came out."""
+
+
+def outcome_words(outcome: Outcome, failure: AgentFailure | None) -> str:
+    """``progress, out of time``; ``model overloaded, does not count``."""
+    if failure is None:
+        return OUTCOME_WORDS[outcome]
+    if outcome is Outcome.LIMITED:
+        return f"{FAILURE_WORDS[failure]}, does not count"
+    return f"{OUTCOME_WORDS[outcome]}, {FAILURE_WORDS[failure]}"
+
+
+def one_line(text: str, *, limit: int) -> str:
+    """A stranger's text on one line of at most ``limit`` characters, harmless to show."""
+    folded = escape_control_chars(" ".join(text.split()))
+    return (
+        folded
+        if len(folded) <= limit
+        else f"{folded[: _split_position(folded, limit - 1)].rstrip()}…"
+    )
+
+
+def request_words(request: RequestView) -> str:
+    """``Letters get lost (owner/name#12)``: a request by its title, and where it comes from."""
+    title = one_line(request.title, limit=SHOWN_REASON)
+    return f"{title} ({one_line(request.source, limit=SHOWN_REASON)})"
+
+
+def some_lines(text: str) -> str:
+    """A stranger's text with its lines, harmless to show."""
+    return "\n".join(escape_control_chars(line.rstrip()) for line in text.strip().splitlines())
+
+
+def split_text(text: str, limit: int) -> tuple[str, str]:
+    """At most the first ``limit`` characters and the rest, parted between words if it can be."""
+    if len(text) <= limit:
+        return text, ""
+    at = _split_position(text, limit)
+    space = text.rfind(" ", limit // 2, at + 1)
+    at = at if space < 0 else space
+    return text[:at].rstrip(), text[at:].lstrip()
+
+
+def minutes_words(seconds: float) -> str:
+    """``under 1 min``, ``6 min``, ``2 h 5 min``: a text that changes once a minute at most."""
+    whole = int(max(0.0, seconds) // 60)
+    hours, left = divmod(whole, 60)
+    if hours:
+        return f"{hours} h {left} min"
+    return f"{left} min" if left else "under 1 min"
+
+
+def claim_words(report: Report) -> str:
+    """What a report says was done: the fields that it has, and no others."""
+    parts = [report.status]
+    if "FILES_MODIFIED" in report.fields:
+        parts.append(count_of(report.files_modified, "file"))
+    if "TASKS_COMPLETED_THIS_LOOP" in report.fields:
+        parts.append(count_of(report.tasks_completed, "task"))
+    if "TESTS_STATUS" in report.fields:
+        parts.append(f"tests {report.tests_status.lower().replace('_', ' ')}")
+    return escape_control_chars(", ".join(parts))
+
+
+def evidence_words(evidence: Evidence) -> str:
+    """What the engine saw: always all three counts, then why that was no progress."""
+    n_of_persons = sum(commit.by_person for commit in evidence.commits)
+    counts = [
+        count_of(len(evidence.commits) - n_of_persons, "commit"),
+        count_of(evidence.files, "file"),
+        count_of(len(evidence.tasks_done), "task"),
+    ]
+    # A person's commits are no progress of the agent's (SPEC §6).
+    if n_of_persons:
+        counts.append(f"{count_of(n_of_persons, 'commit')} of a person")
+    seen = ", ".join(counts)
+    return escape_control_chars(
+        seen if evidence.progress else f"{seen}, no progress: {evidence.why}"
+    )
+
+
+def with_mode(what: str, mode: Mode) -> str:
+    """``review Round half a cent up``: what an iteration is for, where it is a review's."""
+    return f"{mode.value} {what}" if mode in {Mode.REVIEW, Mode.REVIEW_FIX} else what
+
+
+def reverted_words(told: GuardReverted) -> str:
+    """``2 open tasks were dropped from @fix_plan.md: Read the law, Round half a cent up``."""
+    tasks = count_of(told.n_tasks, "task")
+    words = {
+        Forbidden.DROPPED: f"{count_of(told.n_tasks, 'open task')} dropped from {told.path}",
+        Forbidden.SKIPPED: f"{count_of(told.n_tasks, 'open task')} marked skipped in {told.path}",
+        Forbidden.CRITERIA: f"criteria of {tasks} changed in {told.path}",
+        Forbidden.REVIEW: f"review of {tasks} moved against the cycle in {told.path}",
+        Forbidden.PRIORITY: f"priority of {tasks} changed in {told.path}",
+        Forbidden.DEPENDENCY: f"dependencies of {tasks} dropped from {told.path}",
+        Forbidden.TYPE: f"type of {tasks} changed in {told.path}",
+        Forbidden.VERIFY: f"the commands that verify the work, changed in {told.path}",
+        Forbidden.CHANGED: f"{told.path}, which was changed",
+        Forbidden.DELETED: f"{told.path}, which was deleted",
+        Forbidden.CREATED: f"{told.path}, which was created, is away again",
+    }[told.what]
+    names = [one_line(task.title, limit=SHOWN_REASON) for task in told.tasks[:SHOWN_TASKS]]
+    names += ["…"] if told.n_tasks > len(names) > 0 else []
+    return escape_control_chars(words) + (f": {', '.join(names)}" if names else "")
+
+
+def numbered_iteration(iteration: int, limit: int | None, tries: int = 1) -> str:
+    """``iteration 2 of 2, attempt 3``: the third start that was to be the second iteration."""
+    of = "" if limit is None else f" of {limit}"
+    again = f", attempt {tries}" if tries > 1 else ""
+    return f"iteration {iteration}{of}{again}"
+
+
+def iteration_words(state: RunState) -> str:
+    """The newest iteration of a run, in the same words."""
+    return numbered_iteration(state.iteration, state.config.max_iterations, state.tries)
+
+
+def committed_words(told: GuardReverted) -> str:
+    """``(commit 1a2b3c4)``, to follow what was restored; empty where no commit restores it."""
+    return "" if told.commit is None else f" (commit {told.commit[:7]})"
+
+
+def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:
+    """``iteration 3: no progress``, ``iteration 2: progress, 4 files``: the newest first."""
+    for one in sorted(recent, key=lambda facts: facts.start, reverse=True):
+        counts = ((one.files, "file"), (one.commits, "commit"), (one.tasks_done, "task"))
+        seen = [count_of(number, noun) for number, noun in counts if number]
+        how = outcome_words(one.outcome, one.failure)
+        yield f"iteration {one.iteration}: {', '.join((how, *seen))}"
+
+
+_JOINER = "\u200d"
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+_FLAG_LETTERS = range(0x1F1E6, 0x1F200)
+_TAGS = range(0xE0020, 0xE0080)
+
+
+def _split_position(text: str, limit: int) -> int:
+    """The last place up to ``limit`` that lies in no character as a person sees one."""
+    at = limit
+    while at > 0 and _belong_together(text[at - 1], text[at]):
+        at -= 1
+    # What has no such place is no text: it is parted anywhere.
+    return at or limit
+
+
+def _belong_together(before: str, after: str) -> bool:
+    code = ord(after)
+    return (
+        _JOINER in {before, after}
+        or unicodedata.category(after).startswith("M")
+        or code in _SKIN_TONES
+        or code in _TAGS
+        or (code in _FLAG_LETTERS and ord(before) in _FLAG_LETTERS)
+    )

@@ -1,0 +1,302 @@
+"""The one thing of a loop that needs a look before everything else, with what can be done about it.
+
+Whatever else waits for a person stands on the same card, so that nothing hides behind it.
+It must never decide what a person should do, and it must never know how a card is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from ralph_ls.core.loop.rules.waits import review_due, stuck_words
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model import actions as controls
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.diagnostic import DiagnosticCode
+from ralph_ls.core.views.model.document_context import (
+    DocumentContext,
+    needs_reset,
+    needs_review,
+    open_blocker,
+    open_question,
+)
+from ralph_ls.core.views.model.words import one_line, some_lines, split_text
+from ralph_ls.core.views.panel.run_status import ended_words, is_half_open, panel_state
+from ralph_ls.core.views.text.status import OVERLOAD, USAGE_LIMIT, wait_words
+from ralph_ls.core.views.text.summary import format_duration, is_estimated
+from ralph_ls.protocol.lsp.panel import Action, Card, PanelState, Tone, Verb
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
+
+MAX_CARD_CHARS = 1000
+"""Characters of a question or a reason; the whole text stands in its file."""
+
+SHOWN_ERROR = 200
+
+TOOLS_SETTING = "tools.allow"
+"""The setting by which an agent is permitted a tool."""
+
+LONG_WAIT = timedelta(seconds=30)
+"""A shorter wait is over before anybody has read of it."""
+
+
+def card(seen: DocumentContext) -> Card | None:
+    """The card of a work tree; None where all goes well by itself. Total."""
+    made = _of_state(seen) or _needs_user(seen)
+    if made is None:
+        return None
+    also = [text for kind, text in _open_halts(seen) if kind != made.kind]
+    return made.model_copy(update={"text": "\n\n".join(filter(None, (made.text, *also)))})
+
+
+def breaker_reason(state: RunState) -> str:
+    """Why the breaker is where it is, and how far it is from opening."""
+    breaker, threshold = state.breaker, state.config.breaker.no_progress_open
+    opens = f"; opens at {threshold}" if threshold > 0 else ""
+    is_half = breaker.state is BreakerState.HALF_OPEN
+    return f"{escape_control_chars(breaker.reason)}{opens if is_half else ''}"
+
+
+def environment_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
+    """What hints at a broken environment: how many of how many, and what would mend it (SPEC §6).
+
+    A row that is off, or that has counted nothing, says nothing.
+    """
+    breaker, rules = state.breaker, state.config.breaker
+    if rules.denials_open > 0 and breaker.consecutive_denials:
+        of = count_of(rules.denials_open, "iteration")
+        yield f"a tool was not permitted in {breaker.consecutive_denials} of {of}"
+        # The reason of a breaker that opened for it has said so already.
+        if seen.history.denied and TOOLS_SETTING not in breaker.reason:
+            tools = one_line(", ".join(seen.history.denied), limit=SHOWN_ERROR)
+            yield f"not permitted: {tools}; allow it with the setting {TOOLS_SETTING}"
+    if rules.set_aside_open > 0 and breaker.consecutive_set_asides:
+        of = count_of(rules.set_aside_open, "task")
+        yield f"{breaker.consecutive_set_asides} of {of} set aside with no progress between"
+
+
+def _of_state(seen: DocumentContext) -> Card | None:
+    state = seen.state
+    if state is None:
+        return None
+    match panel_state(seen):
+        case PanelState.RUNNING:
+            return _half_open(seen, state) if is_half_open(seen) else None
+        case PanelState.STOPPING:
+            text = "The agent may finish what it does; then the run ends."
+            return _made(seen, "run-stops", Tone.PLAIN, "Stops after this iteration", text)
+        case PanelState.PAUSED:
+            return _paused(seen, state)
+        case PanelState.WAITING:
+            return _long_wait(seen, state)
+        case PanelState.BLOCKED if controls.all_tasks_blocked(seen):
+            return _lacks_a_task(seen, state)
+        case PanelState.STUCK:
+            return _stuck(seen, state)
+        case PanelState.CRASHED:
+            return _crashed(seen, state)
+        case PanelState.COMPLETE:
+            return _ended(seen, state, "run-complete", Tone.GOOD)
+        case PanelState.ENDED:
+            return _ended(seen, state, "run-ended", Tone.PLAIN)
+        case PanelState.FATAL:
+            return _ended(seen, state, "run-fatal", Tone.BAD)
+        case _:
+            return None
+
+
+def _needs_user(seen: DocumentContext) -> Card | None:
+    """A blocker before a question, as the loop takes them."""
+    waits = open_blocker(seen)
+    if waits is not None:
+        return Card(
+            kind=DiagnosticCode.RUN_BLOCKED,
+            tone=Tone.BAD,
+            title=_in_iteration("Blocked", waits.iteration),
+            text=_shown(waits.text),
+            actions=(*_settling(seen), *_halt_file(seen, DiagnosticCode.RUN_BLOCKED)),
+        )
+    waits = open_question(seen)
+    if waits is None:
+        return None
+    return Card(
+        kind=DiagnosticCode.QUESTION_WAITING,
+        tone=Tone.WARNING,
+        title=_in_iteration("Ralph asks", waits.iteration),
+        text=_shown(waits.text),
+        actions=(*_settling(seen), *_halt_file(seen, DiagnosticCode.QUESTION_WAITING)),
+    )
+
+
+def _open_halts(seen: DocumentContext) -> Iterator[tuple[str, str]]:
+    """All that waits for a person, each with the kind of the card that would be its own."""
+    if (waits := open_blocker(seen)) is not None:
+        yield DiagnosticCode.RUN_BLOCKED, f"Blocked: {_shown(waits.text)}"
+    if (waits := open_question(seen)) is not None:
+        yield DiagnosticCode.QUESTION_WAITING, f"Ralph asks: {_shown(waits.text)}"
+    state = seen.state
+    if state is not None and state.breaker.state is BreakerState.OPEN and needs_reset(seen):
+        yield (
+            DiagnosticCode.BREAKER_OPEN,
+            f"Breaker open: {escape_control_chars(state.breaker.reason)}",
+        )
+
+
+def _half_open(seen: DocumentContext, state: RunState) -> Card:
+    told = (breaker_reason(state), *environment_lines(seen, state), *_last_error(state.breaker))
+    text = "\n".join(told)
+    return Card(
+        kind=DiagnosticCode.BREAKER_HALF_OPEN,
+        tone=Tone.WARNING,
+        title="Breaker half open",
+        text=text,
+        actions=(*controls.user_actions(seen), *_log(seen, state)),
+    )
+
+
+def _stuck(seen: DocumentContext, state: RunState) -> Card:
+    breaker = state.breaker
+    is_open = breaker.state is BreakerState.OPEN
+    reason = escape_control_chars(stuck_words(breaker, state.stuck_count, state.config) or "")
+    lines = [reason, *(_open_lines(seen, state) if is_open else ())]
+    return Card(
+        kind=DiagnosticCode.BREAKER_OPEN if is_open else "run-stuck",
+        tone=Tone.BAD,
+        title="Breaker open" if is_open else "Stuck",
+        text="\n".join(lines),
+        since=breaker.last_change_at if is_open else None,
+        actions=(*_settling(seen), *_log(seen, state)),
+    )
+
+
+def _open_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
+    breaker, rules = state.breaker, state.config.breaker
+    counts = {
+        "without progress": (breaker.consecutive_no_progress, rules.no_progress_open),
+        "with the same error": (breaker.consecutive_same_error, rules.same_error_open),
+        "with failing tests": (breaker.consecutive_failing_tests, rules.failing_tests_open),
+        "with a refused completion": (breaker.consecutive_refusals, rules.refused_completions_open),
+    }
+    told = [f"{_of_threshold(*counted)} {what}" for what, counted in counts.items() if counted[0]]
+    yield from [f"in a row: {', '.join(told)}"] if told else []
+    yield from environment_lines(seen, state)
+    yield from _last_error(breaker)
+
+
+def _of_threshold(count: int, threshold: int) -> str:
+    """``3 of 5 iterations``; a row that is off has only its count."""
+    return (
+        f"{count} of {count_of(threshold, 'iteration')}"
+        if threshold
+        else count_of(count, "iteration")
+    )
+
+
+def _last_error(breaker: Breaker) -> Iterator[str]:
+    if breaker.error_streaks and breaker.error_history:
+        yield f"last error: {one_line(breaker.error_history[-1], limit=SHOWN_ERROR)}"
+
+
+def _paused(seen: DocumentContext, state: RunState) -> Card:
+    if needs_review(seen):
+        due = review_due(state)
+        why = "" if due is None else f"{due[0].upper()}{escape_control_chars(due[1:])}. "
+        text = f"{why}Look at what was done; it goes on when you approve it."
+        made = _made(seen, "run-review", Tone.WARNING, "Review", text)
+        return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
+    if seen.phase is Phase.PAUSED:
+        return _made(seen, "run-paused", Tone.WARNING, "Paused", "It goes on when you say so.")
+    text = "What it waited for is settled; no engine is there to see it."
+    return _made(seen, "run-ready", Tone.WARNING, "Ready to go on", text)
+
+
+NOT_COUNTED = {
+    USAGE_LIMIT: "The iteration that met the limit is not counted.",
+    OVERLOAD: "The iteration that found the model overloaded is not counted.",
+}
+
+
+def _long_wait(seen: DocumentContext, state: RunState) -> Card | None:
+    until, since = state.until, state.phase_since
+    if until is None or since is None or until - since < LONG_WAIT:
+        return None
+    # Until when, a viewer tells from the panel: in its own time zone, and how long that is.
+    text = NOT_COUNTED.get(state.phase_reason or "", "")
+    title = f"Waits{wait_words(state.phase_reason, None)}"
+    return _made(seen, "run-waits", Tone.PLAIN, title, text)
+
+
+def _lacks_a_task(seen: DocumentContext, state: RunState) -> Card:
+    text = "a task in the plan that is not blocked" if state.end is None else state.end.message
+    if state.end is None:
+        text = f"it waits for {text}"
+    return Card(
+        kind="plan-blocked",
+        tone=Tone.BAD,
+        title="Blocked",
+        text=_shown(text),
+        actions=(
+            *_settling(seen),
+            *controls.run_actions(seen)[:1],
+            controls.show_file_action(state.plan),
+        ),
+    )
+
+
+def _crashed(seen: DocumentContext, state: RunState) -> Card:
+    text = f"The engine of run {escape_control_chars(state.run)} (pid {state.pid}) is gone."
+    made = _made(seen, DiagnosticCode.ENGINE_GONE, Tone.BAD, "Engine gone", text)
+    actions = (*made.actions, *_log(seen, state))
+    return made.model_copy(update={"since": state.at, "actions": actions})
+
+
+def _ended(seen: DocumentContext, state: RunState, kind: str, tone: Tone) -> Card:
+    counts = state.counts
+    summary = [
+        count_of(state.iterations, "iteration"),
+        format_duration(state.active_seconds),
+    ]
+    if state.request is None:
+        summary.append(f"{counts.required_done} of {count_of(counts.required, 'task')} done")
+    if seen.history.cost_usd is not None:
+        about = "≈" if is_estimated(state.usage) else ""
+        summary.append(f"{about}${seen.history.cost_usd:.2f}")
+    said = [] if state.end is None else [_shown(state.end.message)]
+    made = _made(seen, kind, tone, ended_words(state.end), "\n".join((*said, " · ".join(summary))))
+    return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
+
+
+def _made(seen: DocumentContext, kind: str, tone: Tone, title: str, text: str) -> Card:
+    """A card that offers what can be done in general."""
+    actions = (*_settling(seen), *controls.run_actions(seen))
+    return Card(kind=kind, tone=tone, title=title, text=text, actions=actions)
+
+
+def _settling(seen: DocumentContext) -> Iterator[Action]:
+    """What a person must settle; a breaker that only warns holds nothing up."""
+    for action in controls.user_actions(seen):
+        if action.verb is not Verb.RESET or not is_half_open(seen):
+            yield action
+
+
+def _log(seen: DocumentContext, state: RunState) -> Iterator[Action]:
+    if state.start:
+        yield controls.show_log_action(seen, state.start)
+
+
+def _halt_file(seen: DocumentContext, code: DiagnosticCode) -> Iterator[Action]:
+    """Where it lies is known from the settings of a run."""
+    if seen.state is not None:
+        paths = seen.state.config.paths
+        path = paths.blocked if code is DiagnosticCode.RUN_BLOCKED else paths.decide
+        yield controls.show_file_action(path)
+
+
+def _in_iteration(what: str, iteration: int | None) -> str:
+    return what if iteration is None else f"{what} (iteration {iteration})"
+
+
+def _shown(text: str) -> str:
+    shown, rest = split_text(some_lines(text), MAX_CARD_CHARS)
+    return f"{shown}…" if rest else shown

@@ -1,0 +1,273 @@
+"""The lines of a panel: what was claimed and what was seen, what it costs.
+
+A claim and a fact stand side by side, and where they differ the fact wins (UX §1).
+It must never know how a line is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import lru_cache
+
+from ralph_ls.core.loop.evidence.progress import contradiction
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.rules.budget import is_nearly_used
+from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.lint.remarks import LintRemark
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.tasks import (
+    aside_words,
+    refuted_tasks,
+    set_aside,
+    verification_words,
+)
+from ralph_ls.core.views.model.words import evidence_words, one_line, some_lines, split_text
+from ralph_ls.core.views.panel.card import breaker_reason, environment_lines
+from ralph_ls.core.views.text.summary import cost_words, duration_words, is_estimated, tokens_words
+from ralph_ls.protocol.config.config import BreakerConfig
+from ralph_ls.protocol.lsp.panel import Fact, Tone
+from ralph_ls.protocol.run.report import Report, Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, Evidence
+
+SHOWN_LINES = 2
+SHOWN_NEXT = 160
+"""Characters of a recommendation: two lines of a narrow panel, and some more."""
+
+SHOWN_REMARKS = 20
+
+SHOWN_WORD = 40
+"""Characters of a value that should have been one word."""
+
+MAX_TITLE_CHARS = 200
+"""Characters of a task's title."""
+
+STATUS_TONES = {
+    "IN_PROGRESS": Tone.ACTIVE,
+    "COMPLETE": Tone.GOOD,
+    "BLOCKED": Tone.BAD,
+    "NEEDS_CLARIFICATION": Tone.WARNING,
+}
+"""By STATUS (I, 1.2); any other is plain."""
+
+TESTS_TONES = {"PASSING": Tone.GOOD, "FAILING": Tone.BAD}
+
+BREAKER_WORDS = {
+    BreakerState.CLOSED: ("closed", Tone.GOOD),
+    BreakerState.HALF_OPEN: ("half open", Tone.WARNING),
+    BreakerState.OPEN: ("open", Tone.BAD),
+}
+"""I, 2.2."""
+
+CONTEXT_TONES = ((90, Tone.BAD), (70, Tone.WARNING))
+"""Percent of the context window from which on it is told louder (SPEC §5)."""
+
+
+def facts(seen: DocumentContext, now: datetime | None = None) -> tuple[Fact, ...]:
+    """The lines in their order; what is not known is left out. Total.
+
+    ``now`` counts the running time on; without it the time is that of the last event.
+    """
+    state = seen.state
+    if state is None:
+        return tuple(_remarks(seen))
+    report, evidence = _newest_report(state)
+    return (
+        *_request(state),
+        *_report(report),
+        _breaker(seen, state),
+        *_set_aside(seen),
+        *_remarks(seen),
+        *_refuted(seen),
+        *_tests(report),
+        *_work(report, evidence),
+        *_evidence(evidence),
+        *_next(state),
+        _time(seen, state, now),
+        *_cost(seen, state),
+        *_tokens(seen, state),
+    )
+
+
+def running_time(seen: DocumentContext, now: datetime | None) -> float:
+    """Seconds that the run has been at work, without the time in which it waited for a person."""
+    if seen.state is None:
+        return 0.0
+    if now is None or not seen.live:
+        return seen.state.active_seconds
+    return active_seconds(seen.state, now)
+
+
+def _newest_report(state: RunState) -> tuple[Report | None, Evidence | None]:
+    """What the newest iteration of which anything is known said, and what was seen of it."""
+    newest = max(state.report_start, state.evidence_start)
+    return (
+        state.report if state.report_start == newest else None,
+        state.evidence if state.evidence_start == newest else None,
+    )
+
+
+def _request(state: RunState) -> Iterator[Fact]:
+    """What is worked on where that is no plan."""
+    if state.request is not None:
+        text = one_line(state.request.title, limit=MAX_TITLE_CHARS)
+        yield Fact(
+            key="request",
+            heading="Request",
+            text=text,
+            more=escape_control_chars(state.request.source),
+        )
+
+
+def _remarks(seen: DocumentContext) -> Iterator[Fact]:
+    """What is wrong with a plan that is no document, so that it has no lines to say it at."""
+    if seen.kind is not PlanKind.BEADS:
+        return
+    told = [problem.message for problem in seen.parsed.problems]
+    told += [remark.message for remark in _remarks_on_issues(seen.text)]
+    if told:
+        lines = [one_line(message, limit=MAX_TITLE_CHARS) for message in told[:SHOWN_REMARKS]]
+        rest = len(told) - len(lines)
+        more = "\n".join([*lines, *([f"and {rest} more: ralph plan"] if rest else [])])
+        text = count_of(len(told), "remark")
+        yield Fact(key="plan", heading="Issues", text=text, tone=Tone.WARNING, more=more)
+
+
+@lru_cache(maxsize=4)
+def _remarks_on_issues(text: str) -> tuple[LintRemark, ...]:
+    """The same text is looked at again with every event of a run."""
+    return check_plan(ParsedPlan(plan=Plan()), text, PlanKind.BEADS) if text else ()
+
+
+def _report(report: Report | None) -> Iterator[Fact]:
+    if report is not None:
+        text = one_line(report.status, limit=SHOWN_WORD)
+        tone = STATUS_TONES.get(report.status, Tone.PLAIN)
+        yield Fact(key="report", heading="Report", text=text, tone=tone)
+
+
+def _breaker(seen: DocumentContext, state: RunState) -> Fact:
+    breaker, rules = state.breaker, state.config.breaker
+    if not rules.enabled and breaker.state is BreakerState.CLOSED:
+        return Fact(key="breaker", heading="Breaker", text="off")
+    text, tone = BREAKER_WORDS[breaker.state]
+    if breaker.state is not BreakerState.CLOSED:
+        lines = [breaker_reason(state), *environment_lines(seen, state)]
+    else:
+        lines = [*_repeats(breaker, rules), *environment_lines(seen, state)]
+        tone = Tone.WARNING if lines else tone
+    return Fact(key="breaker", heading="Breaker", text=text, tone=tone, more="\n".join(lines))
+
+
+def _repeats(breaker: Breaker, rules: BreakerConfig) -> Iterator[str]:
+    same = breaker.consecutive_same_error
+    if 0 < rules.same_error_warn <= same:
+        opens = rules.same_error_open
+        yield f"the same error in {count_of(same, 'iteration')}; opens at {opens}"
+
+
+def _set_aside(seen: DocumentContext) -> Iterator[Fact]:
+    """The tasks that this run has set aside, as far as the plan has not changed since."""
+    if not seen.history.set_aside:
+        return
+    held = [told for task in seen.plan.tasks if (told := set_aside(seen, task)) is not None]
+    if held:
+        lines = [
+            f"{one_line(told.task.title, limit=MAX_TITLE_CHARS)}: {aside_words(told)}"
+            for told in held
+        ]
+        text, more = count_of(len(held), "task"), "\n".join(lines)
+        yield Fact(key="aside", heading="Set aside", text=text, tone=Tone.WARNING, more=more)
+
+
+def _refuted(seen: DocumentContext) -> Iterator[Fact]:
+    """The tasks that were closed and did not hold, as far as they are not done by now."""
+    lines = [verification_words(told) for _, told in refuted_tasks(seen)]
+    if lines:
+        text, more = f"{count_of(len(lines), 'task')} refuted", "\n".join(lines)
+        yield Fact(key="verified", heading="Verified", text=text, tone=Tone.WARNING, more=more)
+
+
+def _tests(report: Report | None) -> Iterator[Fact]:
+    if report is not None and "TESTS_STATUS" in report.fields:
+        words = report.tests_status.lower().replace("_", " ")
+        text = one_line(words, limit=SHOWN_WORD)
+        tone = TESTS_TONES.get(report.tests_status, Tone.PLAIN)
+        yield Fact(key="tests", heading="Tests", text=text, tone=tone)
+
+
+def _work(report: Report | None, evidence: Evidence | None) -> Iterator[Fact]:
+    """``implementation · 4 files (report 4)``: first what was seen, then what was claimed."""
+    parts: list[str] = []
+    if report is not None and report.work_type:
+        words = report.work_type.lower().replace("_", " ")
+        parts.append(one_line(words, limit=SHOWN_WORD))
+    claims = report is not None and "FILES_MODIFIED" in report.fields
+    claimed = f"report {report.files_modified}" if report is not None and claims else ""
+    if evidence is not None:
+        seen = count_of(evidence.files, "file")
+        parts.append(f"{seen} ({claimed})" if claimed else seen)
+    elif claimed:
+        parts.append(claimed)
+    if not parts:
+        return
+    doubt = "" if evidence is None else contradiction(report, evidence) or ""
+    tone = Tone.WARNING if doubt else Tone.PLAIN
+    yield Fact(key="work", heading="Work", text=" · ".join(parts), tone=tone, more=doubt)
+
+
+def _evidence(evidence: Evidence | None) -> Iterator[Fact]:
+    if evidence is not None:
+        tone = Tone.GOOD if evidence.progress else Tone.WARNING
+        yield Fact(key="evidence", heading="Evidence", text=evidence_words(evidence), tone=tone)
+
+
+def _next(state: RunState) -> Iterator[Fact]:
+    settled = 0 if state.last is None else state.last.start
+    told = state.recommendation
+    if state.report is not None and state.report_start > settled:
+        told = state.report.recommendation
+    lines = some_lines(told).splitlines()
+    if not lines:
+        return
+    shown, rest = split_text("\n".join(lines[:SHOWN_LINES]), SHOWN_NEXT)
+    more = "\n".join(filter(None, (rest, *lines[SHOWN_LINES:])))
+    yield Fact(key="next", heading="Advice", text=f"{shown}…" if more else shown, more=more)
+
+
+def _time(seen: DocumentContext, state: RunState, now: datetime | None) -> Fact:
+    seconds, limit = running_time(seen, now), state.config.max_duration
+    text, tone = duration_words(seconds, limit), _tone_of(seconds, limit)
+    return Fact(key="time", heading="Time", text=text, tone=tone)
+
+
+def _cost(seen: DocumentContext, state: RunState) -> Iterator[Fact]:
+    cost, limit = seen.history.cost_usd, state.config.max_cost_usd
+    if text := cost_words(cost, limit, estimated=is_estimated(state.usage)):
+        yield Fact(key="cost", heading="Cost", text=text, tone=_tone_of(cost, limit))
+
+
+def _tokens(seen: DocumentContext, state: RunState) -> Iterator[Fact]:
+    tokens, limit = seen.history.tokens, state.config.max_tokens
+    text, tone = tokens_words(tokens, limit), _tone_of(tokens, limit)
+    if not text:
+        return
+    share = _context_share(seen.history.usage)
+    if share is not None:
+        text = f"{text} · context {share} %"
+        tone = next((louder for least, louder in CONTEXT_TONES if share >= least), tone)
+    yield Fact(key="tokens", heading="Tokens", text=text, tone=tone)
+
+
+def _tone_of(used: float | None, limit: float | None) -> Tone:
+    return Tone.WARNING if is_nearly_used(used, limit) else Tone.PLAIN
+
+
+def _context_share(usage: Usage | None) -> int | None:
+    if usage is None or usage.context_tokens is None or not usage.context_window:
+        return None
+    return round(100 * usage.context_tokens / usage.context_window)

@@ -1,0 +1,204 @@
+"""The question that a run asks a person, as a viewer shows it in place, with its answer.
+
+It must never answer one: choices are only what the question itself lists.
+
+The choices that a question lists by itself, for a person to take one.
+
+An answer goes to the agent word for word, so a choice is only taken where nobody could read the
+question otherwise; else there is none, and a person writes what they think. Nothing is invented.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from ralph_ls.core.plan.parse.titles import title_id
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.document_context import (
+    DocumentContext,
+    OpenHalt,
+    document_positions,
+    halt_files_of,
+    open_question,
+)
+from ralph_ls.core.views.model.words import some_lines
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.lsp.panel import QuestionView
+from ralph_ls.protocol.run.state import Question
+
+
+def question_view(seen: DocumentContext) -> QuestionView | None:
+    """The open question, or the one that was answered and that no iteration has had yet."""
+    asked = None if seen.state is None else seen.state.question
+    waits = open_question(seen)
+    if asked is not None:
+        return _asked_question(seen, asked)
+    return None if waits is None else _question_in_file(seen, waits)
+
+
+def _asked_question(seen: DocumentContext, asked: Question) -> QuestionView:
+    at, halt = document_positions(seen), halt_files_of(seen)
+    task = at.task_of(asked.start)
+    answer, by = asked.answer, asked.answered_by
+    if answer is None and halt is not None:
+        answer = halt.answer
+    return QuestionView(
+        key=f"{_run(seen)} {to_wire_time(asked.asked_at)}",
+        text=some_lines(asked.question),
+        options=listed_choices(asked.question),
+        iteration=asked.iteration,
+        start=asked.start,
+        asked_at=asked.asked_at,
+        task=None if task is None else task.id,
+        line=at.of_task(task).line,
+        answer=None if answer is None else some_lines(answer),
+        answered_by=None if by is None else some_lines(by),
+    )
+
+
+def _question_in_file(seen: DocumentContext, waits: OpenHalt) -> QuestionView:
+    """One that stands in the file alone: no journal says when it was asked."""
+    return QuestionView(
+        key=f"{_run(seen)} {title_id(waits.text)}".lstrip(),
+        text=some_lines(waits.text),
+        options=listed_choices(waits.text),
+    )
+
+
+def _run(seen: DocumentContext) -> str:
+    return "" if seen.state is None else seen.state.run
+
+
+MAX_CHOICE_CHARS = 200
+"""Characters of one choice; a longer one is an essay, and cutting it would change the answer."""
+
+MAX_QUESTION_CHARS = 4000
+"""Characters of a question that is looked through."""
+
+MAX_CHOICE_WORDS = 4
+"""Words of a choice in "this or that?"."""
+
+
+def listed_choices(question: str) -> tuple[str, ...]:
+    """The choices in their order, each on one line; none where the question lists none. Total."""
+    text = "\n".join(line.rstrip() for line in question.strip().splitlines())
+    if len(text) > MAX_QUESTION_CHARS:
+        return ()
+    for read in (_lettered_lines, _numbered_lines, _bullets, _lettered, _numbered, _either):
+        found = [_tidy(choice) for choice in read(text)]
+        if _are_choices(found):
+            return tuple(found)
+    return ()
+
+
+_MARKED = r"\*{{0,2}}{}\*{{0,2}}"
+_LETTER = _MARKED.format(r"\(?([a-z])\)") + r"|" + _MARKED.format(r"([a-z])\.")
+_NUMBER = _MARKED.format(r"\(?([1-9])[.)]")
+_LETTERED_LINE = re.compile(rf"^(?:[-*] +)?(?:{_LETTER})[ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE)
+_NUMBERED_LINE = re.compile(rf"^(?:[-*] +)?{_NUMBER}[ \t]+(?=\S)", re.MULTILINE)
+_LETTERED = re.compile(r"(?:^|(?<=\s))\*{0,2}\(([a-z])\)\*{0,2}\s+(?=\S)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:^|(?<=\s))\(?([1-9])[.)]\s+(?=\S)")
+_BULLET = re.compile(r"^[-*+] +(?=\S)", re.MULTILINE)
+
+
+def _lettered_lines(text: str) -> list[str]:
+    return _on_lines(text, _LETTERED_LINE, "abcdefghi")
+
+
+def _numbered_lines(text: str) -> list[str]:
+    return _on_lines(text, _NUMBERED_LINE, "123456789")
+
+
+def _bullets(text: str) -> list[str]:
+    """A list that ends the question, right below a line which asks for one."""
+    found = list(_BULLET.finditer(text))
+    if not found or not _asks_for_a_list(text, found[0]):
+        return []
+    items = _items(text, found)
+    listed = text[found[0].start() :].splitlines()
+    return items if len(listed) == len(items) else []
+
+
+def _lettered(text: str) -> list[str]:
+    return _within(text, _LETTERED, "abcdefghi")
+
+
+def _numbered(text: str) -> list[str]:
+    first = _NUMBERED.search(text)
+    # A version number looks like the number of a choice.
+    if first is None or not _asks_for_a_list(text, first):
+        return []
+    return _within(text, _NUMBERED, "123456789")
+
+
+def _on_lines(text: str, marker: re.Pattern[str], labels: str) -> list[str]:
+    found = list(marker.finditer(text))
+    return _items(text, found) if _count_up(found, labels) else []
+
+
+def _items(text: str, found: list[re.Match[str]]) -> list[str]:
+    """What stands on the line of each marker, and on lines below that are set in."""
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [
+        re.split(r"\n(?![ \t]+\S)", text[match.end() : end], maxsplit=1)[0]
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
+def _within(text: str, marker: re.Pattern[str], labels: str) -> list[str]:
+    """Choices that follow each other in the text; the last one ends with its line."""
+    found = list(marker.finditer(text))
+    if not _count_up(found, labels):
+        return []
+    last = re.split(r"\n|(?<=\?)\s", text[found[-1].end() :], maxsplit=1)[0]
+    pieces = [text[one.end() : other.start()] for one, other in pairwise(found)] + [last]
+    # Nobody can tell which sentence behind a choice still belongs to it.
+    return [] if any(re.search(r"[.?!]\s+\S", piece) for piece in pieces) else pieces
+
+
+def _asks_for_a_list(text: str, first: re.Match[str]) -> bool:
+    return text[: first.start()].rstrip().endswith(("?", ":"))
+
+
+def _count_up(found: list[re.Match[str]], labels: str) -> bool:
+    """Whether the markers are the first labels, each once and in their order."""
+    told = "".join(next(filter(None, match.groups())) for match in found).lower()
+    return len(told) > 1 and labels.startswith(told)
+
+
+_EITHER = re.compile(r"(?P<first>[^?.!;:()\n]+?),? or (?P<last>[^?.!;:,()\n]+)\?")
+_OPENING = re.compile(r"^(?:[^?:\n]+:|(?:which|what)\b[^,:?\n]*[,:])\s+", re.IGNORECASE)
+_NO_CHOICE = re.compile(
+    r"(?:am|are|can|could|did|do|does|had|has|have|how|if|is|may|might|must|not|shall|should|was|were"
+    r"|what|when|where|whether|which|who|whose|why|will|would)\b",
+    re.IGNORECASE,
+)
+
+
+def _either(text: str) -> list[str]:
+    """``SQLite or Postgres?``: short, and with nothing around but the words that ask for it."""
+    asked = _OPENING.sub("", text, count=1).removeprefix("either ")
+    match = _EITHER.fullmatch(asked)
+    if match is None or " or " in match["last"] or " or " in match["first"]:
+        return []
+    found = [*match["first"].split(","), match["last"]]
+    lengths = {len(choice.split()) for choice in found}
+    is_short = min(lengths) > 0 and max(lengths) <= MAX_CHOICE_WORDS
+    # In "use this or that?" the verb is no part of the first choice alone.
+    is_even = len(lengths) == 1 or asked != text
+    asks = any(_NO_CHOICE.match(choice.strip()) for choice in found)
+    return found if is_short and is_even and not asks else []
+
+
+_TAIL = re.compile(r"[\s,;.?]*(?:\b(?:or|and))?[\s,;.?]*\Z", re.IGNORECASE)
+
+
+def _tidy(choice: str) -> str:
+    """On one line and harmless, without what joins it to the next one."""
+    return escape_control_chars(_TAIL.sub("", " ".join(choice.split()), count=1))
+
+
+def _are_choices(found: list[str]) -> bool:
+    is_whole = all(0 < len(choice) <= MAX_CHOICE_CHARS for choice in found)
+    return len(found) > 1 and is_whole and len(set(found)) == len(found)

@@ -1,0 +1,248 @@
+"""What the trees of a viewer show: the plan's tasks, and the iterations of a run.
+
+Iterations are folded out of the journal beside the state, always from the run's first event on;
+the newest of them are kept.
+Nearly all of it was written by strangers, so it is made harmless to show.
+It must never know how a tree is drawn, and it must never decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ralph_ls.core.loop.evidence.progress import new_head
+from ralph_ls.core.plan.model import PlanKind, Task
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.document_context import (
+    DocumentContext,
+    DocumentPositions,
+    document_positions,
+)
+from ralph_ls.core.views.model.history import History
+from ralph_ls.core.views.model.tasks import (
+    SKIPPED_WORDS,
+    TaskReviews,
+    aside_words,
+    attempt_count_words,
+    blocked_words,
+    finished_words,
+    is_skipped,
+    set_aside,
+    task_reviews,
+)
+from ralph_ls.core.views.model.words import FAILURE_WORDS, one_line
+from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.events import (
+    EventBase,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    RalphStatusUpdate,
+    RunStarted,
+)
+from ralph_ls.protocol.run.iteration_events import IterationEvent
+from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
+from ralph_ls.protocol.run.values import Evidence
+
+MAX_ROWS = 200
+"""Iterations that a viewer is shown."""
+
+SHOWN_WORD = 40
+"""Characters of a value that should have been one word."""
+
+MAX_WHY_CHARS = 300
+
+
+def plan_rows(seen: DocumentContext, *, uri: str | None, path: str) -> PlanRows:
+    """The plan's tree: each task with what the newest run has to say of it. Total.
+
+    ``uri`` is None where no file is the plan. ``path`` is relative to the work tree, or what the
+    plan is called that is no file; empty where there is none.
+    """
+    if uri is None and not path:
+        return PlanRows()
+    at = document_positions(seen)
+    asked, blocking, in_work = at.asked(), at.blocking(), at.in_work()
+    known = task_reviews(seen)
+    return PlanRows(
+        uri=uri,
+        path=path,
+        tasks=tuple(
+            _task_row(
+                at, known, task, asks=task == asked, blocks=task == blocking, works=task == in_work
+            )
+            for task in seen.plan.tasks
+        ),
+        problems=tuple(
+            problem.model_copy(update={"message": escape_control_chars(problem.message)})
+            for problem in seen.parsed.problems
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationRows:
+    """The iterations of one run."""
+
+    rows: tuple[IterationRow, ...] = ()
+    """Newest first, each start once, at most ``MAX_ROWS``."""
+
+
+def iteration_rows(
+    events: Iterable[EventBase], earlier: IterationRows | None = None
+) -> IterationRows:
+    """The iterations after ``events``, going on from ``earlier`` or from nothing.
+
+    Copies ``earlier`` once for a call, as ``history`` does. A ``runStarted`` begins anew.
+    """
+    known = {} if earlier is None else {row.start: row for row in earlier.rows}
+    for event in events:
+        if isinstance(event, RunStarted):
+            known = {}
+        else:
+            _enter(known, event)
+    newest = sorted(known, reverse=True)[:MAX_ROWS]
+    return IterationRows(rows=tuple(known[start] for start in newest))
+
+
+def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
+    """The rows, newest first, as they are once it is known whether an engine works on their run.
+
+    What undoes an iteration undoes all that came after it, so one without a commit may be gone
+    back before where a later one made some. Git has the last word.
+    """
+    if live:
+        return rows
+    marked: list[IterationRow] = []
+    any_commit = False
+    for row in rows:
+        any_commit = any_commit or row.commit is not None
+        can = any_commit and row.outcome is not None and row.changes
+        marked.append(row.model_copy(update={"can_roll_back": True}) if can else row)
+    return tuple(marked)
+
+
+def _task_row(
+    at: DocumentPositions, known: TaskReviews, task: Task, *, asks: bool, blocks: bool, works: bool
+) -> TaskRow:
+    history = at.seen.history
+    tried = history.attempts.get(task.id, ())
+    done = history.done.get(task.id) if task.state is TaskState.DONE else None
+    last = tried[-1] if tried else None
+    words = [
+        *(["asks"] if asks else []),
+        *(["blocks the run"] if blocks else []),
+        *_task_words(at, known, task, works=works),
+    ]
+    return TaskRow(
+        id=task.id,
+        title=escape_control_chars(task.title),
+        state=task.state,
+        priority=task.shown_priority,
+        section=escape_control_chars(task.section),
+        line=task.line + 1,
+        blocked_by=None if task.blocked_by is None else escape_control_chars(task.blocked_by),
+        criteria=tuple(escape_control_chars(criterion) for criterion in task.criteria),
+        attempts=len(tried),
+        iteration=_iteration_of(history, last) if done is None else done.iteration,
+        start=last if done is None else done.start,
+        commit=None if done is None else done.commit,
+        in_work=works,
+        asks=asks,
+        blocks=blocks,
+        skipped=is_skipped(at.seen, task),
+        can_block=at.seen.kind is PlanKind.MARKDOWN,
+        words=" · ".join(words),
+    )
+
+
+def _iteration_of(history: History, start: int | None) -> int | None:
+    return None if start is None else history.iterations.get(start, start)
+
+
+def _task_words(
+    at: DocumentPositions, known: TaskReviews, task: Task, *, works: bool
+) -> Iterator[str]:
+    if task.state is TaskState.DONE:
+        done = at.seen.history.done.get(task.id)
+        if done is not None:
+            yield finished_words(done)
+        return
+    if is_skipped(at.seen, task):
+        yield SKIPPED_WORDS
+    if (aside := set_aside(at.seen, task)) is not None:
+        yield aside_words(aside)
+        return
+    if task.state is TaskState.BLOCKED:
+        yield blocked_words(task)
+    yield from filter(None, (known.review(task), known.waiting(task)))
+    if tried := attempt_count_words(at.seen, task, in_work=works):
+        yield tried
+
+
+def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
+    match event:
+        case IterationStarted(task=task):
+            known[event.start] = IterationRow(
+                iteration=event.iteration,
+                start=event.start,
+                tries=event.tries,
+                task=None if task is None else escape_control_chars(task.title),
+                started_at=event.at,
+                changes=True,
+            )
+        case RalphStatusUpdate(report=report):
+            _change(known, event, _of_report(report))
+        case EvidenceGathered(evidence=evidence):
+            _change(known, event, _of_evidence(evidence))
+        case IterationEnded(usage=usage):
+            changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
+            if event.commit is not None:
+                changes["commit"] = event.commit
+            if event.failure is not None and event.failure is not AgentFailure.LIMIT:
+                changes["failure"] = FAILURE_WORDS[event.failure]
+            _change(known, event, {**changes, **_of_usage(usage)})
+        case _:
+            pass
+
+
+def _change(
+    known: dict[int, IterationRow], event: IterationEvent, changes: dict[str, object]
+) -> None:
+    # A torn journal may lack the beginning.
+    row = known.get(event.start) or IterationRow(iteration=event.iteration, start=event.start)
+    known[event.start] = row.model_copy(update=changes)
+
+
+def _of_report(report: Report) -> dict[str, object]:
+    work_type = one_line(report.work_type, limit=SHOWN_WORD)
+    claims = "FILES_MODIFIED" in report.fields
+    tests = "TESTS_STATUS" in report.fields
+    return {
+        "status": one_line(report.status, limit=SHOWN_WORD),
+        "work_type": work_type or None,
+        "tests": one_line(report.tests_status, limit=SHOWN_WORD) if tests else None,
+        "claimed_files": report.files_modified if claims else None,
+    }
+
+
+def _of_evidence(evidence: Evidence) -> dict[str, object]:
+    return {
+        "files": evidence.files,
+        "tasks_done": len(evidence.tasks_done),
+        "commit": new_head(evidence),
+        "why": one_line(evidence.why, limit=MAX_WHY_CHARS),
+    }
+
+
+def _of_usage(usage: Usage | None) -> dict[str, object]:
+    return (
+        {}
+        if usage is None
+        else {
+            "cost_usd": usage.cost_usd,
+            "estimated": usage.estimated,
+        }
+    )

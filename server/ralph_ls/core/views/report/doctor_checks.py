@@ -1,0 +1,176 @@
+"""How one check is told: what was found, and what to do about it.
+
+What is said of the agents that are known by name: which are here, how to get others.
+
+What keeps a plan from being worked off, by what it says (B, Troubleshooting Runaway Loops; S).
+
+The plan's own checks are told by code, so that a hundred vague criteria are one line. It must never
+read a plan itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ralph_ls.core.loop.inputs import PlanFacts
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
+from ralph_ls.core.plan.model import ParsedPlan
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.words import one_line
+from ralph_ls.protocol.config.config import Config, GateRule
+from ralph_ls.protocol.json_output import AgentSeen, CheckResult, CheckStatus
+
+
+def passed_check(code: str, message: str) -> CheckResult:
+    """Nothing has to be done."""
+    return CheckResult(code=code, status=CheckStatus.OK, message=message)
+
+
+def warning_check(code: str, message: str, remedy: str) -> CheckResult:
+    """A run goes on with it."""
+    return CheckResult(code=code, status=CheckStatus.WARNING, message=message, remedy=remedy)
+
+
+def problem_check(code: str, message: str, remedy: str) -> CheckResult:
+    """No run begins, or goes on, with it."""
+    return CheckResult(code=code, status=CheckStatus.PROBLEM, message=message, remedy=remedy)
+
+
+def check_from_message(
+    code: str, message: str, *, status: CheckStatus = CheckStatus.PROBLEM
+) -> CheckResult:
+    """A message that says what happened and then what to do, as our errors do, in its two parts."""
+    before, newline, last = message.rpartition("\n")
+    if newline:
+        return CheckResult(code=code, status=status, message=before, remedy=last)
+    what, _, remedy = message.partition("; ")
+    return CheckResult(code=code, status=status, message=what, remedy=remedy or None)
+
+
+def has_no_problem(results: Iterable[CheckResult]) -> bool:
+    """Whether nothing is a problem."""
+    return all(one.status is not CheckStatus.PROBLEM for one in results)
+
+
+def check_agents(agents: Iterable[AgentSeen]) -> list[CheckResult]:
+    """One line for each that is installed, and one for all others.
+
+    None of it is a problem: whether the run's own agent can be started is a check of its own, and
+    whether somebody is logged in is known to the agent alone.
+    """
+    seen = list(agents)
+    found = [
+        passed_check("agents", f"{_name_and_version(agent)} ({agent.program}), {_account(agent)}")
+        for agent in seen
+        if agent.program is not None
+    ]
+    missing = [f"{agent.name} ({agent.install})" for agent in seen if agent.program is None]
+    if missing:
+        found.append(passed_check("agents", f"not installed: {', '.join(missing)}"))
+    return found
+
+
+def _name_and_version(agent: AgentSeen) -> str:
+    return f"{agent.name} {agent.version or 'of a version that it does not tell'}"
+
+
+def _account(agent: AgentSeen) -> str:
+    if agent.account is not None:
+        return f"logged in as far as can be seen: {agent.account}"
+    return f"no sign of a login was seen; log in with: {agent.login}"
+
+
+MAX_SHOWN_REMARKS = 3
+
+_ABOUT = {
+    CheckCode.CRITERIA_VAGUE: (
+        "criteria that nobody can verify",
+        "let planning name a command for each: ralph replan",
+    ),
+    CheckCode.CRITERIA_MISSING: (
+        "tasks that do not say when they are done",
+        "write criteria that can be run, or let planning do it: ralph replan",
+    ),
+    CheckCode.CLOSE_WITHOUT_EVIDENCE: (
+        "tasks that were closed without saying how that was seen",
+        "open them again: ralph reset-task ID, and ask for the criteria's lines in the reason",
+    ),
+    CheckCode.DEPENDENCY_CYCLE: (
+        "tasks that wait for each other",
+        "take one dependency of each ring away",
+    ),
+}
+"""What these remarks are called together, and what to do; others speak for themselves."""
+
+
+def check_plan_read(
+    path: str, parsed: ParsedPlan, remarks: Sequence[LintRemark], facts: PlanFacts, config: Config
+) -> list[CheckResult]:
+    """All that is to be said of a plan that was found and read."""
+    counts = facts.counts
+    required = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
+    found = [passed_check("plan", f"{path}: {required}")]
+    if parsed.problems:
+        told = [f"line {one.line}: {one.message}" for one in parsed.problems]
+        message = (
+            f"{count_of(len(told), 'place')} could not be read as meant: {_joined_messages(told)}"
+        )
+        found.append(warning_check("plan-problems", message, "see them all: ralph plan"))
+    found += _marker(path, facts, config)
+    # The marker is told above, with what it means for a start.
+    others = [one for one in remarks if one.code is not CheckCode.MARKER_WITH_OPEN_TASKS]
+    for code in dict.fromkeys(one.code for one in others):
+        found.append(_grouped(code, [one for one in others if one.code is code]))
+    if facts.next_task is None and counts.required > counts.required_done:
+        held = [f"{one.task.title} ({one.task.id}): {one.why}" for one in facts.held]
+        found.append(
+            problem_check(
+                "everything-blocked",
+                f"no task can be taken: {one_line(facts.left, limit=400) or _joined_messages(held)}",
+                "solve what blocks them, or plan anew: ralph replan",
+            )
+        )
+    return found
+
+
+def check_attempts(attempts: Mapping[str, int], config: Config, where: str) -> list[CheckResult]:
+    """Tasks that were tried in vain in earlier runs; ``where`` is the file that says so."""
+    limit = config.attempts.limit
+    stuck = [f"{task} ({count})" for task, count in attempts.items() if count >= limit > 0]
+    if not stuck:
+        return []
+    message = f"tried {limit} times or more and not taken any more: {_joined_messages(stuck)}"
+    remedy = f"try one again: ralph reset-task ID, or all of them: remove {where}"
+    return [warning_check("attempts", message, remedy)]
+
+
+def _marker(path: str, facts: PlanFacts, config: Config) -> list[CheckResult]:
+    counts, marker = facts.counts, config.gate.marker
+    if not (config.gate.rule is GateRule.MARKER and counts.marker):
+        return []
+    n_open = counts.required - counts.required_done
+    if n_open == 0:
+        message = f"{path} says {marker}, and nothing is open: a run ends at once with 0"
+        remedy = "add tasks, and remove that line, if work is left"
+        return [warning_check("marker-at-start", message, remedy)]
+    message = f"{path} says {marker} with {count_of(n_open, 'required task')} open"
+    remedy = "remove that line: it counts for a run only after it was gone and came again"
+    return [warning_check("marker-at-start", message, remedy)]
+
+
+def _grouped(code: CheckCode, remarks: Sequence[LintRemark]) -> CheckResult:
+    first = remarks[0].message
+    if code in _ABOUT:
+        what, remedy = _ABOUT[code]
+        named = list(dict.fromkeys(one.task or one.message for one in remarks))
+        return warning_check(str(code), f"{what}: {_joined_messages(named)}", remedy)
+    what, _, remedy = first.partition("; ")
+    more = f" and {count_of(len(remarks) - 1, 'other')} like it" if len(remarks) > 1 else ""
+    return warning_check(
+        str(code), f"{one_line(what, limit=400)}{more}", remedy or "see them all: ralph plan"
+    )
+
+
+def _joined_messages(told: Sequence[str]) -> str:
+    more = f" and {len(told) - MAX_SHOWN_REMARKS} more" if len(told) > MAX_SHOWN_REMARKS else ""
+    return "; ".join(one_line(one, limit=160) for one in told[:MAX_SHOWN_REMARKS]) + more

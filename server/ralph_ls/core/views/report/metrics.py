@@ -1,0 +1,221 @@
+"""S's metrics, out of what journals tell (S, Metrics Tracking; Metrics for Success; SPEC §9).
+
+Pure functions over events: one run is measured from its first event on, and the totals are made of
+the runs. It must never know where a journal lies, nor how a number is shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ralph_ls.core.loop.rules.budget import tokens_of
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.events import (
+    AgentExited,
+    BlockedResolved,
+    CommandAccepted,
+    Committed,
+    EventBase,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+    PhaseChanged,
+    QuestionAnswered,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Validated,
+    Warned,
+)
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import EndReason, Outcome, Phase
+
+RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
+"""How a run stands that has no end."""
+
+USER_EDITS = frozenset({"person-edited-plan", "person-committed"})
+"""Codes of the warnings that tell of a person's hand in the work."""
+
+USER_RESETS = frozenset({"reset", "resetTask"})
+"""Kinds of the commands that set something back."""
+
+
+def measure_run(events: Iterable[EventBase], *, is_live: bool) -> RunMetrics | None:
+    """One run in numbers; None where nothing began. ``is_live``: its engine works now."""
+    book = _MetricsDraft()
+    for event in events:
+        book.enter(event)
+    return book.close(is_live=is_live)
+
+
+def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
+    """All runs together."""
+    counted = [one for run in runs for one in run.iterations if one.counted]
+    everything = [one for run in runs for one in run.iterations]
+    clean = sum(one.clean for one in counted)
+    ends = Counter(run.end for run in runs)
+    failures = Counter(one.failure.value for one in everything if one.failure is not None)
+    over = [run for run in runs if run.exit_code is not None]
+    seconds = sum(one.seconds for one in counted)
+    tasks = sum(one.tasks_done for one in everything)
+    hands = sum(run.answers + run.resets + run.edits for run in runs)
+    shares = [share for one in everything if (share := context_share(one)) is not None]
+    tokens = [n for one in everything if (n := tokens_used(one)) is not None]
+    costs = [one.cost_usd for one in everything if one.cost_usd is not None]
+    return TotalMetrics(
+        runs=len(runs),
+        iterations=len(counted),
+        clean=clean,
+        seconds=_rounded(sum(run.seconds for run in runs)),
+        iteration_seconds=_rounded(seconds),
+        commits=sum(one.commits for one in everything),
+        files=sum(one.files for one in everything),
+        tasks_done=tasks,
+        tokens=sum(tokens) if tokens else None,
+        cost_usd=_rounded(sum(costs)) if costs else None,
+        estimated=any(one.estimated for one in everything),
+        answers=sum(run.answers for run in runs),
+        resets=sum(run.resets for run in runs),
+        edits=sum(run.edits for run in runs),
+        iteration_success_rate=_share(clean, len(counted)),
+        run_success_rate=_share(ends[EndReason.COMPLETE.value], len(over)),
+        human_intervention_rate=_share(hands, len(counted)),
+        average_iteration_seconds=_share(seconds, len(counted)),
+        average_task_seconds=_share(seconds, tasks),
+        average_context=_share(sum(shares), len(shares)),
+        largest_context=_rounded(max(shares)) if shares else None,
+        ends=dict(sorted(ends.items())),
+        failures=dict(sorted(failures.items())),
+    )
+
+
+def context_share(one: IterationMetrics) -> float | None:
+    """How much of its context window an iteration used, 0 to 1; None where that is not told."""
+    if one.context_tokens is None or not one.context_window:
+        return None
+    return one.context_tokens / one.context_window
+
+
+def tokens_used(one: IterationMetrics) -> int | None:
+    """In and out, as the budget counts them; None where none are told."""
+    return tokens_of(Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens))
+
+
+class _MetricsDraft:
+    """A run while its journal is read."""
+
+    def __init__(self) -> None:
+        self._run = ""
+        self._begun: EventBase | None = None
+        self._phase = Phase.STARTING
+        self._is_stuck = False
+        self._end: RunEnded | None = None
+        self._answers = self._resets = self._edits = 0
+        self._iterations: list[IterationMetrics] = []
+        self._open: list[EventBase] = []
+        """What was told since the iteration that is open began, its start first."""
+
+    def enter(self, event: EventBase) -> None:
+        match event:
+            case RunStarted():
+                self._run, self._begun = event.run, event
+            case RunResumed():
+                # Going on with a stuck run counts as a reset by that person (SPEC §2).
+                self._resets += self._is_stuck
+                self._is_stuck, self._end, self._phase = False, None, Phase.STARTING
+            case PhaseChanged():
+                self._phase = event.phase
+                self._is_stuck = event.phase is Phase.PARKED and event.reason == _STUCK
+            case RunEnded():
+                self._end = event
+                self._is_stuck = event.reason is EndReason.STUCK
+            case QuestionAnswered() | BlockedResolved():
+                self._answers += 1
+            case CommandAccepted():
+                self._resets += event.command_kind in USER_RESETS
+            case Warned():
+                self._edits += event.code in USER_EDITS
+            case IterationStarted():
+                self._open = [event]
+            case IterationEnded():
+                self._iterations.append(_measure(event, self._open))
+                self._open = []
+            case _ if self._open:
+                self._open.append(event)
+            case _:
+                pass
+
+    def close(self, *, is_live: bool) -> RunMetrics | None:
+        if self._begun is None:
+            return None
+        end = self._end
+        standing = RUNNING if is_live else PARKED if self._phase is Phase.PARKED else CRASHED
+        own = sum(one.seconds for one in self._iterations)
+        return RunMetrics(
+            run=self._run,
+            started_at=self._begun.at,
+            ended_at=None if end is None else end.at,
+            end=standing if end is None else end.reason.value,
+            exit_code=None if end is None else end.exit_code,
+            seconds=_rounded(own if end is None else end.seconds),
+            answers=self._answers,
+            resets=self._resets,
+            edits=self._edits,
+            iterations=tuple(self._iterations),
+        )
+
+
+_STUCK = EndReason.STUCK.value
+
+
+def _measure(ended: IterationEnded, told: Sequence[EventBase]) -> IterationMetrics:
+    """One iteration by its end, and by what was told of it before."""
+    # An engine that takes over from a killed one tells some of it again; the last word holds.
+    last = {type(event): event for event in told}
+    started, gathered = last.get(IterationStarted), last.get(EvidenceGathered)
+    evidence = gathered.evidence if isinstance(gathered, EvidenceGathered) else None
+    left, checked = last.get(AgentExited), last.get(Validated)
+    ran_out = isinstance(left, AgentExited) and (left.timed_out or left.idle or left.overspent)
+    failed = isinstance(checked, Validated) and not checked.ok
+    commits = {event.commit for event in told if isinstance(event, Committed)}
+    if evidence is not None:
+        commits |= {commit.hash for commit in evidence.commits if not commit.by_person}
+    usage = ended.usage or Usage()
+    completes = ended.verdict is not None and ended.verdict.reason is EndReason.COMPLETE
+    came_off = completes or ended.outcome is Outcome.PROGRESS
+    return IterationMetrics(
+        run=ended.run,
+        iteration=ended.iteration,
+        start=ended.start,
+        counted=ended.counted,
+        mode=ended.mode,
+        task=started.task if isinstance(started, IterationStarted) else None,
+        outcome=ended.outcome,
+        clean=came_off and not ran_out and not failed,
+        started_at=None if started is None else started.at,
+        ended_at=ended.at,
+        seconds=_rounded(ended.seconds),
+        commit=ended.commit,
+        commits=len(commits),
+        files=0 if evidence is None else evidence.files,
+        tasks_done=0 if evidence is None else len(evidence.tasks_done),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cost_usd=usage.cost_usd,
+        estimated=bool(usage.estimated),
+        failure=ended.failure,
+        turns=usage.turns,
+        context_tokens=usage.context_tokens,
+        context_window=usage.context_window,
+    )
+
+
+def _share(part: float, whole: int) -> float | None:
+    return _rounded(part / whole) if whole else None
+
+
+def _rounded(number: float) -> float:
+    """Without the digits that only come of adding floats."""
+    return round(number, 6)

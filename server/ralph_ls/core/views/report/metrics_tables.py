@@ -1,0 +1,261 @@
+"""The numbers of runs as tables: cells for people, rows for a spreadsheet, lines of totals.
+
+What strangers wrote (titles, ids) is made harmless for whoever shows it. It must never know a
+terminal, nor where a table goes.
+
+``summary.md`` of an archive: what was done, out of the plan and the runs that go with it.
+
+Titles come from plans, so they can neither steer a terminal nor make markdown of their own. It
+must never know where an archive lies, nor which runs belong to it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
+
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.words import FAILURE_WORDS
+from ralph_ls.core.views.report.metrics import context_share, tokens_used, total_of
+from ralph_ls.core.views.text.summary import format_duration
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.report import AgentFailure
+
+RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
+ITERATION_HEADINGS = (
+    "#",
+    "Mode",
+    "Outcome",
+    "Task",
+    "Done",
+    "Files",
+    "Tokens",
+    "Context",
+    "Cost",
+    "Time",
+    "Commit",
+)
+UNKNOWN = "-"
+"""What no agent has told."""
+
+CSV_COLUMNS = (
+    "run",
+    "iteration",
+    "mode",
+    "task_id",
+    "task",
+    "outcome",
+    "clean",
+    "started_at",
+    "ended_at",
+    "duration_seconds",
+    "commit_hash",
+    "commits",
+    "files",
+    "tasks_done",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cost_usd",
+    "turns",
+    "context_tokens",
+    "context_window",
+    "run_end",
+    "failure",
+    "cost_estimated",
+)
+"""One row an iteration; columns are snake_case (SPEC §1)."""
+
+
+def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
+    """One run, below ``RUN_HEADINGS``."""
+    costs = [one.cost_usd for one in run.iterations if one.cost_usd is not None]
+    started = run.started_at
+    return (
+        run.run,
+        UNKNOWN if started is None else f"{started.astimezone(zone):%m-%d %H:%M}",
+        run.end,
+        str(len(run.iterations)),
+        str(sum(one.clean for one in run.iterations)),
+        str(sum(one.tasks_done for one in run.iterations)),
+        format_duration(run.seconds),
+        _dollars(
+            sum(costs) if costs else None, estimated=any(one.estimated for one in run.iterations)
+        ),
+    )
+
+
+def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
+    """One iteration, below ``ITERATION_HEADINGS``."""
+    tokens = tokens_used(one)
+    return (
+        str(one.iteration),
+        one.mode.value,
+        one.outcome.value,
+        "" if one.task is None else " ".join(escape_control_chars(one.task.title).split()),
+        str(one.tasks_done),
+        str(one.files),
+        UNKNOWN if tokens is None else str(tokens),
+        _percent(context_share(one)),
+        _dollars(one.cost_usd, estimated=one.estimated),
+        format_duration(one.seconds),
+        (one.commit or "")[:7],
+    )
+
+
+def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
+    """The totals, a name and a value each."""
+    counts = ((total.answers, "answer"), (total.resets, "reset"), (total.edits, "edit"))
+    hands = ", ".join(count_of(number, noun) for number, noun in counts)
+    ends = ", ".join(f"{end} {n}" for end, n in total.ends.items())
+    rate = total.human_intervention_rate
+    work = (
+        count_of(total.tasks_done, "task") + " done",
+        count_of(total.commits, "commit"),
+        count_of(total.files, "file") + " changed",
+    )
+    failures = ", ".join(
+        f"{FAILURE_WORDS[AgentFailure(kind)]} {n}" for kind, n in total.failures.items()
+    )
+    usual, most = _percent(total.average_context), _percent(total.largest_context)
+    return (
+        ("Runs", f"{total.runs} ({ends})" if ends else str(total.runs)),
+        ("Complete", f"{_percent(total.run_success_rate)} of the runs that are over"),
+        ("Iterations", f"{total.iterations}, {_percent(total.iteration_success_rate)} clean"),
+        ("Interventions", f"{UNKNOWN if rate is None else f'{rate:.2f}'} an iteration ({hands})"),
+        ("Work", ", ".join(work)),
+        ("Time", format_duration(total.seconds)),
+        ("Avg/task", _duration(total.average_task_seconds)),
+        ("Avg/iter", _duration(total.average_iteration_seconds)),
+        ("Tokens", UNKNOWN if total.tokens is None else str(total.tokens)),
+        ("Cost", _dollars(total.cost_usd, estimated=total.estimated)),
+        ("Context", f"{usual} of the window on average, {most} at most"),
+        *([("Failures", failures)] if failures else []),
+    )
+
+
+def to_csv(runs: Iterable[RunMetrics]) -> str:
+    """The iterations of all runs: RFC 4180 with LF, a head and a row each."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for run in runs:
+        writer.writerows(_csv_row(run, one) for one in run.iterations)
+    return text.getvalue()
+
+
+def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
+    """What is not known is empty."""
+    return (
+        one.run,
+        one.iteration,
+        one.mode.value,
+        "" if one.task is None else _cell(one.task.id),
+        "" if one.task is None else _cell(one.task.title),
+        one.outcome.value,
+        "true" if one.clean else "false",
+        "" if one.started_at is None else to_wire_time(one.started_at.astimezone(UTC)),
+        to_wire_time(one.ended_at),
+        one.seconds,
+        one.commit,
+        one.commits,
+        one.files,
+        one.tasks_done,
+        one.input_tokens,
+        one.output_tokens,
+        one.cached_tokens,
+        one.cost_usd,
+        one.turns,
+        one.context_tokens,
+        one.context_window,
+        run.end,
+        None if one.failure is None else one.failure.value,
+        "true" if one.estimated else "false",
+    )
+
+
+def _cell(text: str) -> str:
+    """A text out of a plan; what a spreadsheet would take for a formula is none any more."""
+    shown = escape_control_chars(text)
+    return f"'{shown}" if shown.lstrip()[:1] in _FORMULA else shown
+
+
+_FORMULA = frozenset("=+-@")
+
+
+def _percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+
+
+def _dollars(cost: float | None, *, estimated: bool) -> str:
+    return UNKNOWN if cost is None else f"{'≈' if estimated else ''}${cost:.2f}"
+
+
+def _duration(seconds: float | None) -> str:
+    return UNKNOWN if seconds is None else format_duration(seconds)
+
+
+_MARKS = {
+    TaskState.DONE: "[x]",
+    TaskState.SKIPPED: "[-]",
+    TaskState.BLOCKED: "[!]",
+    TaskState.IN_PROGRESS: "[~]",
+    TaskState.TODO: "[ ]",
+}
+
+
+def archive_summary(
+    title: str,
+    branch: str | None,
+    *,
+    tasks: Iterable[Task],
+    runs: Sequence[RunMetrics],
+    files: Sequence[tuple[str, str]],
+) -> str:
+    """The whole text; ``files`` are where each was, and its name in the archive."""
+    lines = [f"# {_plain_text(title)}", ""]
+    if branch is not None:
+        lines += [f"The branch was {_plain_text(branch)}.", ""]
+    listed = list(tasks)
+    if listed:
+        done = sum(task.state is TaskState.DONE for task in listed)
+        lines += ["## Tasks", "", f"{done} of {len(listed)} done.", ""]
+        lines += [
+            f"{'  ' * task.depth}- {_MARKS[task.state]} {_plain_text(task.title)}"
+            for task in listed
+        ]
+        lines.append("")
+    lines += ["## Runs", ""]
+    if runs:
+        lines += [f"- {name}: {value}" for name, value in total_lines(total_of(runs))]
+        for run in runs:
+            lines += ["", f"### {run.run}: {run.end}", ""]
+            lines += _markdown_table(ITERATION_HEADINGS, map(iteration_cells, run.iterations))
+    else:
+        lines.append("There was no run.")
+    lines += ["", "## Files", ""]
+    lines += [f"- {_plain_text(name)}: was {_plain_text(path)}" for path, name in files]
+    return "\n".join([*lines, ""])
+
+
+def _markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [
+        f"| {' | '.join(headings)} |",
+        f"|{'---|' * len(headings)}",
+        *(f"| {' | '.join(map(_plain_text, row))} |" for row in rows),
+    ]
+
+
+def _plain_text(text: str) -> str:
+    """One line that is read as it stands."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(escape_control_chars(text).split()))
+
+
+_MARKUP = re.compile(r"[\\|<>\[\]`*]|(?<!\w)_|_(?!\w)")

@@ -1,0 +1,299 @@
+"""What a run waits for by itself, and until when at the latest its agent works, in words.
+
+The core knows no place, so a time is told in UTC and says so, unless whoever shows it names the
+zone of the person who looks. How long is left is told to those who bring their clock's time.
+
+The six questions of a person who looks at a loop, answered in words, in their order.
+
+Is it running; what is it doing; what changed last, with evidence; does it need me; why did it
+stop; what is the next action.
+
+A run in one line that changes while it goes on, and the line that it ends with.
+
+It must never know how progress is drawn. It tells no percentage: of the iterations that a run may
+use, nobody knows how many it will need.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.tasks import attempt_words
+from ralph_ls.core.views.model.words import (
+    SHOWN_REASON,
+    iteration_words,
+    one_line,
+    request_words,
+    with_mode,
+)
+from ralph_ls.core.views.text.summary import budget_words, format_duration, next_step
+from ralph_ls.protocol.run.events import IterationStarted
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase
+
+USAGE_LIMIT = "limit"
+"""The reason of a wait for the agent's usage limit (SPEC §5)."""
+
+CALL_LIMIT = "calls"
+"""The reason of a wait for ``max_calls_per_minute`` (SPEC §9.6)."""
+
+OVERLOAD = "retry"
+"""The reason of a wait for a model that is overloaded or out of reach."""
+
+WAIT_NAMES = {
+    USAGE_LIMIT: " for the usage limit",
+    OVERLOAD: " for the overloaded model",
+    CALL_LIMIT: " for the limit of calls a minute",
+}
+"""Waits that are more than their name."""
+
+
+def wait_words(
+    reason: str | None,
+    until: datetime | None,
+    *,
+    since: datetime | None = None,
+    zone: tzinfo | None = UTC,
+) -> str:
+    """What follows "waits": `` for the usage limit until 14:05 UTC``, or ``: cooldown``."""
+    if reason == CALL_LIMIT:
+        # It lasts a minute at most, of which no clock of hours and minutes tells anything.
+        return WAIT_NAMES[CALL_LIMIT]
+    if reason not in {USAGE_LIMIT, OVERLOAD}:
+        return f": {one_line(reason or 'for a while', limit=SHOWN_REASON)}"
+    end = "" if until is None else f" until {clock_words(until, since=since, zone=zone)}"
+    return f"{WAIT_NAMES[reason]}{end}"
+
+
+def deadline(state: RunState) -> datetime | None:
+    """When the agent that works now is ended at the latest; None where none is, or no limit."""
+    current, timeout = state.current, state.config.timeout
+    if current is None or current.agent is None or current.exit is not None or not timeout:
+        return None
+    works = state.phase in {Phase.RUNNING, Phase.STOPPING}
+    return current.agent.at + timedelta(seconds=timeout) if works else None
+
+
+def left_words(until: datetime, now: datetime) -> str:
+    """``4m 10s``: how long it is until then; a moment that has come is ``0s`` away."""
+    return format_duration(max(0.0, (until - now).total_seconds()))
+
+
+def clock_words(
+    moment: datetime, *, since: datetime | None = None, zone: tzinfo | None = UTC
+) -> str:
+    """``14:05`` of the day of ``since``, with the date on any other; UTC is named."""
+    at = moment.astimezone(zone)
+    is_same_day = since is not None and at.date() == since.astimezone(zone).date()
+    words = f"{at:%H:%M}" if is_same_day else f"{at:%Y-%m-%d %H:%M}"
+    return f"{words} UTC" if zone is UTC else words
+
+
+CONFIRMING = "confirming that nothing is left to do"
+PLANNING = "making the plan"
+
+
+def status_answers(
+    state: RunState,
+    phase: Phase,
+    *,
+    pid: int | None,
+    zone: tzinfo | None = UTC,
+    now: datetime | None = None,
+) -> list[tuple[str, str]]:
+    """Each question's heading and its answer; ``phase`` is the one that viewers show.
+
+    ``zone`` is that of whoever looks; with ``now`` it is told how long a wait, or the agent's time,
+    lasts at most from then.
+    """
+    return [
+        ("Running", _running(state, phase, pid, zone, now)),
+        ("Doing", _with_mode(activity_words(state, phase), state, phase)),
+        ("Last change", _last_change(state)),
+        ("Needs you", _needs_you(state, phase)),
+        ("Stopped", _stopped(state, phase)),
+        ("Next", _next(state, phase)),
+    ]
+
+
+def needs_person(state: RunState, phase: Phase) -> bool:
+    """Whether nothing goes on until somebody does something."""
+    if phase in {Phase.PARKED, Phase.PAUSED, Phase.CRASHED}:
+        return True
+    if state.end is None:
+        return False
+    needing = {EndReason.BLOCKED, EndReason.DECIDE, EndReason.STUCK, EndReason.FATAL}
+    return state.end.reason in needing or state.end.by == BY_REVIEW_POINT
+
+
+def activity_words(state: RunState, phase: Phase) -> str:
+    """What is worked on now, or how far the plan is."""
+    if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
+        if state.request is not None:
+            return f"nothing now; the request is {request_words(state.request)}"
+        done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
+        return f"nothing now; {done}"
+    task, attempt = state.current.started.task, attempt_words(state)
+    if task is None and state.request is not None:
+        return request_words(state.request)
+    if task is None:
+        return taskless_words(state.current.started)
+    return f"{task.title} ({attempt})" if attempt else task.title
+
+
+def taskless_words(started: IterationStarted) -> str:
+    """What an iteration without a task does."""
+    return PLANNING if started.mode is Mode.PLAN else CONFIRMING
+
+
+def _with_mode(what: str, state: RunState, phase: Phase) -> str:
+    if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
+        return what
+    return with_mode(what, state.current.started.mode)
+
+
+def phase_words(state: RunState, phase: Phase, zone: tzinfo | None = UTC) -> str:
+    """``running``, ``waiting for the usage limit until 14:05 UTC``."""
+    if phase is Phase.WAITING and state.phase_reason in WAIT_NAMES:
+        reason, since = state.phase_reason, state.phase_since
+        return f"waiting{wait_words(reason, state.until, since=since, zone=zone)}"
+    return phase.value
+
+
+def countdown(state: RunState, phase: Phase, now: datetime) -> str:
+    """How long it waits, or its agent may work, from ``now``; empty where neither ends by time."""
+    if phase is Phase.WAITING:
+        return "" if state.until is None else f"{left_words(state.until, now)} left"
+    until = deadline(state) if phase in {Phase.RUNNING, Phase.STOPPING} else None
+    return "" if until is None else f"the agent ends in {left_words(until, now)} at the latest"
+
+
+def _running(
+    state: RunState, phase: Phase, pid: int | None, zone: tzinfo | None, now: datetime | None
+) -> str:
+    if phase is Phase.ENDED:
+        return f"no, run {state.run} has ended"
+    if phase is Phase.CRASHED:
+        return f"no, the engine of run {state.run} is gone"
+    if pid is None:
+        return f"no, the loop was stopped by the system while run {state.run} was {phase.value}"
+    left = "" if now is None else countdown(state, phase, now)
+    how = " · ".join(filter(None, (phase_words(state, phase, zone), left)))
+    parts = [
+        "yes",
+        how,
+        iteration_words(state),
+        *budget_words(state),
+        f"run {state.run}",
+        f"pid {pid}",
+    ]
+    return ", ".join(parts)
+
+
+def _last_change(state: RunState) -> str:
+    if state.last is None or state.evidence is None:
+        return "nothing yet"
+    parts = [f"iteration {state.last.iteration}: {state.evidence.why}"]
+    if state.last.commit:
+        parts.append(f"commit {state.last.commit[:7]}")
+    if state.report is not None and state.report_start == state.last.start:
+        files = count_of(state.report.files_modified, "file")
+        parts.append(f"report: {state.report.status}, {files}")
+    parts.append(f"breaker {state.breaker.state.value}")
+    return "; ".join(parts)
+
+
+def _needs_you(state: RunState, phase: Phase) -> str:
+    if phase is Phase.PARKED:
+        return f"yes, it waits for {parked_words(state)}"
+    if phase is Phase.PAUSED:
+        return "yes, it is paused"
+    if phase is Phase.CRASHED:
+        return "yes, the run can be resumed"
+    if state.end is not None and needs_person(state, phase):
+        return f"yes: {state.end.message}"
+    return "no"
+
+
+def _stopped(state: RunState, phase: Phase) -> str:
+    if state.end is not None:
+        by = f", by {state.end.by}" if state.end.by else ""
+        return f"{state.end.reason.value} (code {state.end.exit_code}): {state.end.message}{by}"
+    if phase is Phase.CRASHED:
+        return "the engine ended without saying why"
+    return "it has not"
+
+
+def _next(state: RunState, phase: Phase) -> str:
+    if phase is Phase.CRASHED:
+        return "ralph run --resume"
+    if phase is Phase.PAUSED:
+        return "ralph resume"
+    if phase is Phase.PARKED:
+        return {
+            EndReason.DECIDE.value: 'ralph answer "…"',
+            EndReason.BLOCKED.value: "ralph resume, once the blocker is solved",
+            REVIEW: "ralph resume, once you have looked; or ralph note, or ralph stop",
+        }.get(state.phase_reason or "", "ralph reset")
+    if state.end is not None:
+        of_request = "nothing: the request is fulfilled"
+        complete = "nothing: the plan is done" if state.request is None else of_request
+        return next_step(state) or complete
+    return "ralph watch, or ralph stop"
+
+
+MAX_PROGRESS_CHARS = 120
+"""Characters of a title or a reason."""
+
+
+def progress_title(state: RunState) -> str:
+    """What the whole work is called."""
+    return f"Ralph: run {state.run}"
+
+
+def progress_words(state: RunState, phase: Phase) -> str:
+    """How far a living run is and what it does, or waits for."""
+    parts = [iteration_words(state)] if state.iteration else []
+    parts.append(_progress_activity(state, phase))
+    return " · ".join(part for part in parts if part)
+
+
+def end_words(state: RunState, phase: Phase) -> str:
+    """Why nothing goes on any more."""
+    if state.end is not None:
+        return f"{state.end.reason.value}: {one_line(state.end.message, limit=MAX_PROGRESS_CHARS)}"
+    if phase is Phase.PARKED:
+        return f"the system stopped its engine; it waits for {_awaited(state)}"
+    return "its engine is gone"
+
+
+def _progress_activity(state: RunState, phase: Phase) -> str:
+    match phase:
+        case Phase.PARKED:
+            return f"waits for {_awaited(state)}"
+        case Phase.PAUSED:
+            return "paused"
+        case Phase.WAITING:
+            since = state.phase_since
+            return f"waits{wait_words(state.phase_reason, state.until, since=since)}"
+        case Phase.STOPPING:
+            return "stops after this iteration"
+        case _ if state.current is None:
+            return "" if state.iteration else "starting"
+        case _:
+            started = state.current.started
+            without = (
+                "makes the plan"
+                if started.mode is Mode.PLAN
+                else "confirms that nothing is left to do"
+            )
+            title = without if started.task is None else started.task.title
+            attempt = attempt_words(state)
+            title = with_mode(title, started.mode)
+            return one_line(title, limit=MAX_PROGRESS_CHARS) + (f" · {attempt}" if attempt else "")
+
+
+def _awaited(state: RunState) -> str:
+    return one_line(parked_words(state), limit=MAX_PROGRESS_CHARS)

@@ -1,0 +1,260 @@
+"""R's summary at the end of a run, its CSV row, and S's log frames (R §3; S, Log File Format).
+
+How much of its budgets a run has used up, in words (SPEC §9.6).
+
+What an agent does not tell is not known, and nobody makes a number of it. It must never know what
+happens to a run whose budget is used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.plurals import count_of, some_of
+from ralph_ls.core.views.model.words import request_words
+from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import EndReason
+
+CSV_HEADER = (
+    "iteration",
+    "mode",
+    "duration_seconds",
+    "commit_hash",
+    "stories_complete",
+    "stories_total",
+    "stuck_count",
+    "timestamp",
+)
+"""R §3, exactly."""
+
+SHOWN_TASKS = 5
+
+FRAME = "━" * 40
+
+NEXT_STEPS = {
+    "limit": "used {used}; with a new total: ralph run --resume {flags}",
+    "blocked": "solve what blocks it, then: ralph resume, or remove {blocked} and: ralph run",
+    "plan-blocked": "unblock a task in {plan}, then: ralph run --resume",
+    "decide": 'ralph answer "…", or write below ## Answer in {decide}, then: ralph run',
+    "stuck": "see what went wrong: ralph status; then: ralph run --resume",
+    "fatal": "mend what the message says, then: ralph run --resume",
+    "stopped": "ralph run --resume",
+}
+"""What to type after each end that is not 0 (SPEC §7)."""
+
+
+_ISSUES_STEP = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
+
+DISPUTE_STEP = (
+    "commit or discard what the message names, then: ralph run --resume; "
+    "or say whose it is with --take-all or --leave"
+)
+"""Where a lost iteration is open whose changes are not all known to be its own."""
+
+STEPS_WITH_BD = {
+    "limit": f"{_ISSUES_STEP}; then: {NEXT_STEPS['limit']}",
+    "plan-blocked": (
+        "see what holds each issue: bd blocked, bd list --status in_progress; "
+        "then plan anew: ralph replan, or try one again: ralph reset-task ID"
+    ),
+    "stuck": f"see what went wrong: ralph status; {_ISSUES_STEP}; then: ralph run --resume",
+    "stopped": f"{_ISSUES_STEP}; then: {NEXT_STEPS['stopped']}",
+}
+"""The same where ``bd`` keeps the plan, after which one looks there first (B, Exit Condition 3;
+Abort and Review)."""
+
+
+REPLAN = "ralph replan, for the specifications that no task names"
+"""What to type after a complete run that left a specification without a task."""
+
+
+def format_duration(seconds: float) -> str:
+    """``53s``, ``47m 23s``, ``2h 3m 5s``."""
+    whole = max(0, round(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    if hours:
+        return f"{hours}h {minutes}m {left}s"
+    return f"{minutes}m {left}s" if minutes else f"{left}s"
+
+
+def optional_line(titles: Sequence[str]) -> str:
+    """That optional tasks were left alone, and how to have them done."""
+    return (
+        f"Optional:    {count_of(len(titles), 'task')} left alone: {some_of(titles, SHOWN_TASKS)}"
+        ' (optional = "do" works on them)'
+    )
+
+
+def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = ()) -> list[str]:
+    """The table at the end of a run; ``log_path`` is where the CSV is, ``optional`` the titles of
+    the optional tasks that were left alone.
+    """
+    end = state.end
+    name = "RUNNING" if end is None else end.reason.value.upper()
+    code = "" if end is None else f" (code {end.exit_code})"
+    limit = state.config.max_iterations
+    average = state.active_seconds / state.iterations if state.iterations else 0.0
+    counts = state.counts
+    return [
+        "Ralph Loop Summary",
+        "─" * 18,
+        f"Exit:        {name}{code}",
+        f"Iterations:  {state.iterations} / {'unlimited' if limit is None else limit}",
+        f"Duration:    {format_duration(state.active_seconds)}",
+        f"Stories:     {counts.required_done}/{counts.required} complete"
+        if state.request is None
+        else f"Request:     {request_words(state.request)}",
+        f"Avg/iter:    {format_duration(average)}",
+        f"Stuck iters: {state.stuck_iterations}",
+        *([optional_line(optional)] if optional else []),
+        f"Log:         {log_path}",
+    ]
+
+
+def next_step(state: RunState) -> str | None:
+    """The next command to type; None after a complete run that left nothing to plan."""
+    is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
+    if is_complete and state.specs_unplanned:
+        return REPLAN
+    if state.end is None or state.end.reason.value not in NEXT_STEPS:
+        return None
+    paths, reason = state.config.paths, state.end.reason.value
+    ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
+    if ending == "plan-blocked" and state.current is not None:
+        return DISPUTE_STEP
+    has_issues = profile_of(state.config.profile).plan_kind is PlanKind.BEADS
+    text = (STEPS_WITH_BD if has_issues else {}).get(ending, NEXT_STEPS[ending])
+    if state.request is not None and text.endswith("ralph run"):
+        # A new run would have to be given the request again.
+        text += " --resume"
+    spent = used_up_budgets(
+        state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
+    )
+    return text.format(
+        blocked=paths.blocked,
+        decide=paths.decide,
+        plan=state.plan,
+        used=" and ".join(one.used for one in spent) or "all of a limit",
+        flags=" ".join(one.flag for one in spent) or "--max-iterations 40",
+    )
+
+
+def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:
+    """One iteration as R's row: the commit short or empty, the time UTC in whole seconds.
+
+    ``mode`` is what its mode is called in this plan's files, where that is another word.
+    """
+    return (
+        str(ended.iteration),
+        mode or ended.mode.value,
+        str(round(ended.seconds)),
+        (ended.commit or "")[:7],
+        str(ended.counts.required_done),
+        str(ended.counts.required),
+        str(ended.stuck_count),
+        ended.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+
+
+def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
+    """The opening of one iteration in the log; ``started`` in local time."""
+    return (
+        f"{FRAME}\nIteration: {iteration}\nBranch: {branch or '(detached)'}\n"
+        f"Started: {started:%Y-%m-%d %H:%M:%S}\n{FRAME}\n\n"
+    )
+
+
+def frame_foot(ended: IterationEnded, completed: datetime) -> str:
+    """The end of one iteration in the log; what is not known is left out (SPEC §4)."""
+    lines = [
+        "",
+        FRAME,
+        f"Completed: {completed:%Y-%m-%d %H:%M:%S}",
+        f"Duration: {format_duration(ended.seconds)}",
+    ]
+    if ended.commit:
+        lines.append(f"Commit: {ended.commit[:7]}")
+    usage = ended.usage
+    if usage is not None and usage.context_tokens is not None and usage.context_window:
+        share = 100 * usage.context_tokens / usage.context_window
+        lines.append(
+            f"Context: {usage.context_tokens}/{usage.context_window} tokens ({share:.1f}%)"
+        )
+    if usage is not None and usage.cost_usd is not None:
+        about = "≈" if usage.estimated else ""
+        lines.append(f"Cost: {about}${usage.cost_usd:.2f}")
+    return "\n".join([*lines, FRAME, "", ""])
+
+
+def budget_words(state: RunState) -> Iterator[str]:
+    """``6m 12s of 2h``, ``31k of 200k tokens``, ``$0.42 of $5.00``: what is limited and known."""
+    config, tokens, cost = state.config, tokens_of(state.usage), cost_of(state.usage)
+    if config.max_duration is not None:
+        yield duration_words(state.active_seconds, config.max_duration)
+    if config.max_tokens is not None and tokens is not None:
+        yield f"{tokens_words(tokens, config.max_tokens)} tokens"
+    if config.max_cost_usd is not None and cost is not None:
+        yield cost_words(cost, config.max_cost_usd, estimated=is_estimated(state.usage))
+
+
+def duration_words(seconds: float, limit: float | None) -> str:
+    """``6m 12s``, or ``6m 12s of 2h``."""
+    used = format_duration(seconds)
+    return used if limit is None else f"{used} of {limit_words(limit)}"
+
+
+def tokens_words(tokens: int | None, limit: int | None) -> str:
+    """``31k``, ``31k of 200k``; empty where there is nothing to tell."""
+    return _used_of_limit(
+        "" if tokens is None else token_words(tokens), "" if limit is None else token_words(limit)
+    )
+
+
+def cost_words(cost: float | None, limit: float | None, *, estimated: bool = False) -> str:
+    """``$0.42``, ``≈$0.42 of $5.00``; empty where there is nothing to tell."""
+    used = "" if cost is None else dollar_words(cost, estimated=estimated)
+    return _used_of_limit(used, "" if limit is None else dollar_words(limit))
+
+
+def limit_words(seconds: float) -> str:
+    """``2h``, ``1m 30s``: a duration that somebody wrote down."""
+    return format_duration(seconds).removesuffix(" 0s").removesuffix(" 0m")
+
+
+def token_words(count: int) -> str:
+    """``950``, ``31k``, ``1.2M``."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
+
+
+def dollar_words(amount: float, *, estimated: bool = False) -> str:
+    """``$0.42``; what is less than a cent keeps the digits that tell it from nothing.
+
+    ``≈$0.42`` is an estimate out of the table ``prices``.
+    """
+    about = "≈" if estimated else ""
+    return f"{about}${amount:.4f}" if 0 < amount < 0.01 else f"{about}${amount:.2f}"
+
+
+def cost_of(usage: Usage | None) -> float | None:
+    """What was paid; None where no agent has told it."""
+    return None if usage is None else usage.cost_usd
+
+
+def is_estimated(usage: Usage | None) -> bool:
+    """Whether some of the cost is an estimate."""
+    return usage is not None and bool(usage.estimated)
+
+
+def _used_of_limit(used: str, limit: str) -> str:
+    if not limit:
+        return used
+    return f"{used} of {limit}" if used else f"not told, at most {limit}"
