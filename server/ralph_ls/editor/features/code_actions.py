@@ -173,10 +173,10 @@ def _merges(
     sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
 ) -> Iterator[types.CodeAction]:
     """The document with what was changed on the disk, as the least edits."""
-    from ralph_ls.core.views.document.quick_fixes import MERGE_TITLE
+    from ralph_ls.core.views.document.quick_fixes import EDIT_CONFLICT_CODE, MERGE_TITLE
     from ralph_ls.editor.text_edits import edits_between
 
-    settled = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
+    settled = [one for one in remarks if one.source == SOURCE and one.code == EDIT_CONFLICT_CODE]
     if not settled or sight.unseen is None or sight.common is None:
         return
     text = sight.seen.text

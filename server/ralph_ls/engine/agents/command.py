@@ -27,7 +27,8 @@ def describe(name: str, config: AgentConfig) -> Agent:
     ):
         readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS_WITH_USAGE_FILE))
         raise ConfigError(
-            f"agents.{name}.argv has {USAGE_FILE_PLACEHOLDER}, but such a file is not read with the dialect "
+            f"agents.{name}.argv has {USAGE_FILE_PLACEHOLDER}, but such a file is not read with "
+            "the dialect "
             f"{dialect.value!r}; set dialect = {readable}, or take it out"
         )
     return Agent(

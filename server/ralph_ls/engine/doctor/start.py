@@ -135,7 +135,8 @@ def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[C
     if keeps_close_reasons(version):
         return [passed_check("bd", f"bd {format_version(version)}")]
     message = (
-        f"bd {format_version(version)} forgets why an issue was closed, so the notes of an issue are "
+        f"bd {format_version(version)} forgets why an issue was closed, so the notes of an issue "
+        "are "
         "taken for its close reason"
     )
     return [

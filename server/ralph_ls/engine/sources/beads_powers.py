@@ -88,7 +88,8 @@ def not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
 def how_to_close(version: BeadsVersion) -> str:
     """What an agent has to know of a release of ``bd`` that keeps no close reasons."""
     return (
-        f"bd {format_version(version)} forgets the reason of `bd close`. Write the lines of evidence "
+        f"bd {format_version(version)} forgets the reason of `bd close`. Write the lines of "
+        "evidence "
         "into the notes of the issue first (`bd update <id> --notes`), then close it."
     )
 

@@ -331,8 +331,10 @@ def _told_otherwise(task: TaskRef | None, entry: str, removed: str) -> tuple[Not
     if task is None or not entry:
         return ()
     message = (
-        f"{escape_surrogates(task.title)} left the plan and is taken as finished, for this is new among "
-        f"what is done: {escape_surrogates(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the plan "
+        f"{escape_surrogates(task.title)} left the plan and is taken as finished, for this is new "
+        "among "
+        f"what is done: {escape_surrogates(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the "
+        "plan "
         "again, or use the editor's action"
     )
     known = RemovedTask(task=task, text=removed)

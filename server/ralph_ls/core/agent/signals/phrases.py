@@ -53,7 +53,7 @@ def find_completion(prose: str) -> tuple[str, ...]:
 
 
 def find_clarification(prose: str) -> tuple[str, ...]:
-    """Name the distinct clarification phrases that count, in the order of ``CLARIFICATION_PHRASES``."""
+    """Return the distinct clarification phrases that count, in ``CLARIFICATION_PHRASES`` order."""
     return _find(prose, CLARIFICATION_PHRASES, _why_not_clarification)
 
 

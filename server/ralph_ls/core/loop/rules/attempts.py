@@ -93,9 +93,9 @@ def count_attempt(
 ) -> AttemptsResult:
     """The attempts after an iteration on ``task``, and whether it is set aside.
 
-    ``attempts`` are those before it (``failed_attempts``). ``counts`` is false where its attempt does
-    not count. A task that is done is done all the same.
-    ``others_done`` are the ids of tasks that became done beside the one that was given.
+    ``attempts`` are those before it (``failed_attempts``). ``counts`` is false where its attempt
+    does not count. A task that is done is done all the same. ``others_done`` are the ids of tasks
+    that became done beside the one that was given.
     """
     left = {known: count for known, count in attempts.items() if known not in others_done}
     if task is None or not task.id or config.limit == 0:

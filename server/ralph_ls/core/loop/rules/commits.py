@@ -60,7 +60,8 @@ def has_uncommitted_work(
 ) -> bool:
     """Whether some of that work is still in the tree and in no commit.
 
-    For the arguments see ``next_commit_base``. Where nobody knows which work it is, whatever differs from its base may be.
+    For the arguments see ``next_commit_base``. Where nobody knows which work it is, whatever
+    differs from its base may be.
     """
     if owed is None:
         return known is not None and known.fingerprint != found.fingerprint

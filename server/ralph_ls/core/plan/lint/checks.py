@@ -140,7 +140,8 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
             )
         elif task.state in _OPEN and task.section in completed:
             message = (
-                f"{display_title(task.title)} stands below {display_title(task.section)} and is open; "
+                f"{display_title(task.title)} stands below {display_title(task.section)} and is "
+                "open; "
                 "tick it, or move it back to the tasks"
             )
             yield LintRemark(

@@ -189,7 +189,8 @@ def _names_of(tasks: Sequence[Task]) -> Mapping[str, Task]:
 
 def _unknown(one: TaskDependency, alike: Sequence[str]) -> LintRemark:
     message = (
-        f"{display_title(one.task.title)} depends on {escape_surrogates(one.name)}, and no task of this plan "
+        f"{display_title(one.task.title)} depends on {escape_surrogates(one.name)}, and no task "
+        "of this plan "
         "has that id; write the id or the title of one, or say in words what it waits for"
     )
     return LintRemark(

@@ -167,7 +167,8 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
     box = (item.mark[0] - 1, item.mark[1] + 1)
     if item.box not in _KNOWN_BOXES:
         message = (
-            f"the box [{escape_surrogates(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is not known "
+            f"the box [{escape_surrogates(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is not "
+            "known "
             "and is read as open; use [ ], [x], [~], [!] or [-]"
         )
         yield BlockFinding("unknown-box", item.line, message, box)

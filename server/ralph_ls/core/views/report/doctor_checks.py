@@ -126,7 +126,8 @@ def check_plan_read(
         found.append(
             problem_check(
                 "everything-blocked",
-                f"no task can be taken: {one_line(facts.left, limit=400) or _joined_messages(held)}",
+                f"no task can be taken: "
+                f"{one_line(facts.left, limit=400) or _joined_messages(held)}",
                 "solve what blocks them, or plan anew: ralph replan",
             )
         )

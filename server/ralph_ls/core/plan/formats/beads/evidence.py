@@ -210,14 +210,16 @@ def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:
 def _criteria(task: Task, *, is_container: bool) -> list[LintRemark]:
     if not task.criteria and not is_container:
         message = (
-            f"{display_title(task.title)} does not say when it is done; write criteria that can be run: "
+            f"{display_title(task.title)} does not say when it is done; write criteria that can "
+            "be run: "
             f"bd update {task.id} --acceptance …"
         )
         return [_remark(CheckCode.CRITERIA_MISSING, message, task)]
     return [
         _remark(
             CheckCode.CRITERIA_VAGUE,
-            f"the criterion {display_title(one)} of {display_title(task.title)} cannot be checked; name what "
+            f"the criterion {display_title(one)} of {display_title(task.title)} cannot be "
+            "checked; name what "
             "can be seen or run, such as a command and what it prints",
             task,
         )

@@ -77,7 +77,8 @@ def _without_criteria(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
         return
     place = _brace_of(story) if member is None else member.node
     message = (
-        f"{display_title(story.title)} does not say when it is done; write acceptanceCriteria that can "
+        f"{display_title(story.title)} does not say when it is done; write acceptanceCriteria "
+        "that can "
         "be run or seen"
     )
     yield _remark(CheckCode.CRITERIA_MISSING, message, story, place, lines)
@@ -92,7 +93,8 @@ def _vague(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
     for item in () if member is None else member.node.items or ():
         if isinstance(item.scalar, str) and is_vague(criterion := fold_whitespace(item.scalar)):
             message = (
-                f"the criterion {display_title(criterion)} cannot be checked; name what can be seen or "
+                f"the criterion {display_title(criterion)} cannot be checked; name what can be "
+                "seen or "
                 "run, such as a command and what it prints"
             )
             yield _remark(CheckCode.CRITERIA_VAGUE, message, story, item, lines)
